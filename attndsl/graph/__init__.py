@@ -1,0 +1,1 @@
+"""Tensor-level IR: nodes, shapes, verification and printing."""

@@ -1,0 +1,335 @@
+"""The tensor-level IR: what an operator computes, with no word about tiles or hardware.
+
+Every node is immutable, carries the spec line it comes from, and names the axes of its value. The
+attention axes are
+
+    B  batch row          N  query head      K  key/value head (N = K * group)
+    Q  query position     T  key position    D  head size of query and key     E  head size of value
+
+A score has the axes (B, N, Q, T); query head ``n`` reads key/value head ``n // (N / K)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+
+from attndsl.source_line import UNKNOWN_LINE, SourceLine
+from attndsl.symbolic import Expr
+
+Axes = tuple[str, ...]
+SCORE_AXES: Axes = ("B", "N", "Q", "T")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Node:
+    """A value of the graph. Identity is object identity: the graph is a DAG of shared nodes."""
+
+    where: SourceLine = UNKNOWN_LINE
+
+    def operands(self) -> tuple[Node, ...]:
+        """The nodes this one reads, in field order."""
+        found: list[Node] = []
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, Node):
+                found.append(value)
+            elif isinstance(value, tuple):
+                found.extend(item for item in value if isinstance(item, Node))
+        return tuple(found)
+
+    def walk(self) -> Iterator[Node]:
+        """Every node below and including this one, operands first, each once."""
+        seen: set[int] = set()
+
+        def visit(node: Node) -> Iterator[Node]:
+            if id(node) not in seen:
+                seen.add(id(node))
+                for operand in node.operands():
+                    yield from visit(operand)
+                yield node
+
+        yield from visit(self)
+
+    def at(self, where: SourceLine) -> Node:
+        """The same node, attributed to another spec line."""
+        return replace(self, where=where)
+
+
+# ------------------------------------------------------------------------------------------------
+# Leaves
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Input(Node):
+    """A tensor argument, seen through its canonical axes whatever its layout."""
+
+    name: str
+    axes: Axes
+    optional: bool = False
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Scalar(Node):
+    """A scalar argument or a symbolic scalar of the dimensions."""
+
+    value: Expr
+    axes: Axes = ()
+
+
+# ------------------------------------------------------------------------------------------------
+# Key sources: where row t of a batch row's keys or values lives
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Rows(Node):
+    """Base of all key sources. Axes (B, K, T, D) or (B, K, T, E).
+
+    ``length``: valid rows of each batch row, an Input of axes (B,), or None for all of them.
+    """
+
+    axes: Axes
+    length: Node | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Dense(Rows):
+    """Rows 0 .. length-1 of a tensor with a row axis.
+
+    ``start``: first row of each batch row (left padding), axes (B,), or None for 0.
+    """
+
+    tensor: Node
+    start: Node | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Packed(Rows):
+    """Rows of all batch rows back to back; batch row b owns ``ends[b-1] .. ends[b]-1``."""
+
+    tensor: Node
+    ends: Node
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Paged(Rows):
+    """Row t of batch row b is slot ``t % block_size`` of block ``table[b, t // block_size]``."""
+
+    tensor: Node
+    table: Node
+    block_size: Expr
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Listed(Rows):
+    """One tensor a batch row, or a tensor chosen by ``index[b]`` where given."""
+
+    tensors: Node
+    index: Node | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Ring(Rows):
+    """A cache that keeps the last ``size`` rows: row t lives at ``t % size``."""
+
+    source: Rows
+    size: Expr
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Concatenated(Rows):
+    """The rows of several sources one after the other."""
+
+    sources: tuple[Rows, ...]
+
+
+# ------------------------------------------------------------------------------------------------
+# Scores and their modifiers
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Scores(Node):
+    """``query . key^T`` in fp32, axes (B, N, Q, T)."""
+
+    query: Node
+    keys: Rows
+    axes: Axes = SCORE_AXES
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Elementwise(Node):
+    """``op`` of the operands, broadcast over axes by name; computed in fp32.
+
+    ``op``: add, subtract, multiply, divide, minimum, maximum, exp, log, tanh, sigmoid, negate.
+    """
+
+    op: str
+    inputs: tuple[Node, ...]
+    axes: Axes
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Replace(Node):
+    """``value`` where ``condition`` is non-zero, else ``source``."""
+
+    source: Node
+    condition: Node
+    value: float
+    axes: Axes
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class IndexCondition(Node):
+    """A truth value computed from indices: symbols ``b``, ``n``, ``i`` (query) and ``j`` (key)."""
+
+    condition: Expr
+    axes: Axes = SCORE_AXES
+
+
+# ------------------------------------------------------------------------------------------------
+# Softmax and what follows it
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Softmax(Node):
+    """Probabilities over T in fp32. Rows without a key are all zero."""
+
+    scores: Node
+    axes: Axes = SCORE_AXES
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RowMax(Node):
+    """The maximum of each score row, axes (B, N, Q)."""
+
+    softmax: Softmax
+    axes: Axes = ("B", "N", "Q")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RowSum(Node):
+    """``sum(exp(score - row max))`` of each row, axes (B, N, Q)."""
+
+    softmax: Softmax
+    axes: Axes = ("B", "N", "Q")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class WeightedSum(Node):
+    """``weights . values`` over T, accumulated in fp32, axes (B, N, Q, E)."""
+
+    weights: Node
+    values: Rows
+    axes: Axes = ("B", "N", "Q", "E")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LogSumExpMerge(Node):
+    """Attention over several key segments from (output, row max, row sum) of each."""
+
+    parts: tuple[Node, ...]
+    axes: Axes = ("B", "N", "Q", "E")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class WindowSum(Node):
+    """Strided weighted sums over T: ``out[j] = sum_w weights[w] * in[step * j + first + w]``.
+
+    Terms out of range add 0. ``T`` becomes the block axis ``J``.
+    """
+
+    source: Node
+    step: Expr
+    weights: tuple[Expr, ...] | Expr
+    first: Expr
+    axes: Axes = ("B", "N", "Q", "J")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GroupSum(Node):
+    """The sum over the query heads of each key/value head: axis N becomes K."""
+
+    source: Node
+    axes: Axes
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TopK(Node):
+    """Indices of the ``count`` largest of the last axis, descending, ties to the lower index.
+
+    ``forced``: entries taken first whatever their value.
+    """
+
+    source: Node
+    count: Expr
+    axes: Axes
+    forced: Node | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Gather(Node):
+    """Rows of ``source`` chosen by ``index`` along ``axis``."""
+
+    source: Node
+    index: Node
+    axis: str
+    axes: Axes
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Cast(Node):
+    """``source`` rounded to ``dtype`` (half to even)."""
+
+    source: Node
+    dtype: str
+    axes: Axes
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Dequantize(Node):
+    """``(source + offset) * scale`` in fp32."""
+
+    source: Node
+    scale: Node
+    offset: Node | None
+    axes: Axes
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Quantize(Node):
+    """``clip(round_half_even(source * scale + offset))`` to int8."""
+
+    source: Node
+    scale: Node
+    offset: Node | None
+    axes: Axes
+    dtype: str = "int8"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class BlockRequantize(Node):
+    """Probabilities quantised to int8 block by block of ``block`` keys; the block is part of the meaning."""
+
+    source: Node
+    block: Expr
+    scale: Node
+    axes: Axes = SCORE_AXES
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CacheAppend(Rows):
+    """An effect: ``rows`` are written into ``cache`` from ``position`` on, before anything reads it."""
+
+    cache: Rows
+    rows: Node
+    position: Node
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Output(Node):
+    """A result of the operator; ``dtype`` as in the contract, usually an input's name or a dtype."""
+
+    name: str
+    source: Node
+    dtype: str
+    axes: Axes

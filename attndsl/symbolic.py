@@ -1,0 +1,450 @@
+"""Symbolic scalars: dimensions, constraints, tiling fields and addresses are all of this one kind.
+
+An expression is written once and then evaluated in Python, printed as C++ or as text, or handed to
+sympy for a proof. Values are integers (``int64`` in C++), floats or booleans; ``//`` and ``%`` are only
+meaningful for operands >= 0, where Python and C++ agree.
+
+``==`` builds a comparison, as in ``op.require(N % kvN == 0, ...)``; its truth value as a Python bool is
+structural equality, so that expressions still work as dictionary keys.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+Value = int | float | bool | str
+ExprLike: TypeAlias = "Expr | int | float | bool | str"
+
+_PRECEDENCE = {"or": 1, "and": 2, "==": 3, "!=": 3, "<": 4, "<=": 4, ">": 4, ">=": 4}
+_PRECEDENCE |= {"+": 5, "-": 5, "*": 6, "/": 6, "//": 6, "%": 6}
+_ATOM = 9
+_CXX_SPELLING = {"//": "/", "and": "&&", "or": "||"}
+
+_EVALUATE: dict[str, Callable[..., Any]] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "/": lambda a, b: a / b,
+    "//": lambda a, b: a // b,
+    "%": lambda a, b: a % b,
+    "==": lambda a, b: a == b,
+    "!=": lambda a, b: a != b,
+    "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b,
+    ">": lambda a, b: a > b,
+    ">=": lambda a, b: a >= b,
+    "min": min,
+    "max": max,
+}
+
+
+class Expr:
+    """A symbolic scalar. Immutable; equal structure means equal hash."""
+
+    __slots__ = ()
+
+    def children(self) -> tuple[Expr, ...]:
+        """The operands."""
+        return ()
+
+    def evaluate(self, env: Mapping[str, Any]) -> Any:
+        """The value under ``env`` (name -> number; arrays for the sources of :class:`Load`)."""
+        raise NotImplementedError
+
+    def text(self, cxx: bool = False) -> str:
+        """Readable text, or a C++ expression of the same value."""
+        return self._render(cxx)[0]
+
+    def _render(self, cxx: bool) -> tuple[str, int]:
+        raise NotImplementedError
+
+    def _key(self) -> tuple[Any, ...]:
+        raise NotImplementedError
+
+    def walk(self) -> Iterator[Expr]:
+        """This expression and everything below it."""
+        yield self
+        for child in self.children():
+            yield from child.walk()
+
+    def symbols(self) -> frozenset[str]:
+        """Names of the free symbols."""
+        return frozenset(node.name for node in self.walk() if isinstance(node, Symbol))
+
+    def substitute(self, values: Mapping[str, ExprLike]) -> Expr:
+        """The expression with symbols replaced, constants folded."""
+        return self
+
+    def same(self, other: object) -> bool:
+        """Structural equality."""
+        return isinstance(other, Expr) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __add__(self, other: ExprLike) -> Expr:
+        return binary("+", self, other)
+
+    def __radd__(self, other: ExprLike) -> Expr:
+        return binary("+", other, self)
+
+    def __sub__(self, other: ExprLike) -> Expr:
+        return binary("-", self, other)
+
+    def __rsub__(self, other: ExprLike) -> Expr:
+        return binary("-", other, self)
+
+    def __mul__(self, other: ExprLike) -> Expr:
+        return binary("*", self, other)
+
+    def __rmul__(self, other: ExprLike) -> Expr:
+        return binary("*", other, self)
+
+    def __truediv__(self, other: ExprLike) -> Expr:
+        return binary("/", self, other)
+
+    def __floordiv__(self, other: ExprLike) -> Expr:
+        return binary("//", self, other)
+
+    def __rfloordiv__(self, other: ExprLike) -> Expr:
+        return binary("//", other, self)
+
+    def __mod__(self, other: ExprLike) -> Expr:
+        return binary("%", self, other)
+
+    def __rmod__(self, other: ExprLike) -> Expr:
+        return binary("%", other, self)
+
+    def __eq__(self, other: object) -> Compare:  # type: ignore[override]
+        return compare("==", self, other)
+
+    def __ne__(self, other: object) -> Compare:  # type: ignore[override]
+        return compare("!=", self, other)
+
+    def __lt__(self, other: ExprLike) -> Compare:
+        return compare("<", self, other)
+
+    def __le__(self, other: ExprLike) -> Compare:
+        return compare("<=", self, other)
+
+    def __gt__(self, other: ExprLike) -> Compare:
+        return compare(">", self, other)
+
+    def __ge__(self, other: ExprLike) -> Compare:
+        return compare(">=", self, other)
+
+    def __and__(self, other: ExprLike) -> Expr:
+        return Logic("and", as_expr(self), as_expr(other))
+
+    def __or__(self, other: ExprLike) -> Expr:
+        return Logic("or", as_expr(self), as_expr(other))
+
+    def __bool__(self) -> bool:
+        raise TypeError(f"'{self}' has no value yet: it is symbolic until the operator is called")
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Const(Expr):
+    """A literal."""
+
+    value: Value
+
+    def evaluate(self, env: Mapping[str, Any]) -> Any:  # noqa: D102
+        return self.value
+
+    def _render(self, cxx: bool) -> tuple[str, int]:
+        if isinstance(self.value, bool):
+            return str(self.value).lower() if cxx else str(self.value), _ATOM
+        if isinstance(self.value, float):
+            return f"{self.value!r}f" if cxx else repr(self.value), _ATOM
+        return str(self.value), _ATOM if not isinstance(self.value, int) or self.value >= 0 else 5
+
+    def _key(self) -> tuple[Any, ...]:
+        return ("const", type(self.value).__name__, self.value)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Symbol(Expr):
+    """A named scalar: a dimension, a parameter, a tiling field or a loop variable.
+
+    ``cxx_name`` is its spelling in generated C++ where that differs.
+    """
+
+    name: str
+    cxx_name: str = ""
+
+    def evaluate(self, env: Mapping[str, Any]) -> Any:  # noqa: D102
+        return env[self.name]
+
+    def substitute(self, values: Mapping[str, ExprLike]) -> Expr:  # noqa: D102
+        return as_expr(values[self.name]) if self.name in values else self
+
+    def _render(self, cxx: bool) -> tuple[str, int]:
+        return (self.cxx_name or self.name) if cxx else self.name, _ATOM
+
+    def _key(self) -> tuple[Any, ...]:
+        return ("symbol", self.name)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Binary(Expr):
+    """Arithmetic: ``+ - * / // % min max``."""
+
+    op: str
+    left: Expr
+    right: Expr
+
+    def children(self) -> tuple[Expr, ...]:  # noqa: D102
+        return (self.left, self.right)
+
+    def evaluate(self, env: Mapping[str, Any]) -> Any:  # noqa: D102
+        return _EVALUATE[self.op](self.left.evaluate(env), self.right.evaluate(env))
+
+    def substitute(self, values: Mapping[str, ExprLike]) -> Expr:  # noqa: D102
+        return binary(self.op, self.left.substitute(values), self.right.substitute(values))
+
+    def _render(self, cxx: bool) -> tuple[str, int]:
+        if self.op in ("min", "max"):
+            name = f"{self.op.capitalize()}Of" if cxx else self.op
+            return f"{name}({self.left.text(cxx)}, {self.right.text(cxx)})", _ATOM
+        return _infix(self.op, self.left, self.right, cxx)
+
+    def _key(self) -> tuple[Any, ...]:
+        return (self.op, self.left._key(), self.right._key())
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Compare(Expr):
+    """A comparison; as a Python bool, ``==`` and ``!=`` tell structural equality."""
+
+    op: str
+    left: Expr
+    right: Expr
+
+    def children(self) -> tuple[Expr, ...]:  # noqa: D102
+        return (self.left, self.right)
+
+    def evaluate(self, env: Mapping[str, Any]) -> Any:  # noqa: D102
+        return _EVALUATE[self.op](self.left.evaluate(env), self.right.evaluate(env))
+
+    def substitute(self, values: Mapping[str, ExprLike]) -> Expr:  # noqa: D102
+        return compare(self.op, self.left.substitute(values), self.right.substitute(values))
+
+    def _render(self, cxx: bool) -> tuple[str, int]:
+        return _infix(self.op, self.left, self.right, cxx)
+
+    def _key(self) -> tuple[Any, ...]:
+        return (self.op, self.left._key(), self.right._key())
+
+    def __bool__(self) -> bool:
+        if self.op == "==":
+            return self.left.same(self.right)
+        if self.op == "!=":
+            return not self.left.same(self.right)
+        raise TypeError(f"'{self}' has no value yet: it is symbolic until the operator is called")
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Logic(Expr):
+    """``and`` / ``or`` of two conditions."""
+
+    op: str
+    left: Expr
+    right: Expr
+
+    def children(self) -> tuple[Expr, ...]:  # noqa: D102
+        return (self.left, self.right)
+
+    def evaluate(self, env: Mapping[str, Any]) -> Any:  # noqa: D102
+        first = self.left.evaluate(env)
+        if self.op == "and":
+            return first and self.right.evaluate(env)
+        return first or self.right.evaluate(env)
+
+    def substitute(self, values: Mapping[str, ExprLike]) -> Expr:  # noqa: D102
+        return Logic(self.op, self.left.substitute(values), self.right.substitute(values))
+
+    def _render(self, cxx: bool) -> tuple[str, int]:
+        return _infix(self.op, self.left, self.right, cxx)
+
+    def _key(self) -> tuple[Any, ...]:
+        return (self.op, self.left._key(), self.right._key())
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Select(Expr):
+    """``then`` where ``condition`` holds, else ``otherwise``; only the chosen side is evaluated."""
+
+    condition: Expr
+    then: Expr
+    otherwise: Expr
+
+    def children(self) -> tuple[Expr, ...]:  # noqa: D102
+        return (self.condition, self.then, self.otherwise)
+
+    def evaluate(self, env: Mapping[str, Any]) -> Any:  # noqa: D102
+        return (self.then if self.condition.evaluate(env) else self.otherwise).evaluate(env)
+
+    def substitute(self, values: Mapping[str, ExprLike]) -> Expr:  # noqa: D102
+        return select(*(child.substitute(values) for child in self.children()))
+
+    def _render(self, cxx: bool) -> tuple[str, int]:
+        condition, then, otherwise = (child._render(cxx) for child in self.children())
+        if cxx:
+            sides = [f"({text})" if level <= 1 else text for text, level in (condition, then, otherwise)]
+            return f"{sides[0]} ? {sides[1]} : {sides[2]}", 0
+        return f"{then[0]} if {condition[0]} else {otherwise[0]}", 0
+
+    def _key(self) -> tuple[Any, ...]:
+        return ("select", *(child._key() for child in self.children()))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Load(Expr):
+    """A scalar read of an integer tensor in global memory, ``source[index]``."""
+
+    source: str
+    index: Expr
+    cxx_name: str = ""
+
+    def children(self) -> tuple[Expr, ...]:  # noqa: D102
+        return (self.index,)
+
+    def evaluate(self, env: Mapping[str, Any]) -> Any:  # noqa: D102
+        return int(env[self.source].reshape(-1)[self.index.evaluate(env)])
+
+    def substitute(self, values: Mapping[str, ExprLike]) -> Expr:  # noqa: D102
+        return Load(self.source, self.index.substitute(values), self.cxx_name)
+
+    def _render(self, cxx: bool) -> tuple[str, int]:
+        if cxx:
+            return f"{self.cxx_name or self.source}.GetValue({self.index.text(True)})", _ATOM
+        return f"{self.source}[{self.index.text()}]", _ATOM
+
+    def _key(self) -> tuple[Any, ...]:
+        return ("load", self.source, self.index._key())
+
+
+def as_expr(value: object) -> Expr:
+    """An expression for a number, string or expression.
+
+    Raises:
+        TypeError: for anything else.
+    """
+    if isinstance(value, Expr):
+        return value
+    if isinstance(value, int | float | str):
+        return Const(value)
+    raise TypeError(f"a number or a symbolic expression is needed here, got {value!r}")
+
+
+def binary(op: str, left: object, right: object) -> Expr:
+    """Arithmetic with constants folded and neutral operands dropped."""
+    a, b = as_expr(left), as_expr(right)
+    if isinstance(a, Const) and isinstance(b, Const):
+        return Const(_EVALUATE[op](a.value, b.value))
+    if isinstance(b, Const):
+        if (op in "+-" and b.value == 0) or (op in ("*", "//", "/") and b.value == 1):
+            return a
+        if (op == "*" and b.value == 0) or (op == "%" and b.value == 1):
+            return Const(0)
+    if isinstance(a, Const):
+        if (op == "+" and a.value == 0) or (op == "*" and a.value == 1):
+            return b
+        if a.value == 0 and op in ("*", "//", "%"):
+            return Const(0)
+    if op in ("min", "max") and a.same(b):
+        return a
+    return Binary(op, a, b)
+
+
+def compare(op: str, left: object, right: object) -> Compare:
+    """A comparison; kept symbolic even between constants, so that it can be printed."""
+    return Compare(op, as_expr(left), as_expr(right))
+
+
+def select(condition: object, then: object, otherwise: object) -> Expr:
+    """``then if condition else otherwise``, folded where the condition is constant."""
+    test, a, b = as_expr(condition), as_expr(then), as_expr(otherwise)
+    if a.same(b):
+        return a
+    if not any(isinstance(node, Symbol | Load) for node in test.walk()):
+        return a if test.evaluate({}) else b
+    return Select(test, a, b)
+
+
+def minimum(left: object, right: object) -> Expr:
+    """The smaller of two scalars."""
+    return binary("min", left, right)
+
+
+def maximum(left: object, right: object) -> Expr:
+    """The larger of two scalars."""
+    return binary("max", left, right)
+
+
+def ceil_div(value: object, divisor: object) -> Expr:
+    """``ceil(value / divisor)`` for value >= 0, divisor > 0."""
+    a, b = as_expr(value), as_expr(divisor)
+    return (a + (b - 1)) // b
+
+
+def round_up(value: object, multiple: object) -> Expr:
+    """The next multiple, ``ceil_div(value, multiple) * multiple``."""
+    return ceil_div(value, multiple) * as_expr(multiple)
+
+
+def product(values: Iterator[Expr] | tuple[Expr, ...] | list[Expr]) -> Expr:
+    """The product of all values; 1 for none."""
+    return math.prod(values, start=Const(1))
+
+
+def to_sympy(expr: Expr) -> Any:
+    """The expression in sympy, symbols as non-negative integers, for proofs and simplification."""
+    import sympy
+
+    if isinstance(expr, Const):
+        return sympy.sympify(expr.value)
+    if isinstance(expr, Symbol):
+        return sympy.Symbol(expr.name, integer=True, nonnegative=True)
+    if isinstance(expr, Load):
+        return sympy.Symbol(expr.text().replace(" ", ""), integer=True, nonnegative=True)
+    parts = [to_sympy(child) for child in expr.children()]
+    if isinstance(expr, Select):
+        return sympy.Piecewise((parts[1], parts[0]), (parts[2], True))
+    assert isinstance(expr, Binary | Compare | Logic)
+    return _SYMPY[expr.op](sympy, *parts)
+
+
+_SYMPY: dict[str, Callable[..., Any]] = {
+    "+": lambda sp, a, b: a + b,
+    "-": lambda sp, a, b: a - b,
+    "*": lambda sp, a, b: a * b,
+    "/": lambda sp, a, b: a / b,
+    "//": lambda sp, a, b: sp.floor(a / b),
+    "%": lambda sp, a, b: sp.Mod(a, b),
+    "min": lambda sp, a, b: sp.Min(a, b),
+    "max": lambda sp, a, b: sp.Max(a, b),
+    "==": lambda sp, a, b: sp.Eq(a, b),
+    "!=": lambda sp, a, b: sp.Ne(a, b),
+    "<": lambda sp, a, b: sp.Lt(a, b),
+    "<=": lambda sp, a, b: sp.Le(a, b),
+    ">": lambda sp, a, b: sp.Gt(a, b),
+    ">=": lambda sp, a, b: sp.Ge(a, b),
+    "and": lambda sp, a, b: sp.And(a, b),
+    "or": lambda sp, a, b: sp.Or(a, b),
+}
+
+
+def _infix(op: str, left: Expr, right: Expr, cxx: bool) -> tuple[str, int]:
+    level = _PRECEDENCE[op]
+    (a, a_level), (b, b_level) = left._render(cxx), right._render(cxx)
+    a = f"({a})" if a_level < level else a
+    b = f"({b})" if b_level <= level and not (op == "+" and b_level == level) else b
+    return f"{a} {_CXX_SPELLING.get(op, op) if cxx else op} {b}", level
