@@ -155,7 +155,7 @@ class Const(Expr):
 
     value: Value
 
-    def evaluate(self, env: Mapping[str, Any]) -> Any:  # noqa: D102
+    def evaluate(self, env: Mapping[str, Any]) -> Any:
         return self.value
 
     def _render(self, cxx: bool) -> tuple[str, int]:
@@ -170,6 +170,17 @@ class Const(Expr):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class Named(Const):
+    """A literal with a name, so that generated code says ``kTileKeys`` where Python knows the number."""
+
+    name: str = ""
+    cxx_name: str = ""
+
+    def _render(self, cxx: bool) -> tuple[str, int]:
+        return (self.cxx_name or self.name) if cxx else self.name, _ATOM
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class Symbol(Expr):
     """A named scalar: a dimension, a parameter, a tiling field or a loop variable.
 
@@ -179,10 +190,10 @@ class Symbol(Expr):
     name: str
     cxx_name: str = ""
 
-    def evaluate(self, env: Mapping[str, Any]) -> Any:  # noqa: D102
+    def evaluate(self, env: Mapping[str, Any]) -> Any:
         return env[self.name]
 
-    def substitute(self, values: Mapping[str, ExprLike]) -> Expr:  # noqa: D102
+    def substitute(self, values: Mapping[str, ExprLike]) -> Expr:
         return as_expr(values[self.name]) if self.name in values else self
 
     def _render(self, cxx: bool) -> tuple[str, int]:
@@ -200,13 +211,13 @@ class Binary(Expr):
     left: Expr
     right: Expr
 
-    def children(self) -> tuple[Expr, ...]:  # noqa: D102
+    def children(self) -> tuple[Expr, ...]:
         return (self.left, self.right)
 
-    def evaluate(self, env: Mapping[str, Any]) -> Any:  # noqa: D102
+    def evaluate(self, env: Mapping[str, Any]) -> Any:
         return _EVALUATE[self.op](self.left.evaluate(env), self.right.evaluate(env))
 
-    def substitute(self, values: Mapping[str, ExprLike]) -> Expr:  # noqa: D102
+    def substitute(self, values: Mapping[str, ExprLike]) -> Expr:
         return binary(self.op, self.left.substitute(values), self.right.substitute(values))
 
     def _render(self, cxx: bool) -> tuple[str, int]:
@@ -227,13 +238,13 @@ class Compare(Expr):
     left: Expr
     right: Expr
 
-    def children(self) -> tuple[Expr, ...]:  # noqa: D102
+    def children(self) -> tuple[Expr, ...]:
         return (self.left, self.right)
 
-    def evaluate(self, env: Mapping[str, Any]) -> Any:  # noqa: D102
+    def evaluate(self, env: Mapping[str, Any]) -> Any:
         return _EVALUATE[self.op](self.left.evaluate(env), self.right.evaluate(env))
 
-    def substitute(self, values: Mapping[str, ExprLike]) -> Expr:  # noqa: D102
+    def substitute(self, values: Mapping[str, ExprLike]) -> Expr:
         return compare(self.op, self.left.substitute(values), self.right.substitute(values))
 
     def _render(self, cxx: bool) -> tuple[str, int]:
@@ -258,16 +269,16 @@ class Logic(Expr):
     left: Expr
     right: Expr
 
-    def children(self) -> tuple[Expr, ...]:  # noqa: D102
+    def children(self) -> tuple[Expr, ...]:
         return (self.left, self.right)
 
-    def evaluate(self, env: Mapping[str, Any]) -> Any:  # noqa: D102
+    def evaluate(self, env: Mapping[str, Any]) -> Any:
         first = self.left.evaluate(env)
         if self.op == "and":
             return first and self.right.evaluate(env)
         return first or self.right.evaluate(env)
 
-    def substitute(self, values: Mapping[str, ExprLike]) -> Expr:  # noqa: D102
+    def substitute(self, values: Mapping[str, ExprLike]) -> Expr:
         return Logic(self.op, self.left.substitute(values), self.right.substitute(values))
 
     def _render(self, cxx: bool) -> tuple[str, int]:
@@ -285,13 +296,13 @@ class Select(Expr):
     then: Expr
     otherwise: Expr
 
-    def children(self) -> tuple[Expr, ...]:  # noqa: D102
+    def children(self) -> tuple[Expr, ...]:
         return (self.condition, self.then, self.otherwise)
 
-    def evaluate(self, env: Mapping[str, Any]) -> Any:  # noqa: D102
+    def evaluate(self, env: Mapping[str, Any]) -> Any:
         return (self.then if self.condition.evaluate(env) else self.otherwise).evaluate(env)
 
-    def substitute(self, values: Mapping[str, ExprLike]) -> Expr:  # noqa: D102
+    def substitute(self, values: Mapping[str, ExprLike]) -> Expr:
         return select(*(child.substitute(values) for child in self.children()))
 
     def _render(self, cxx: bool) -> tuple[str, int]:
@@ -313,13 +324,13 @@ class Load(Expr):
     index: Expr
     cxx_name: str = ""
 
-    def children(self) -> tuple[Expr, ...]:  # noqa: D102
+    def children(self) -> tuple[Expr, ...]:
         return (self.index,)
 
-    def evaluate(self, env: Mapping[str, Any]) -> Any:  # noqa: D102
+    def evaluate(self, env: Mapping[str, Any]) -> Any:
         return int(env[self.source].reshape(-1)[self.index.evaluate(env)])
 
-    def substitute(self, values: Mapping[str, ExprLike]) -> Expr:  # noqa: D102
+    def substitute(self, values: Mapping[str, ExprLike]) -> Expr:
         return Load(self.source, self.index.substitute(values), self.cxx_name)
 
     def _render(self, cxx: bool) -> tuple[str, int]:

@@ -1,0 +1,123 @@
+"""Atlas A2 (Ascend 910B, NPU architecture 2201): separate cube and vector cores.
+
+Sources, by tag
+    INI   CANN 8.1.RC1 ``platform_config/Ascend910B*.ini``
+    GUIDE asc-devkit programming guide, "NPU architecture 2201" and the API reference
+    H81   CANN 8.1.RC1 basic API headers
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Core(Enum):
+    """The two kinds of core; a block is one AIC with two AIVs (MIX 1:2)."""
+
+    AIC = "AIC"
+    AIV = "AIV"
+
+
+class Pipe(Enum):
+    """Instruction queues of a core: in order within one, concurrent across (GUIDE)."""
+
+    S = "S"
+    V = "V"
+    M = "M"
+    MTE1 = "MTE1"
+    MTE2 = "MTE2"
+    MTE3 = "MTE3"
+    FIX = "FIX"
+
+
+class MemorySpace(Enum):
+    """Where a buffer lives; the value is the name in printed programs."""
+
+    GM = "GM"
+    UB = "UB"
+    L1 = "L1"
+    L0A = "L0A"
+    L0B = "L0B"
+    L0C = "L0C"
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """One on-chip memory.
+
+    ``usable``: bytes a kernel may plan with, from address 0. ``alignment``: bytes.
+    ``position``: the AscendC TPosition that selects it.
+    """
+
+    space: MemorySpace
+    core: Core
+    size: int
+    usable: int
+    alignment: int
+    position: str
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """A device profile.
+
+    Sizes are bytes unless said otherwise.
+
+    Attributes:
+        aic: cube cores of the largest part (910B1/B2; 910B3/B4 have 20) (INI).
+        aiv_per_aic: vector cores of one block.
+        memories: on-chip memories.
+        block: bytes of a data block, the unit of UB strides.
+        repeat: bytes one repeat of a vector instruction covers.
+        fractal: rows and columns (16-bit elements) of the cube's unit.
+        event_ids: ids per ordered pipe pair (GUIDE).
+        cross_core_flags: usable flag ids; 11-14 belong to SyncAll (GUIDE).
+        cross_core_depth: highest value of a cross-core counter (GUIDE).
+        max_repeat: highest repeat count of a vector instruction (GUIDE).
+        max_repeat_stride: highest repeat stride, in blocks.
+        max_nd2nz_pitch: highest srcDValue of an Nd2Nz copy, in elements (GUIDE).
+        max_copy_blocks: highest blockCount of a DataCopyPad (GUIDE).
+        mmad_overlap_fractals: fractals of a result from which a dependent Mmad needs no barrier (GUIDE).
+        workspace_alignment: bytes; a Fixpipe to an unaligned row costs twice (GUIDE).
+        system_workspace: bytes CANN reserves in front of the user's workspace (H81).
+    """
+
+    name: str
+    aic: int
+    aiv_per_aic: int
+    memories: tuple[Memory, ...]
+    block: int = 32
+    repeat: int = 256
+    fractal: int = 16
+    event_ids: int = 8
+    cross_core_flags: int = 11
+    cross_core_depth: int = 15
+    max_repeat: int = 255
+    max_repeat_stride: int = 255
+    max_nd2nz_pitch: int = 65535
+    max_copy_blocks: int = 4095
+    mmad_overlap_fractals: int = 10
+    workspace_alignment: int = 512
+    system_workspace: int = 16 * 1024 * 1024
+
+    def memory(self, space: MemorySpace) -> Memory:
+        """The on-chip memory of a space."""
+        return next(memory for memory in self.memories if memory.space is space)
+
+
+_KIB = 1024
+ATLAS_A2 = Device(
+    name="Atlas A2",
+    aic=24,
+    aiv_per_aic=2,
+    memories=(
+        # The top 8 KiB of UB are scratch of Select and friends (H81: TMP_UB at 184 KiB).
+        Memory(MemorySpace.UB, Core.AIV, 192 * _KIB, 184 * _KIB, 32, "VECCALC"),
+        # The last 256 bytes of L1 are reserved (GUIDE).
+        Memory(MemorySpace.L1, Core.AIC, 512 * _KIB, 512 * _KIB - 256, 32, "A1"),
+        Memory(MemorySpace.L0A, Core.AIC, 64 * _KIB, 64 * _KIB, 512, "A2"),
+        Memory(MemorySpace.L0B, Core.AIC, 64 * _KIB, 64 * _KIB, 512, "B2"),
+        Memory(MemorySpace.L0C, Core.AIC, 128 * _KIB, 128 * _KIB, 1024, "CO1"),
+    ),
+)

@@ -1,0 +1,117 @@
+"""Schedules as data: what an author may state, what the compiler fills in, and what results."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+
+from attndsl.hardware import ATLAS_A2
+from attndsl.schedule.errors import IllegalScheduleValue, UnknownScheduleChoice
+from attndsl.source_line import UNKNOWN_LINE, SourceLine
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schedule:
+    """A complete schedule.
+
+    Attributes:
+        tile_k: keys of one score tile, the unit of the cube/vector exchange.
+        ring: workspace slots between cube and vector cores; the cube runs ``ring - 1`` tiles ahead.
+        rows: score rows one vector step works on.
+        base_n: keys (or value columns) of one matrix multiply.
+        base_k: depth of one matrix multiply.
+        slots: slots of each unified-buffer load and store buffer (2: double buffering).
+        max_rows: query rows of one task, the query heads that share a key/value head.
+        split_kv: parts the keys of a row are split into, or "auto": as many as idle cores allow.
+        cores: blocks to launch at most, or "auto": all cores of the device.
+    """
+
+    tile_k: int = 512
+    ring: int = 3
+    rows: int = 8
+    base_n: int = 128
+    base_k: int = 128
+    slots: int = 2
+    max_rows: int = 64
+    split_kv: int | str = "auto"
+    cores: int | str = "auto"
+
+    @property
+    def lead(self) -> int:
+        """Tiles by which the scores run ahead of the weighted sums."""
+        return self.ring - 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Range:
+    low: int
+    high: int
+    multiple: int = 1
+    auto: bool = False
+
+    def text(self) -> str:
+        multiple = f", a multiple of {self.multiple}" if self.multiple > 1 else ""
+        return f"an integer from {self.low} to {self.high}{multiple}" + (' or "auto"' if self.auto else "")
+
+    def nearest(self, value: object) -> int:
+        if not isinstance(value, int):
+            return self.low
+        rounded = round(value / self.multiple) * self.multiple
+        return min(max(rounded, self.low), self.high)
+
+    def holds(self, value: object) -> bool:
+        if self.auto and value == "auto":
+            return True
+        plain = isinstance(value, int) and not isinstance(value, bool)
+        return plain and self.nearest(value) == value
+
+
+# Row pitches of a score tile are repeat strides of fp32 rows: at most 255 blocks of 8.
+_RANGES = {
+    "tile_k": _Range(64, 1984, 64),
+    "ring": _Range(2, 8),
+    "rows": _Range(8, 64, 8),
+    "base_n": _Range(16, 256, 16),
+    "base_k": _Range(16, 256, 16),
+    "slots": _Range(1, 2),
+    "max_rows": _Range(16, 128, 16),
+    "split_kv": _Range(1, 4096, auto=True),
+    "cores": _Range(1, ATLAS_A2.aic, auto=True),
+}
+
+
+def resolve(choices: Mapping[str, object], where: SourceLine = UNKNOWN_LINE) -> Schedule:
+    """The schedule that an author's choices give, the rest filled with defaults.
+
+    Raises:
+        UnknownScheduleChoice, IllegalScheduleValue: naming the nearest legal choice.
+    """
+    for name, value in choices.items():
+        if name not in _RANGES:
+            nearest = difflib.get_close_matches(name, _RANGES, n=1, cutoff=0.0)[0]
+            raise UnknownScheduleChoice(name, nearest, where)
+        bounds = _RANGES[name]
+        if not bounds.holds(value):
+            raise IllegalScheduleValue(name, value, bounds.text(), bounds.nearest(value), where)
+    return replace(Schedule(), **choices)  # type: ignore[arg-type]
+
+
+def smaller(schedule: Schedule, stated: Mapping[str, object]) -> Schedule | None:
+    """The next schedule to try when one does not fit; only what the author left open changes."""
+    if "slots" not in stated and schedule.slots > 1 and schedule.tile_k <= 256:
+        return replace(schedule, slots=1)
+    if "tile_k" not in stated and schedule.tile_k > 64:
+        return replace(schedule, tile_k=schedule.tile_k // 2)
+    return None
+
+
+def describe(schedule: Schedule, stated: Mapping[str, object]) -> str:
+    """The schedule as text, one choice a line, with who chose it."""
+    values = asdict(schedule)
+    width = max(len(field.name) for field in fields(schedule))
+    lines = []
+    for name, value in values.items():
+        by = "stated" if name in stated and stated[name] == value else "filled in"
+        lines.append(f"  {name:<{width}}  {value!s:<6} {by}")
+    return "\n".join(lines)

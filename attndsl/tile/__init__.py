@@ -1,0 +1,1 @@
+"""Tile IR: buffers at planned addresses, loops, instructions and their synchronisation."""

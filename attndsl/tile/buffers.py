@@ -1,0 +1,142 @@
+"""Memory as the tile program sees it: on-chip buffers, global tensors and regions of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import ml_dtypes
+import numpy as np
+
+from attndsl.hardware import MemorySpace
+from attndsl.source_line import UNKNOWN_LINE, SourceLine
+from attndsl.symbolic import Const, Expr, ExprLike, as_expr
+
+NUMPY_DTYPES: dict[str, np.dtype] = {
+    "float32": np.dtype(np.float32),
+    "float16": np.dtype(np.float16),
+    "bfloat16": np.dtype(ml_dtypes.bfloat16),
+    "uint8": np.dtype(np.uint8),
+    "int8": np.dtype(np.int8),
+    "int32": np.dtype(np.int32),
+    "uint32": np.dtype(np.uint32),
+    "int64": np.dtype(np.int64),
+}
+CXX_DTYPES = {
+    "float32": "float",
+    "float16": "half",
+    "bfloat16": "bfloat16_t",
+    "uint8": "uint8_t",
+    "int8": "int8_t",
+    "int32": "int32_t",
+    "uint32": "uint32_t",
+    "int64": "int64_t",
+}
+
+
+def item_bytes(dtype: str) -> int:
+    """Bytes of one element."""
+    return NUMPY_DTYPES[dtype].itemsize
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Buffer:
+    """An on-chip buffer of ``slots`` equal slots that its uses take in turn.
+
+    Attributes:
+        elements: elements of one slot.
+        address: planned byte address of slot 0, or -1 before memory planning.
+        meaning: what it holds, for the buffer map of the generated file.
+    """
+
+    name: str
+    space: MemorySpace
+    dtype: str
+    elements: int
+    slots: int = 1
+    address: int = -1
+    meaning: str = ""
+    where: SourceLine = UNKNOWN_LINE
+
+    @property
+    def slot_bytes(self) -> int:
+        """Bytes of one slot."""
+        return self.elements * item_bytes(self.dtype)
+
+    @property
+    def total_bytes(self) -> int:
+        """Bytes of all slots."""
+        return self.slots * self.slot_bytes
+
+    def at(self, address: int) -> Buffer:
+        """The buffer placed at a byte address."""
+        return replace(self, address=address)
+
+    def region(
+        self, offset: ExprLike = 0, rows: ExprLike = 1, cols: ExprLike | None = None, pitch: ExprLike = 0
+    ) -> Region:
+        """``rows`` x ``cols`` elements from ``offset`` on, ``pitch`` elements between row starts."""
+        width = as_expr(self.elements if cols is None else cols)
+        return Region(self, as_expr(offset), as_expr(rows), width, as_expr(pitch))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GlobalTensor:
+    """A tensor in global memory.
+
+    Attributes:
+        role: "input", "output", "workspace" or "scalars" (read by the scalar unit only).
+        offset: bytes from the start of the user workspace (workspace tensors only).
+        elements: capacity in elements (workspace tensors only).
+    """
+
+    name: str
+    dtype: str
+    role: str
+    optional: bool = False
+    offset: Expr = field(default_factory=lambda: Const(0))
+    elements: Expr = field(default_factory=lambda: Const(0))
+    meaning: str = ""
+
+    def region(
+        self, offset: ExprLike = 0, rows: ExprLike = 1, cols: ExprLike = 1, pitch: ExprLike = 0
+    ) -> GlobalRegion:
+        """``rows`` x ``cols`` elements from ``offset`` on, ``pitch`` elements between row starts."""
+        return GlobalRegion(self, as_expr(offset), as_expr(rows), as_expr(cols), as_expr(pitch))
+
+
+@dataclass(frozen=True, eq=False)
+class Region:
+    """A strided 2-D part of the current slot of a buffer; all in elements.
+
+    ``pitch`` 0 means rows follow each other without a gap (pitch == cols).
+    """
+
+    buffer: Buffer
+    offset: Expr
+    rows: Expr
+    cols: Expr
+    pitch: Expr
+
+    def __str__(self) -> str:
+        return f"{self.buffer.name}[{_extent(self)}]"
+
+
+@dataclass(frozen=True, eq=False)
+class GlobalRegion:
+    """A strided 2-D part of a global tensor; all in elements."""
+
+    tensor: GlobalTensor
+    offset: Expr
+    rows: Expr
+    cols: Expr
+    pitch: Expr
+
+    def __str__(self) -> str:
+        return f"{self.tensor.name}[{_extent(self)}]"
+
+
+def _extent(region: Region | GlobalRegion) -> str:
+    offset = "" if region.offset.same(Const(0)) else f"{region.offset} + "
+    rows = "" if region.rows.same(Const(1)) else f"{region.rows} x "
+    pitch = "" if region.pitch.same(Const(0)) or not rows else f" pitch {region.pitch}"
+    return f"{offset}{rows}{region.cols}{pitch}"

@@ -1,0 +1,162 @@
+"""What every instruction states about itself, in one place: operands, limits, meaning, cost and text."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from attndsl.hardware import Core, MemorySpace, Pipe
+from attndsl.hardware.costs import COSTS
+from attndsl.symbolic import Const, Expr, ExprLike
+from attndsl.tile.buffers import CXX_DTYPES, Buffer, GlobalRegion, GlobalTensor, Region, item_bytes
+from attndsl.tile.statements import Statement
+
+Array = npt.NDArray[Any]
+
+
+class Machine(Protocol):
+    """What an instruction's meaning may touch: scalars, the current slot of buffers, global memory."""
+
+    def value(self, expr: ExprLike) -> Any:
+        """The present value of a scalar."""
+
+    def slot(self, buffer: Buffer) -> Array:
+        """All elements of the buffer's current slot, 1-D, writable."""
+
+    def tensor(self, tensor: GlobalTensor) -> Array:
+        """All elements of a global tensor, 1-D, writable."""
+
+
+class Names(Protocol):
+    """How the code generator spells operands."""
+
+    def expr(self, expr: ExprLike) -> str:
+        """A scalar expression."""
+
+    def local(self, buffer: Buffer, offset: ExprLike) -> str:
+        """A LocalTensor at an element offset into the current slot."""
+
+    def gm(self, tensor: GlobalTensor, offset: ExprLike) -> str:
+        """A GlobalTensor at an element offset."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Instruction(Statement):
+    """One AscendC call.
+
+    Class attributes: ``api`` the AscendC name, ``pipe`` the queue it runs on, ``core`` the core kind.
+    """
+
+    api: ClassVar[str]
+    pipe: ClassVar[Pipe]
+    core: ClassVar[Core]
+
+    @abstractmethod
+    def reads(self) -> tuple[Buffer, ...]:
+        """On-chip buffers it reads."""
+
+    @abstractmethod
+    def writes(self) -> tuple[Buffer, ...]:
+        """On-chip buffers it writes."""
+
+    def gm_reads(self) -> tuple[GlobalTensor, ...]:
+        """Global tensors it reads."""
+        return ()
+
+    def gm_writes(self) -> tuple[GlobalTensor, ...]:
+        """Global tensors it writes."""
+        return ()
+
+    @abstractmethod
+    def run(self, machine: Machine) -> None:
+        """Its NumPy meaning."""
+
+    @abstractmethod
+    def text(self, names: Names) -> str:
+        """The AscendC statement."""
+
+    @abstractmethod
+    def units(self, machine: Machine) -> float:
+        """The amount of work, in the units of its cost entry."""
+
+    @abstractmethod
+    def limits(self) -> Iterator[str]:
+        """Every operand rule it violates, as text; nothing when legal."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """One line for the printed tile program."""
+
+    @property
+    def cost_key(self) -> str:
+        """The entry of the cost table."""
+        return self.api
+
+    def cycles(self, machine: Machine) -> float:
+        """Predicted cycles on its pipe."""
+        cost = COSTS[self.cost_key]
+        return cost.head + cost.per_unit * self.units(machine)
+
+
+def is_one(expr: Expr) -> bool:
+    """Whether a row count is the constant 1, so that the short ``count`` form applies."""
+    return expr.same(Const(1))
+
+
+def view(machine: Machine, region: Region) -> Array:
+    """The region as a writable (rows, cols) array."""
+    return _strided(machine.slot(region.buffer), machine, region, region.buffer.name)
+
+
+def gm_view(machine: Machine, region: GlobalRegion) -> Array:
+    """The global region as a writable (rows, cols) array."""
+    return _strided(machine.tensor(region.tensor), machine, region, region.tensor.name)
+
+
+def _strided(flat: Array, machine: Machine, region: Region | GlobalRegion, name: str) -> Array:
+    offset, rows, cols = (int(machine.value(x)) for x in (region.offset, region.rows, region.cols))
+    pitch = int(machine.value(region.pitch)) or cols
+    last = offset + (rows - 1) * pitch + cols if rows and cols else offset
+    if offset < 0 or last > flat.size:
+        raise IndexError(f"{name}: elements {offset} to {last} of {flat.size} are touched")
+    size = flat.itemsize
+    shape, strides = (rows, cols), (pitch * size, size)
+    return np.lib.stride_tricks.as_strided(flat[offset:], shape, strides)
+
+
+def block_elements(dtype: str) -> int:
+    """Elements of one 32-byte data block."""
+    return 32 // item_bytes(dtype)
+
+
+def repeat_elements(dtype: str) -> int:
+    """Elements of one 256-byte repeat."""
+    return 256 // item_bytes(dtype)
+
+
+def cxx(dtype: str) -> str:
+    """The C++ spelling of a dtype."""
+    return CXX_DTYPES[dtype]
+
+
+def space_rule(region: Region, space: MemorySpace, role: str) -> Iterator[str]:
+    """The operand lives where the instruction needs it."""
+    if region.buffer.space is not space:
+        yield f"{role} {region.buffer.name} is in {region.buffer.space.value}, needs {space.value}"
+
+
+def dtype_rule(dtype: str, allowed: tuple[str, ...], role: str) -> Iterator[str]:
+    """The operand has one of the dtypes the instruction takes."""
+    if dtype not in allowed:
+        yield f"{role} is {dtype}, needs {' or '.join(allowed)}"
+
+
+def multiple_rule(value: Expr, multiple: int, role: str) -> Iterator[str]:
+    """A constant operand is a multiple of the unit it is counted in."""
+    if isinstance(value, Const) and int(value.value) % multiple:
+        yield f"{role} is {value}, needs a multiple of {multiple}"

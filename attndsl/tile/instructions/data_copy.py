@@ -1,0 +1,145 @@
+"""Copies between global memory and the unified buffer (DataCopyPad).
+
+Limits follow the API reference of asc-devkit: blockCount <= 4095, gaps on the GM side in bytes, on the
+UB side in 32-byte blocks; each row starts on a block in UB.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from attndsl.hardware import ATLAS_A2, Core, MemorySpace, Pipe
+from attndsl.symbolic import Const, Expr, round_up
+from attndsl.tile.buffers import Buffer, GlobalRegion, GlobalTensor, Region, item_bytes
+from attndsl.tile.instructions.base import (
+    Instruction,
+    Machine,
+    Names,
+    block_elements,
+    cxx,
+    gm_view,
+    is_one,
+    multiple_rule,
+    space_rule,
+    view,
+)
+
+
+def _gm_gap(region: GlobalRegion) -> Expr:
+    """Bytes between the end of a row and the start of the next in global memory."""
+    if is_one(region.rows) or region.pitch.same(Const(0)):
+        return Const(0)
+    return (region.pitch - region.cols) * item_bytes(region.tensor.dtype)
+
+
+def _ub_gap(region: Region) -> Expr:
+    """Blocks between the padded end of a row and the start of the next in the unified buffer."""
+    if is_one(region.rows) or region.pitch.same(Const(0)):
+        return Const(0)
+    block = block_elements(region.buffer.dtype)
+    return (region.pitch - round_up(region.cols, block)) // block
+
+
+def _copy_limits(local: Region, remote: GlobalRegion) -> Iterator[str]:
+    yield from space_rule(local, MemorySpace.UB, "operand")
+    yield from multiple_rule(local.offset, block_elements(local.buffer.dtype), "element offset")
+    yield from multiple_rule(local.pitch, block_elements(local.buffer.dtype), "row pitch")
+    if isinstance(local.rows, Const) and int(local.rows.value) > ATLAS_A2.max_copy_blocks:
+        yield f"{local.rows} rows, one copy moves at most {ATLAS_A2.max_copy_blocks}"
+    if local.buffer.dtype != remote.tensor.dtype:
+        yield f"{remote.tensor.name} is {remote.tensor.dtype}, {local.buffer.name} is {local.buffer.dtype}"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LoadRows(Instruction):
+    """Rows from global memory to the unified buffer; pad lanes up to the next block hold garbage."""
+
+    api: ClassVar[str] = "DataCopyPad"
+    pipe: ClassVar[Pipe] = Pipe.MTE2
+    core: ClassVar[Core] = Core.AIV
+    dst: Region
+    src: GlobalRegion
+
+    @property
+    def cost_key(self) -> str:
+        return "DataCopyPad in"
+
+    def reads(self) -> tuple[Buffer, ...]:
+        return ()
+
+    def writes(self) -> tuple[Buffer, ...]:
+        return (self.dst.buffer,)
+
+    def gm_reads(self) -> tuple[GlobalTensor, ...]:
+        return (self.src.tensor,)
+
+    def run(self, machine: Machine) -> None:
+        view(machine, self.dst)[...] = gm_view(machine, self.src)
+
+    def text(self, names: Names) -> str:
+        size, dtype = item_bytes(self.src.tensor.dtype), cxx(self.src.tensor.dtype)
+        local = names.local(self.dst.buffer, self.dst.offset)
+        remote = names.gm(self.src.tensor, self.src.offset)
+        shape = f"{names.expr(self.dst.rows)}, {names.expr(self.dst.cols * size)}"
+        gaps = f"{names.expr(_gm_gap(self.src))}, {names.expr(_ub_gap(self.dst))}"
+        return (
+            f"DataCopyPad({local}, {remote}, DataCopyExtParams({shape}, {gaps}, 0), "
+            f"DataCopyPadExtParams<{dtype}>(false, 0, 0, 0));"
+        )
+
+    def units(self, machine: Machine) -> float:
+        count = machine.value(self.dst.rows) * machine.value(self.dst.cols)
+        return float(count * item_bytes(self.dst.buffer.dtype))
+
+    def limits(self) -> Iterator[str]:
+        yield from _copy_limits(self.dst, self.src)
+
+    def describe(self) -> str:
+        return f"{self.dst} <- {self.src}"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class StoreRows(Instruction):
+    """Rows from the unified buffer to global memory, exactly ``cols`` elements each."""
+
+    api: ClassVar[str] = "DataCopyPad"
+    pipe: ClassVar[Pipe] = Pipe.MTE3
+    core: ClassVar[Core] = Core.AIV
+    dst: GlobalRegion
+    src: Region
+
+    @property
+    def cost_key(self) -> str:
+        return "DataCopyPad out"
+
+    def reads(self) -> tuple[Buffer, ...]:
+        return (self.src.buffer,)
+
+    def writes(self) -> tuple[Buffer, ...]:
+        return ()
+
+    def gm_writes(self) -> tuple[GlobalTensor, ...]:
+        return (self.dst.tensor,)
+
+    def run(self, machine: Machine) -> None:
+        gm_view(machine, self.dst)[...] = view(machine, self.src)
+
+    def text(self, names: Names) -> str:
+        size = item_bytes(self.dst.tensor.dtype)
+        local = names.local(self.src.buffer, self.src.offset)
+        remote = names.gm(self.dst.tensor, self.dst.offset)
+        shape = f"{names.expr(self.src.rows)}, {names.expr(self.src.cols * size)}"
+        gaps = f"{names.expr(_ub_gap(self.src))}, {names.expr(_gm_gap(self.dst))}"
+        return f"DataCopyPad({remote}, {local}, DataCopyExtParams({shape}, {gaps}, 0));"
+
+    def units(self, machine: Machine) -> float:
+        count = machine.value(self.src.rows) * machine.value(self.src.cols)
+        return float(count * item_bytes(self.src.buffer.dtype))
+
+    def limits(self) -> Iterator[str]:
+        yield from _copy_limits(self.src, self.dst)
+
+    def describe(self) -> str:
+        return f"{self.dst} <- {self.src}"

@@ -1,0 +1,429 @@
+"""Vector instructions (pipe V, unified buffer), as AscendC's basic API has them on Atlas A2.
+
+Operand limits follow the API reference of asc-devkit (SIMD-API, vector computation). Two call forms
+exist: ``count`` (a region of one row) and ``mask, repeat, strides`` (a region of several rows of at
+most one 256-byte repeat each).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from attndsl.hardware import Core, MemorySpace, Pipe
+from attndsl.symbolic import Const, Expr, ceil_div
+from attndsl.tile.buffers import NUMPY_DTYPES, Buffer, Region, item_bytes
+from attndsl.tile.instructions.base import (
+    Array,
+    Instruction,
+    Machine,
+    Names,
+    block_elements,
+    cxx,
+    dtype_rule,
+    is_one,
+    multiple_rule,
+    repeat_elements,
+    space_rule,
+    view,
+)
+
+_ARITHMETIC = ("float16", "float32", "int16", "int32")
+_FLOAT = ("float16", "float32")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class VectorInstruction(Instruction):
+    """Base: the destination region and what all vector instructions share."""
+
+    pipe: ClassVar[Pipe] = Pipe.V
+    core: ClassVar[Core] = Core.AIV
+
+    dst: Region
+
+    def writes(self) -> tuple[Buffer, ...]:
+        return (self.dst.buffer,)
+
+    def sources(self) -> tuple[Region, ...]:
+        """Regions it reads."""
+        return ()
+
+    def reads(self) -> tuple[Buffer, ...]:
+        return tuple(region.buffer for region in self.sources())
+
+    def units(self, machine: Machine) -> float:
+        rows, cols = machine.value(self.dst.rows), machine.value(self.dst.cols)
+        widest = max(item_bytes(region.buffer.dtype) for region in (self.dst, *self.sources()))
+        return float(rows * -(-cols * widest // 256))
+
+    def limits(self) -> Iterator[str]:
+        for region in (self.dst, *self.sources()):
+            yield from space_rule(region, MemorySpace.UB, "operand")
+            yield from multiple_rule(region.offset, block_elements(region.buffer.dtype), "element offset")
+            if not is_one(region.rows):
+                yield from _row_form_rules(region)
+
+    def describe(self) -> str:
+        return f"{self.dst} = {self.api}({', '.join(str(region) for region in self.sources())})"
+
+
+def _row_form_rules(region: Region) -> Iterator[str]:
+    block, lanes = block_elements(region.buffer.dtype), repeat_elements(region.buffer.dtype)
+    yield from multiple_rule(region.pitch, block, "row pitch")
+    if isinstance(region.pitch, Const) and int(region.pitch.value) // block > 255:
+        yield f"row pitch {region.pitch} is over the highest repeat stride, 255 blocks"
+    if isinstance(region.cols, Const) and int(region.cols.value) > lanes:
+        yield f"{region.cols} lanes a row, one repeat has {lanes}"
+
+
+def _repeat_stride(region: Region) -> int:
+    pitch = region.pitch
+    assert isinstance(pitch, Const), "row pitches are compile-time constants"
+    width = int(pitch.value) or repeat_elements(region.buffer.dtype)
+    return width // block_elements(region.buffer.dtype)
+
+
+def _operands(names: Names, *regions: Region) -> str:
+    return ", ".join(names.local(region.buffer, region.offset) for region in regions)
+
+
+def _round_to(values: Array, dtype: str) -> Array:
+    return values.astype(NUMPY_DTYPES[dtype])
+
+
+_UNARY = {"Exp": np.exp, "Ln": np.log, "Abs": np.abs, "Sqrt": np.sqrt}
+_BINARY = {"Add": np.add, "Sub": np.subtract, "Mul": np.multiply, "Div": np.divide}
+_BINARY |= {"Max": np.maximum, "Min": np.minimum}
+_WITH_SCALAR = {"Adds": np.add, "Muls": np.multiply, "Maxs": np.maximum, "Mins": np.minimum}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Fill(VectorInstruction):
+    """``dst = value``: Duplicate, count form."""
+
+    api: ClassVar[str] = "Duplicate"
+    value: Expr
+
+    def run(self, machine: Machine) -> None:
+        view(machine, self.dst)[...] = machine.value(self.value)
+
+    def text(self, names: Names) -> str:
+        value = f"{cxx(self.dst.buffer.dtype)}({names.expr(self.value)})"
+        return f"Duplicate({_operands(names, self.dst)}, {value}, {names.expr(self.dst.cols)});"
+
+    def describe(self) -> str:
+        return f"{self.dst} = Duplicate({self.value})"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FillLanes(VectorInstruction):
+    """``dst[:, first_lane:64] = value`` of fp32 rows: Duplicate with a bit mask.
+
+    Needs 0 <= first_lane < 64; ``dst`` covers whole repeats of 64 lanes.
+    """
+
+    api: ClassVar[str] = "Duplicate"
+    first_lane: Expr
+    value: Expr
+
+    def run(self, machine: Machine) -> None:
+        view(machine, self.dst)[:, int(machine.value(self.first_lane)) :] = machine.value(self.value)
+
+    def text(self, names: Names) -> str:
+        lane, rows = names.expr(self.first_lane), names.expr(self.dst.rows)
+        return (
+            f"uint64_t lanes[2] = {{~uint64_t(0) << ({lane}), 0}};\n"
+            f"Duplicate({_operands(names, self.dst)}, float({names.expr(self.value)}), lanes, {rows}, 1, "
+            f"{_repeat_stride(self.dst)});"
+        )
+
+    def limits(self) -> Iterator[str]:
+        yield from super().limits()
+        yield from dtype_rule(self.dst.buffer.dtype, ("float32",), "destination")
+
+    def describe(self) -> str:
+        return f"{self.dst} lanes {self.first_lane}..63 = Duplicate({self.value})"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Unary(VectorInstruction):
+    """``dst = op(src)`` for Exp, Ln, Abs, Sqrt; count form."""
+
+    op: str
+    src: Region
+
+    @property
+    def api(self) -> str:  # type: ignore[override]
+        return self.op
+
+    def sources(self) -> tuple[Region, ...]:
+        return (self.src,)
+
+    def run(self, machine: Machine) -> None:
+        with np.errstate(all="ignore"):
+            view(machine, self.dst)[...] = _UNARY[self.op](view(machine, self.src))
+
+    def text(self, names: Names) -> str:
+        return f"{self.op}({_operands(names, self.dst, self.src)}, {names.expr(self.dst.cols)});"
+
+    def limits(self) -> Iterator[str]:
+        yield from super().limits()
+        yield from dtype_rule(self.dst.buffer.dtype, _FLOAT, "destination")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class WithScalar(VectorInstruction):
+    """``dst = op(src, scalar)`` for Adds, Muls, Maxs, Mins; count form."""
+
+    op: str
+    src: Region
+    scalar: Expr
+
+    @property
+    def api(self) -> str:  # type: ignore[override]
+        return self.op
+
+    def sources(self) -> tuple[Region, ...]:
+        return (self.src,)
+
+    def run(self, machine: Machine) -> None:
+        source = view(machine, self.src)
+        with np.errstate(all="ignore"):
+            view(machine, self.dst)[...] = _WITH_SCALAR[self.op](
+                source, source.dtype.type(machine.value(self.scalar))
+            )
+
+    def text(self, names: Names) -> str:
+        scalar = f"{cxx(self.dst.buffer.dtype)}({names.expr(self.scalar)})"
+        return f"{self.op}({_operands(names, self.dst, self.src)}, {scalar}, {names.expr(self.dst.cols)});"
+
+    def limits(self) -> Iterator[str]:
+        yield from super().limits()
+        yield from dtype_rule(self.dst.buffer.dtype, _ARITHMETIC, "destination")
+
+    def describe(self) -> str:
+        return f"{self.dst} = {self.op}({self.src}, {self.scalar})"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Binary(VectorInstruction):
+    """``dst = op(first, second)`` for Add, Sub, Mul, Div, Max, Min.
+
+    ``broadcast``: ``second`` holds one 32-byte block a row, used for all lanes of that row.
+    """
+
+    op: str
+    first: Region
+    second: Region
+    broadcast: bool = False
+
+    @property
+    def api(self) -> str:  # type: ignore[override]
+        return self.op
+
+    def sources(self) -> tuple[Region, ...]:
+        return (self.first, self.second)
+
+    def run(self, machine: Machine) -> None:
+        second = view(machine, self.second)
+        if self.broadcast:
+            second = second[:, :1]
+        with np.errstate(all="ignore"):
+            view(machine, self.dst)[...] = _BINARY[self.op](view(machine, self.first), second)
+
+    def text(self, names: Names) -> str:
+        operands = _operands(names, self.dst, self.first, self.second)
+        if is_one(self.dst.rows) and not self.broadcast:
+            return f"{self.op}({operands}, {names.expr(self.dst.cols)});"
+        strides = [_repeat_stride(region) for region in (self.dst, self.first)]
+        second = (0, 1) if self.broadcast else (1, _repeat_stride(self.second))
+        params = f"BinaryRepeatParams(1, 1, {second[0]}, {strides[0]}, {strides[1]}, {second[1]})"
+        mask, rows = names.expr(self.dst.cols), names.expr(self.dst.rows)
+        return f"{self.op}({operands}, {mask}, {rows}, {params});"
+
+    def limits(self) -> Iterator[str]:
+        yield from super().limits()
+        allowed = _FLOAT if self.op == "Div" else _ARITHMETIC
+        yield from dtype_rule(self.dst.buffer.dtype, allowed, "destination")
+        if len({region.buffer.dtype for region in (self.dst, self.first, self.second)}) > 1:
+            yield "operands have different dtypes"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Convert(VectorInstruction):
+    """``dst = Cast(src)`` with a rounding mode; count form."""
+
+    api: ClassVar[str] = "Cast"
+    src: Region
+    mode: str
+
+    _PAIRS: ClassVar[dict[tuple[str, str], tuple[str, ...]]] = {
+        ("uint8", "float16"): ("CAST_NONE",),
+        ("int8", "float16"): ("CAST_NONE",),
+        ("float16", "float32"): ("CAST_NONE",),
+        ("bfloat16", "float32"): ("CAST_NONE",),
+        ("float32", "float16"): ("CAST_RINT", "CAST_ROUND", "CAST_NONE"),
+        ("float32", "bfloat16"): ("CAST_RINT", "CAST_ROUND"),
+    }
+
+    def sources(self) -> tuple[Region, ...]:
+        return (self.src,)
+
+    def run(self, machine: Machine) -> None:
+        with np.errstate(all="ignore"):
+            view(machine, self.dst)[...] = _round_to(view(machine, self.src), self.dst.buffer.dtype)
+
+    def text(self, names: Names) -> str:
+        mode = f"RoundMode::{self.mode}"
+        return f"Cast({_operands(names, self.dst, self.src)}, {mode}, {names.expr(self.dst.cols)});"
+
+    def limits(self) -> Iterator[str]:
+        yield from super().limits()
+        pair = (self.src.buffer.dtype, self.dst.buffer.dtype)
+        if self.mode not in self._PAIRS.get(pair, ()):
+            yield f"Cast from {pair[0]} to {pair[1]} has no {self.mode}"
+        if self.mode == "CAST_ROUND":
+            yield "CAST_ROUND has no NumPy meaning here: use CAST_RINT"
+
+    def describe(self) -> str:
+        return f"{self.dst} = Cast({self.src}) {self.dst.buffer.dtype} {self.mode}"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RowReduce(VectorInstruction):
+    """``dst[r] = op(src[r, :])``: WholeReduceMax or WholeReduceSum of fp32 rows of up to 64 lanes."""
+
+    op: str
+    src: Region
+
+    @property
+    def api(self) -> str:  # type: ignore[override]
+        return f"WholeReduce{self.op}"
+
+    def sources(self) -> tuple[Region, ...]:
+        return (self.src,)
+
+    def units(self, machine: Machine) -> float:
+        return float(machine.value(self.src.rows))
+
+    def run(self, machine: Machine) -> None:
+        source, out = view(machine, self.src), view(machine, self.dst)
+        with np.errstate(all="ignore"):
+            out[0, :] = source.max(axis=1) if self.op == "Max" else _tree_sum(source)
+
+    def text(self, names: Names) -> str:
+        operands, mask = _operands(names, self.dst, self.src), names.expr(self.src.cols)
+        order = ", ReduceOrder::ORDER_ONLY_VALUE" if self.op == "Max" else ""
+        stride = _repeat_stride(self.src)
+        return f"{self.api}({operands}, {mask}, {names.expr(self.src.rows)}, 1, 1, {stride}{order});"
+
+    def limits(self) -> Iterator[str]:
+        yield from super().limits()
+        yield from dtype_rule(self.src.buffer.dtype, ("float32",), "source")
+
+
+def _tree_sum(rows: Array) -> Array:
+    """Sums of up to 64 lanes, adjacent pairs first, as the reduction tree adds them."""
+    width = 1 << max(rows.shape[1] - 1, 0).bit_length()
+    lanes = np.zeros((rows.shape[0], width), rows.dtype)
+    lanes[:, : rows.shape[1]] = rows
+    while lanes.shape[1] > 1:
+        lanes = lanes[:, ::2] + lanes[:, 1::2]
+    return lanes[:, 0]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class BroadcastRows(VectorInstruction):
+    """``dst[r, 0:8] = src[r]`` in fp32: Brcb, eight rows a repeat.
+
+    ``dst`` has one 32-byte block a row; rows are rounded up to 8, so ``src`` must hold that many.
+    """
+
+    api: ClassVar[str] = "Brcb"
+    src: Region
+
+    def sources(self) -> tuple[Region, ...]:
+        return (self.src,)
+
+    def units(self, machine: Machine) -> float:
+        return float(-(-machine.value(self.src.cols) // 8))
+
+    def run(self, machine: Machine) -> None:
+        view(machine, self.dst)[...] = view(machine, self.src).reshape(-1, 1)
+
+    def text(self, names: Names) -> str:
+        repeat = names.expr(ceil_div(self.src.cols, 8))
+        return f"Brcb({_operands(names, self.dst, self.src)}, {repeat}, BrcbRepeatParams(1, 8));"
+
+    def limits(self) -> Iterator[str]:
+        yield from super().limits()
+        yield from dtype_rule(self.src.buffer.dtype, ("float32",), "source")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CompareWithScalar(VectorInstruction):
+    """``dst bit i = src[i] <mode> scalar``, little-endian bits; covers whole 256-byte repeats of ``src``."""
+
+    api: ClassVar[str] = "CompareScalar"
+    src: Region
+    scalar: Expr
+    mode: str
+
+    def sources(self) -> tuple[Region, ...]:
+        return (self.src,)
+
+    def units(self, machine: Machine) -> float:
+        return float(machine.value(self.src.cols)) * item_bytes(self.src.buffer.dtype) / 256
+
+    def run(self, machine: Machine) -> None:
+        compare = {"EQ": np.equal, "NE": np.not_equal, "GT": np.greater, "LT": np.less}[self.mode]
+        bits = np.packbits(compare(view(machine, self.src)[0], machine.value(self.scalar)), bitorder="little")
+        view(machine, self.dst)[0, : bits.size] = bits
+
+    def text(self, names: Names) -> str:
+        operands = _operands(names, self.dst, self.src)
+        scalar = f"{cxx(self.src.buffer.dtype)}({names.expr(self.scalar)})"
+        return f"CompareScalar({operands}, {scalar}, CMPMODE::{self.mode}, {names.expr(self.src.cols)});"
+
+    def limits(self) -> Iterator[str]:
+        yield from super().limits()
+        yield from dtype_rule(self.dst.buffer.dtype, ("uint8",), "bits")
+        yield from dtype_rule(self.src.buffer.dtype, _FLOAT, "source")
+
+    def describe(self) -> str:
+        return f"{self.dst} bits = {self.src} {self.mode} {self.scalar}"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SelectOrScalar(VectorInstruction):
+    """``dst[i] = bit i ? src[i] : scalar``: Select in tensor-scalar mode; count form."""
+
+    api: ClassVar[str] = "Select"
+    bits: Region
+    src: Region
+    scalar: Expr
+
+    def sources(self) -> tuple[Region, ...]:
+        return (self.bits, self.src)
+
+    def run(self, machine: Machine) -> None:
+        source = view(machine, self.src)
+        packed = machine.slot(self.bits.buffer)[int(machine.value(self.bits.offset)) :]
+        keep = np.unpackbits(packed, bitorder="little")[: source.shape[1]].astype(bool)
+        view(machine, self.dst)[...] = np.where(keep, source, source.dtype.type(machine.value(self.scalar)))
+
+    def text(self, names: Names) -> str:
+        operands = _operands(names, self.dst, self.bits, self.src)
+        scalar = f"{cxx(self.src.buffer.dtype)}({names.expr(self.scalar)})"
+        count = names.expr(self.dst.cols)
+        return f"Select({operands}, {scalar}, SELMODE::VSEL_TENSOR_SCALAR_MODE, {count});"
+
+    def limits(self) -> Iterator[str]:
+        yield from super().limits()
+        yield from dtype_rule(self.src.buffer.dtype, _FLOAT, "source")
+
+    def describe(self) -> str:
+        return f"{self.dst} = Select({self.bits.buffer.name}, {self.src}, {self.scalar})"

@@ -1,0 +1,104 @@
+"""A whole tile program: its tensors, tiling fields, constants and statements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from attndsl.hardware import Core, MemorySpace
+from attndsl.symbolic import Expr, Named, Symbol
+from attndsl.tile.buffers import Buffer, GlobalTensor
+from attndsl.tile.instructions import Instruction
+from attndsl.tile.statements import Alloc, Seq, Statement
+
+# Scalars every core knows about itself.
+BLOCK_INDEX = Symbol("blockIndex", "blockIndex_")
+SUB_BLOCK = Symbol("subBlock", "subBlock_")
+BLOCK_COUNT = Symbol("blockCount", "blockCount_")
+CORE_SCALARS = (BLOCK_INDEX, SUB_BLOCK, BLOCK_COUNT)
+
+
+@dataclass(frozen=True, slots=True)
+class TilingField:
+    """A scalar the host computes and every core reads.
+
+    Attributes:
+        name: its name in the tiling struct.
+        ctype: "int64" or "float32".
+        value: what the host computes, over dimensions, parameters and the core count.
+        meaning: half a sentence for the reader of the struct.
+    """
+
+    name: str
+    ctype: str
+    value: Expr
+    meaning: str
+
+    @property
+    def symbol(self) -> Symbol:
+        """The field as the kernel's code sees it."""
+        return Symbol(self.name, f"{self.name}_")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Program:
+    """A tile program.
+
+    Attributes:
+        name: the kernel's name.
+        summary: one sentence on what it computes.
+        dtype: the io dtype.
+        parameters: global tensors in the kernel's argument order (inputs, then outputs).
+        workspace: tensors inside the user workspace.
+        tiling: fields of the tiling struct, in order.
+        constants: named compile-time numbers with their meaning.
+        blocks: how many blocks are launched (host expression).
+        workspace_bytes: size of the user workspace (host expression).
+        body: the joint statements, before the program is split by core.
+        cores: the statements of each core kind, after the split.
+        flags: cross-core flags by name, after they were derived.
+    """
+
+    name: str
+    summary: str
+    dtype: str
+    parameters: tuple[GlobalTensor, ...]
+    workspace: tuple[GlobalTensor, ...]
+    tiling: tuple[TilingField, ...]
+    constants: tuple[tuple[Named, str], ...]
+    blocks: Expr
+    workspace_bytes: Expr
+    body: Seq
+    cores: Mapping[Core, Seq] = field(default_factory=dict)
+    flags: Mapping[str, int] = field(default_factory=dict)
+
+    def trees(self) -> tuple[Seq, ...]:
+        """The per-core trees, or the joint one before the split."""
+        return tuple(self.cores.values()) or (self.body,)
+
+    def statements(self) -> Iterator[Statement]:
+        """All statements in program order."""
+        for tree in self.trees():
+            yield from tree.walk()
+
+    def instructions(self) -> Iterator[Instruction]:
+        """All instructions in program order."""
+        return (item for item in self.statements() if isinstance(item, Instruction))
+
+    def buffers(self) -> tuple[Buffer, ...]:
+        """All on-chip buffers, by memory and in order of first use."""
+        found: dict[int, Buffer] = {}
+        for item in self.statements():
+            touched: tuple[Buffer, ...] = ()
+            if isinstance(item, Alloc):
+                touched = item.buffers
+            elif isinstance(item, Instruction):
+                touched = (*item.reads(), *item.writes())
+            for buffer in touched:
+                found.setdefault(id(buffer), buffer)
+        order = list(MemorySpace)
+        return tuple(sorted(found.values(), key=lambda buffer: order.index(buffer.space)))
+
+    def with_(self, **changes: object) -> Program:
+        """A copy with some attributes replaced."""
+        return replace(self, **changes)  # type: ignore[arg-type]

@@ -1,0 +1,233 @@
+"""The tree of a tile program: scalars, loops, buffer lifetimes, stages and instructions.
+
+A program starts *joint*: one tree for all cores, whose :class:`Pipelined` loops hold stages that belong
+to the cube or to the vector cores. Passes add cross-core flags, split it by core, and add the events
+and barriers of each core.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+
+from attndsl.hardware import Core, Pipe
+from attndsl.source_line import UNKNOWN_LINE, SourceLine
+from attndsl.symbolic import Const, Expr, Symbol
+from attndsl.tile.buffers import Buffer
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Statement:
+    """A node of the tree; identity is object identity."""
+
+    where: SourceLine = UNKNOWN_LINE
+
+    def children(self) -> tuple[Statement, ...]:
+        """Statements directly inside."""
+        return ()
+
+    def with_children(self, children: tuple[Statement, ...]) -> Statement:
+        """The same statement around other children."""
+        return self
+
+    def walk(self) -> Iterator[Statement]:
+        """This statement and all inside it, in program order."""
+        yield self
+        for child in self.children():
+            yield from child.walk()
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Seq(Statement):
+    """Statements one after the other."""
+
+    body: tuple[Statement, ...]
+
+    def children(self) -> tuple[Statement, ...]:
+        return self.body
+
+    def with_children(self, children: tuple[Statement, ...]) -> Seq:
+        return replace(self, body=children)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Let(Statement):
+    """A scalar that stays constant from here to the end of the enclosing body."""
+
+    symbol: Symbol
+    value: Expr
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class For(Statement):
+    """``for var in range(begin, end, step)``.
+
+    ``disjoint``: buffers of which different iterations touch different elements.
+    """
+
+    var: Symbol
+    end: Expr
+    body: Seq
+    begin: Expr = field(default_factory=lambda: Const(0))
+    step: Expr = field(default_factory=lambda: Const(1))
+    disjoint: tuple[Buffer, ...] = ()
+
+    def children(self) -> tuple[Statement, ...]:
+        return (self.body,)
+
+    def with_children(self, children: tuple[Statement, ...]) -> For:
+        return replace(self, body=as_seq(children[0]))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class If(Statement):
+    """``then`` where ``condition`` holds, else ``otherwise``."""
+
+    condition: Expr
+    then: Seq
+    otherwise: Seq | None = None
+
+    def children(self) -> tuple[Statement, ...]:
+        return (self.then,) if self.otherwise is None else (self.then, self.otherwise)
+
+    def with_children(self, children: tuple[Statement, ...]) -> If:
+        otherwise = as_seq(children[1]) if len(children) > 1 else None
+        return replace(self, then=as_seq(children[0]), otherwise=otherwise)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Alloc(Statement):
+    """A lifetime: each execution takes the next slot of all ``buffers`` together and gives it back."""
+
+    buffers: tuple[Buffer, ...]
+    body: Seq
+
+    def children(self) -> tuple[Statement, ...]:
+        return (self.body,)
+
+    def with_children(self, children: tuple[Statement, ...]) -> Alloc:
+        return replace(self, body=as_seq(children[0]))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Stage(Statement):
+    """A named piece of one core kind's work; a function of the generated kernel.
+
+    ``parameters``: scalars the function is called with besides those it defines itself are found by the
+    code generator. ``doc``: one sentence for the reader of the generated file.
+    """
+
+    name: str
+    core: Core
+    doc: str
+    body: Seq
+
+    def children(self) -> tuple[Statement, ...]:
+        return (self.body,)
+
+    def with_children(self, children: tuple[Statement, ...]) -> Stage:
+        return replace(self, body=as_seq(children[0]))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Pipelined(Statement):
+    """A loop whose stages run skewed: stage k works on iteration ``step - lags[k]``.
+
+    Both core kinds run all steps; each runs its own stages, in the order given.
+    """
+
+    var: Symbol
+    extent: Expr
+    stages: tuple[Stage, ...]
+    lags: tuple[int, ...]
+
+    def children(self) -> tuple[Statement, ...]:
+        return self.stages
+
+    def with_children(self, children: tuple[Statement, ...]) -> Pipelined:
+        return replace(self, stages=tuple(as_stage(child) for child in children))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SetEvent(Statement):
+    """The source pipe raises event ``name`` once all its earlier instructions are complete.
+
+    ``slot_of``: the buffer whose current slot selects among ``ids`` consecutive ids; None for one id.
+    """
+
+    name: str
+    source: Pipe
+    target: Pipe
+    ids: int = 1
+    first_id: int = -1
+    slot_of: Buffer | None = None
+    slot: int | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class WaitEvent(SetEvent):
+    """The target pipe starts nothing further before event ``name`` was raised; lowers it again."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Barrier(Statement):
+    """Earlier instructions of the pipe complete before a later one starts."""
+
+    pipe: Pipe
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SetCrossFlag(Statement):
+    """A cross-core flag, raised once the pipe's earlier instructions are complete.
+
+    ``mode``: 0 among all cores of a kind, 2 between an AIC and its two AIVs.
+    """
+
+    name: str
+    flag: int
+    mode: int
+    pipe: Pipe
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class WaitCrossFlag(Statement):
+    """The whole core waits for a cross-core flag."""
+
+    name: str
+    flag: int
+
+
+def seq(*statements: Statement | None) -> Seq:
+    """A sequence with nested sequences flattened and Nones dropped."""
+    body: list[Statement] = []
+    for statement in statements:
+        if isinstance(statement, Seq):
+            body.extend(statement.body)
+        elif statement is not None:
+            body.append(statement)
+    return Seq(body=tuple(body))
+
+
+def as_seq(statement: Statement) -> Seq:
+    """The statement as a sequence."""
+    return statement if isinstance(statement, Seq) else Seq(body=(statement,))
+
+
+def as_stage(statement: Statement) -> Stage:
+    """The statement, which has to be a stage."""
+    assert isinstance(statement, Stage)
+    return statement
+
+
+def rewrite(statement: Statement, change: Callable[[Statement], Statement | None]) -> Statement | None:
+    """Rebuild bottom-up; ``change`` maps each rebuilt statement to its replacement, None drops it."""
+    old = statement.children()
+    if old:
+        if isinstance(statement, Seq):
+            kept = [rewrite(child, change) for child in old]
+            statement = seq(*kept)
+        else:
+            new = tuple(rewrite(child, change) or Seq(body=()) for child in old)
+            if any(a is not b for a, b in zip(old, new, strict=True)):
+                statement = statement.with_children(new)
+    return change(statement)
