@@ -6,6 +6,11 @@ attention axes are
     B  batch row          N  query head      K  key/value head (N = K * group)
     Q  query position     T  key position    D  head size of query and key     E  head size of value
 
+and those of storage and selection
+
+    P  cache block        R  row in a block  W  column of a block table        C  component (key, value)
+    J  selection block
+
 A score has the axes (B, N, Q, T); query head ``n`` reads key/value head ``n // (N / K)``.
 """
 
@@ -18,6 +23,7 @@ from attndsl.source_line import UNKNOWN_LINE, SourceLine
 from attndsl.symbolic import Expr
 
 Axes = tuple[str, ...]
+AXIS_ORDER: Axes = ("C", "P", "B", "N", "K", "Q", "R", "T", "W", "J", "D", "E")
 SCORE_AXES: Axes = ("B", "N", "Q", "T")
 
 
@@ -62,19 +68,48 @@ class Node:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Input(Node):
-    """A tensor argument, seen through its canonical axes whatever its layout."""
+    """A tensor argument, seen through its canonical axes whatever its layout.
+
+    ``dtypes``: every dtype that it may have.
+    """
 
     name: str
     axes: Axes
     optional: bool = False
+    dtypes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Scalar(Node):
-    """A scalar argument or a symbolic scalar of the dimensions."""
+    """A scalar argument or a symbolic scalar of the dimensions.
+
+    With the axes (B,) it may depend on the batch row, symbol ``b``, as in ``S - lengths[b]``.
+    """
 
     value: Expr
     axes: Axes = ()
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Take(Node):
+    """Entry ``index`` along ``axis`` (none if empty); the remaining axes may be renamed, D to E."""
+
+    source: Node
+    axis: str
+    index: int
+    axes: Axes
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Choose(Node):
+    """The first alternative whose ``needs`` a call passes, else the last. Gone once specialised.
+
+    ``needs``: names of optional inputs, one set for each alternative but the last.
+    """
+
+    needs: tuple[frozenset[str], ...]
+    alternatives: tuple[Node, ...]
+    axes: Axes
 
 
 # ------------------------------------------------------------------------------------------------
@@ -96,7 +131,8 @@ class Rows(Node):
 class Dense(Rows):
     """Rows 0 .. length-1 of a tensor with a row axis.
 
-    ``start``: first row of each batch row (left padding), axes (B,), or None for 0.
+    ``start``: first row of each batch row (left padding), axes (B,), or None for 0. The rows are then
+    ``start .. start + length - 1``; if one of them lies outside the tensor, the batch row has no rows.
     """
 
     tensor: Node
@@ -113,7 +149,10 @@ class Packed(Rows):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Paged(Rows):
-    """Row t of batch row b is slot ``t % block_size`` of block ``table[b, t // block_size]``."""
+    """Row t of batch row b is slot ``t % block_size`` of block ``table[b, t // block_size]``.
+
+    ``tensor`` has the axes (P, K, R, D) or (P, K, R, E), ``table`` (B, W).
+    """
 
     tensor: Node
     table: Node

@@ -1,0 +1,46 @@
+"""Symbolic scalars evaluated over whole index ranges at once: symbols may be NumPy arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from attndsl.symbolic import Binary, Compare, Expr, Load, Logic, Select
+
+_ARRAYWISE: dict[str, Callable[[Any, Any], Any]] = {
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "/": np.divide,
+    "//": np.floor_divide,
+    "%": np.mod,
+    "min": np.minimum,
+    "max": np.maximum,
+    "==": np.equal,
+    "!=": np.not_equal,
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+    "and": np.logical_and,
+    "or": np.logical_or,
+}
+
+
+def evaluate_arrays(expr: Expr, env: Mapping[str, Any]) -> Any:
+    """The value of ``expr`` where symbols of ``env`` may be arrays that broadcast against each other.
+
+    Unlike :meth:`Expr.evaluate` both sides of a choice are computed. Indices of a :class:`Load` beyond its
+    tensor read the nearest element: whoever asks must not use such a value.
+    """
+    if isinstance(expr, Binary | Compare | Logic):
+        return _ARRAYWISE[expr.op](evaluate_arrays(expr.left, env), evaluate_arrays(expr.right, env))
+    if isinstance(expr, Select):
+        condition, then, otherwise = (evaluate_arrays(child, env) for child in expr.children())
+        return np.where(condition, then, otherwise)
+    if isinstance(expr, Load):
+        flat = np.asarray(env[expr.source]).reshape(-1)
+        return flat[np.clip(evaluate_arrays(expr.index, env), 0, max(flat.size - 1, 0))]
+    return expr.evaluate(env)

@@ -1,0 +1,58 @@
+"""The three ways to compute a call; all take the same :class:`Call` and return the same arrays."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from attndsl.spec.errors import SignatureError, UnknownBackendError
+
+if TYPE_CHECKING:
+    from attndsl.spec.call import Call
+    from attndsl.spec.layout import Array
+
+
+@dataclass(frozen=True)
+class Backend:
+    """Where ``run(call, **options)`` is defined; it is imported at first use.
+
+    ``on_target``: the limits of the kernels on the target apply.
+    """
+
+    module: str
+    options: tuple[str, ...] = ()
+    on_target: bool = True
+
+
+BACKENDS = {
+    "reference": Backend("attndsl.interpret.reference", ("precision",), on_target=False),
+    "tile": Backend("attndsl.interpret.tile"),
+    "emulator": Backend("attndsl.codegen.execute"),
+}
+
+
+def run(call: Call, backend: str = "reference", **options: Any) -> tuple[Array, ...]:
+    """The results of ``call``, in the order of the contract.
+
+    Raises:
+        UnknownBackendError: with the nearest name.
+        TargetLimitError: the kernels on the target do not take this call.
+        SignatureError: the backend has no such option.
+    """
+    if backend not in BACKENDS:
+        close = difflib.get_close_matches(str(backend), BACKENDS, 1)
+        advice = f"did you mean '{close[0]}'?" if close else f"there are {', '.join(BACKENDS)}"
+        raise UnknownBackendError(f"unknown backend {backend!r}; {advice}")
+    chosen = BACKENDS[backend]
+    # The reference's own options are of no effect elsewhere, so that one call can be compared on all.
+    known = {name for each in BACKENDS.values() for name in each.options}
+    for name in options:
+        if name not in known:
+            raise SignatureError(f"unknown option '{name}' of backend '{backend}'; there are {', '.join(known)}")
+    if chosen.on_target:
+        call.check_target()
+    module = importlib.import_module(chosen.module)
+    results: tuple[Array, ...] = module.run(call, **{k: v for k, v in options.items() if k in chosen.options})
+    return results

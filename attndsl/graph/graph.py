@@ -1,0 +1,88 @@
+"""A specialised computation: a DAG of nodes with named outputs, in topological order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
+
+import networkx as nx
+
+from attndsl.graph.nodes import Input, Node, Output
+from attndsl.symbolic import Expr
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """What one combination of passed inputs computes.
+
+    ``present``: names of the inputs that the call passes; ``outputs``: in the order of the contract.
+    """
+
+    name: str
+    present: frozenset[str]
+    outputs: tuple[Output, ...]
+
+    @cached_property
+    def nodes(self) -> tuple[Node, ...]:
+        """Every node once, operands before their users; the order depends on the spec alone."""
+        order: dict[int, Node] = {}
+        for output in self.outputs:
+            for node in output.walk():
+                order.setdefault(id(node), node)
+        return tuple(order.values())
+
+    @cached_property
+    def digraph(self) -> nx.DiGraph:
+        """Edges from each operand to its users, for queries by networkx."""
+        graph = nx.DiGraph(name=self.name)
+        graph.add_nodes_from(self.nodes)
+        graph.add_edges_from((operand, node) for node in self.nodes for operand in node.operands())
+        return graph
+
+    def users(self, node: Node) -> tuple[Node, ...]:
+        """The nodes that read ``node``, in topological order."""
+        return tuple(other for other in self.nodes if any(node is operand for operand in other.operands()))
+
+    def inputs(self) -> tuple[Input, ...]:
+        """The tensors that the computation reads."""
+        return tuple(node for node in self.nodes if isinstance(node, Input))
+
+    def print(self) -> str:
+        """Legible text, one node a line, each with its spec line."""
+        names = {id(node): f"%{index}" for index, node in enumerate(self.nodes)}
+        rows = [(names[id(node)], _describe(node, names), _axes(node), str(node.where)) for node in self.nodes]
+        widths = [max(len(row[column]) for row in rows) for column in range(3)]
+        given = ", ".join(sorted(self.present)) or "nothing"
+        lines = [f"graph {self.name}  given: {given}"]
+        for name, text, axes, where in rows:
+            lines.append(f"  {name:<{widths[0]}} = {text:<{widths[1]}}  {axes:<{widths[2]}}  # {where}")
+        return "\n".join(lines)
+
+
+def _axes(node: Node) -> str:
+    axes: tuple[str, ...] = getattr(node, "axes", ())
+    return f"({', '.join(axes)})"
+
+
+def _describe(node: Node, names: dict[int, str]) -> str:
+    words = []
+    for item in fields(node):
+        if item.name in ("where", "axes", "optional", "dtypes"):
+            continue
+        text = _field(getattr(node, item.name), names)
+        if text is not None:
+            words.append(f"{item.name}={text}")
+    return f"{type(node).__name__}({', '.join(words)})"
+
+
+def _field(value: Any, names: dict[int, str]) -> str | None:
+    if value is None:
+        return None
+    if isinstance(value, Node):
+        return names[id(value)]
+    if isinstance(value, Expr):
+        return str(value)
+    if isinstance(value, tuple):
+        return f"[{', '.join(str(_field(each, names)) for each in value)}]"
+    return f"{value:g}" if isinstance(value, float) else str(value)

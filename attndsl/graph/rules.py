@@ -1,0 +1,318 @@
+"""The rules of a legal graph, as a table: node type, rule name, check.
+
+A check returns what is wrong, or None. :func:`verify` raises the first finding with the spec line of the
+node at fault.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from attndsl.graph.errors import GraphError
+from attndsl.graph.graph import Graph
+from attndsl.graph.nodes import (
+    AXIS_ORDER,
+    Axes,
+    BlockRequantize,
+    Cast,
+    Choose,
+    Dense,
+    Dequantize,
+    Elementwise,
+    IndexCondition,
+    Input,
+    Node,
+    Output,
+    Paged,
+    Quantize,
+    Replace,
+    RowMax,
+    Rows,
+    RowSum,
+    Scalar,
+    Scores,
+    Softmax,
+    Take,
+    WeightedSum,
+)
+from attndsl.symbolic import Expr, Load
+
+ARITY = {"exp": 1, "log": 1, "tanh": 1, "sigmoid": 1, "negate": 1}
+ARITY |= {"add": 2, "subtract": 2, "multiply": 2, "divide": 2, "minimum": 2, "maximum": 2}
+INTEGERS = frozenset({"bool", "int8", "uint8", "int32", "uint32", "int64", "uint64"})
+INDEX_SYMBOLS = {"b": "B", "n": "N", "i": "Q", "j": "T"}
+
+Check = Callable[[Any, Graph], str | None]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """``check`` applies to nodes of ``types``."""
+
+    name: str
+    types: tuple[type[Node], ...]
+    check: Check
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A broken rule: which, at which node, and what is wrong."""
+
+    rule: str
+    node: Node
+    message: str
+
+    def __str__(self) -> str:
+        return f"{type(self.node).__name__}: {self.message} [{self.rule}]"
+
+
+RULES: list[Rule] = []
+
+
+def _rule(*types: type[Node]) -> Callable[[Check], Check]:
+    def register(check: Check) -> Check:
+        RULES.append(Rule(check.__name__.strip("_"), types, check))
+        return check
+
+    return register
+
+
+def findings(graph: Graph) -> Iterator[Finding]:
+    """Every broken rule, operands first."""
+    for node in graph.nodes:
+        for rule in RULES:
+            if isinstance(node, rule.types):
+                message = rule.check(node, graph)
+                if message is not None:
+                    yield Finding(rule.name, node, message)
+
+
+def verify(graph: Graph) -> Graph:
+    """The graph itself, if it is legal.
+
+    Raises:
+        GraphError: the first broken rule, with the spec line of its node.
+    """
+    for finding in findings(graph):
+        raise GraphError(f"{graph.name}: {finding}", finding.node.where)
+    if not graph.outputs:
+        raise GraphError(f"{graph.name}: nothing is computed: the operator has no output")
+    return graph
+
+
+def _axes(node: Node) -> Axes:
+    axes: Axes = getattr(node, "axes", ())
+    return axes
+
+
+def _text(axes: Axes) -> str:
+    return f"({', '.join(axes)})"
+
+
+def _dtypes(node: Node) -> frozenset[str] | None:
+    """Every dtype that the stored value may have; None for computed fp32."""
+    if isinstance(node, Input):
+        return frozenset(node.dtypes) or None
+    if isinstance(node, Take):
+        return _dtypes(node.source)
+    return None
+
+
+@_rule(Node)
+def _axes_are_known(node: Node, graph: Graph) -> str | None:
+    axes = _axes(node)
+    unknown = [axis for axis in axes if axis not in AXIS_ORDER]
+    if unknown:
+        return f"unknown axis '{unknown[0]}' in {_text(axes)}"
+    return f"an axis occurs twice in {_text(axes)}" if len(set(axes)) != len(axes) else None
+
+
+@_rule(Choose)
+def _choices_are_made(node: Choose, graph: Graph) -> str | None:
+    return "a choice by presence is left in a specialised graph"
+
+
+@_rule(Input)
+def _inputs_are_passed(node: Input, graph: Graph) -> str | None:
+    if node.name not in graph.present:
+        return f"'{node.name}' is read although the call does not pass it"
+    return None
+
+
+@_rule(Scalar, IndexCondition)
+def _loads_are_passed(node: Scalar | IndexCondition, graph: Graph) -> str | None:
+    expr: Expr = node.value if isinstance(node, Scalar) else node.condition
+    missing = [part.source for part in expr.walk() if isinstance(part, Load) and part.source not in graph.present]
+    return f"'{missing[0]}' is read although the call does not pass it" if missing else None
+
+
+@_rule(Scalar, IndexCondition)
+def _indices_have_axes(node: Scalar | IndexCondition, graph: Graph) -> str | None:
+    expr: Expr = node.value if isinstance(node, Scalar) else node.condition
+    for symbol, axis in INDEX_SYMBOLS.items():
+        if symbol in expr.symbols() and axis not in node.axes:
+            return f"'{expr}' depends on index '{symbol}' but has no axis {axis}"
+    return None
+
+
+@_rule(Dense)
+def _dense_rows_have_their_axes(node: Dense, graph: Graph) -> str | None:
+    if "T" not in _axes(node.tensor):
+        return f"the tensor has the axes {_text(_axes(node.tensor))}, rows need an axis T"
+    if set(node.axes) != set(_axes(node.tensor)):
+        return f"rows {_text(node.axes)} differ from their tensor's axes {_text(_axes(node.tensor))}"
+    return None
+
+
+@_rule(Paged)
+def _paged_rows_have_their_axes(node: Paged, graph: Graph) -> str | None:
+    axes = _axes(node.tensor)
+    if not {"P", "R"} <= set(axes):
+        return f"a paged tensor needs the axes P (block) and R (row in a block), has {_text(axes)}"
+    if set(node.axes) - {"B", "T"} != set(axes) - {"P", "R"}:
+        return f"rows {_text(node.axes)} do not come from a tensor with the axes {_text(axes)}"
+    return None
+
+
+@_rule(Paged)
+def _tables_are_integers(node: Paged, graph: Graph) -> str | None:
+    if set(_axes(node.table)) != {"B", "W"}:
+        return f"a block table has the axes (B, W), not {_text(_axes(node.table))}"
+    dtypes = _dtypes(node.table)
+    return f"a block table holds integers, not {'/'.join(sorted(dtypes))}" if dtypes and dtypes - INTEGERS else None
+
+
+@_rule(Rows)
+def _lengths_are_per_row(node: Rows, graph: Graph) -> str | None:
+    for field in (node.length, getattr(node, "start", None)):
+        if field is not None and not set(_axes(field)) <= {"B"}:
+            return f"a length or start has the axes (B,), not {_text(_axes(field))}"
+    dtypes = _dtypes(node.length) if node.length is not None else None
+    return f"lengths are integers, not {'/'.join(sorted(dtypes))}" if dtypes and dtypes - INTEGERS else None
+
+
+@_rule(Scores)
+def _scores_contract_over_d(node: Scores, graph: Graph) -> str | None:
+    query, keys = set(_axes(node.query)), set(_axes(node.keys))
+    if "D" not in query or not query <= {"B", "N", "Q", "D"}:
+        return f"a query has the axes (B, N, Q, D), not {_text(_axes(node.query))}"
+    if not {"T", "D"} <= keys or not keys <= {"B", "K", "T", "D"}:
+        return f"key rows have the axes (B, K, T, D), not {_text(_axes(node.keys))}"
+    return None
+
+
+@_rule(Elementwise)
+def _elementwise_broadcasts_by_name(node: Elementwise, graph: Graph) -> str | None:
+    if ARITY.get(node.op) != len(node.inputs):
+        known = f"takes {ARITY[node.op]} operands" if node.op in ARITY else "is not an operation"
+        return f"'{node.op}' {known}, got {len(node.inputs)}"
+    union = {axis for operand in node.inputs for axis in _axes(operand)}
+    return f"the operands' axes make {sorted(union)}, not {_text(node.axes)}" if union != set(node.axes) else None
+
+
+@_rule(Elementwise)
+def _rows_are_no_operands(node: Elementwise, graph: Graph) -> str | None:
+    if any(isinstance(operand, Rows) for operand in node.inputs):
+        return "key rows cannot be computed with; apply the operation to their tensor"
+    return None
+
+
+@_rule(Replace)
+def _replacement_fits(node: Replace, graph: Graph) -> str | None:
+    if math.isnan(node.value):
+        return "the replacement value is NaN"
+    union = set(_axes(node.source)) | set(_axes(node.condition))
+    return f"{_text(node.axes)} is not the union {sorted(union)}" if union != set(node.axes) else None
+
+
+@_rule(Replace)
+def _conditions_are_truth_values(node: Replace, graph: Graph) -> str | None:
+    dtypes = _dtypes(node.condition)
+    if dtypes and dtypes - INTEGERS:
+        return f"a condition is bool or integer, not {'/'.join(sorted(dtypes - INTEGERS))}"
+    return None
+
+
+@_rule(Softmax)
+def _softmax_runs_over_keys(node: Softmax, graph: Graph) -> str | None:
+    axes = _axes(node.scores)
+    return None if "T" in axes else f"softmax needs scores with a key axis T, has {_text(axes)}"
+
+
+@_rule(RowMax, RowSum)
+def _row_statistics_belong_to_softmax(node: RowMax | RowSum, graph: Graph) -> str | None:
+    return None if isinstance(node.softmax, Softmax) else f"{type(node.softmax).__name__} has no row statistics"
+
+
+@_rule(WeightedSum)
+def _weighted_sum_runs_over_keys(node: WeightedSum, graph: Graph) -> str | None:
+    weights, values = _axes(node.weights), _axes(node.values)
+    if "T" not in weights:
+        return f"weights need a key axis T, have {_text(weights)}"
+    return None if {"T", "E"} <= set(values) else f"value rows have the axes (B, K, T, E), not {_text(values)}"
+
+
+@_rule(WeightedSum)
+def _keys_and_values_share_rows(node: WeightedSum, graph: Graph) -> str | None:
+    for below in node.weights.walk():
+        if isinstance(below, Scores) and not _same_rows(below.keys, node.values):
+            return "keys and values are taken from different rows (source, length, start or block table)"
+    return None
+
+
+def _same_rows(keys: Node, values: Node) -> bool:
+    if type(keys) is not type(values):
+        return False
+    for name in ("length", "start", "table", "ends", "index", "position"):
+        a, b = getattr(keys, name, None), getattr(values, name, None)
+        if a is b:
+            continue
+        if not (isinstance(a, Scalar) and isinstance(b, Scalar) and a.value.same(b.value)):
+            return False
+    return True
+
+
+@_rule(Dequantize, Quantize)
+def _scales_broadcast(node: Dequantize | Quantize, graph: Graph) -> str | None:
+    for factor in (node.scale, node.offset):
+        if factor is not None and not set(_axes(factor)) <= set(node.axes):
+            return f"a scale or offset with the axes {_text(_axes(factor))} does not fit {_text(node.axes)}"
+    return None if set(_axes(node.source)) == set(node.axes) else "the axes change"
+
+
+@_rule(Dequantize)
+def _dequantize_reads_int8(node: Dequantize, graph: Graph) -> str | None:
+    dtypes = _dtypes(node.source)
+    return "only int8 data can be dequantised" if dtypes is None or "int8" not in dtypes else None
+
+
+@_rule(Quantize, BlockRequantize)
+def _quantize_reads_floats(node: Quantize | BlockRequantize, graph: Graph) -> str | None:
+    dtypes = _dtypes(node.source)
+    return f"{'/'.join(sorted(dtypes))} data cannot be quantised" if dtypes and dtypes & INTEGERS else None
+
+
+@_rule(Take)
+def _take_drops_its_axis(node: Take, graph: Graph) -> str | None:
+    source = _axes(node.source)
+    if node.axis and node.axis not in source:
+        return f"{_text(source)} has no axis '{node.axis}'"
+    expected = len(source) - (1 if node.axis else 0)
+    return None if len(node.axes) == expected else f"{expected} axes remain, not {_text(node.axes)}"
+
+
+@_rule(Cast, Output)
+def _stores_keep_axes(node: Cast | Output, graph: Graph) -> str | None:
+    source = _axes(node.source)
+    if set(source) != set(node.axes):
+        return f"a value with the axes {_text(source)} cannot be stored as {_text(node.axes)}"
+    return None
+
+
+@_rule(Output)
+def _outputs_are_unique(node: Output, graph: Graph) -> str | None:
+    same = [output for output in graph.outputs if output.name == node.name]
+    return f"two outputs are named '{node.name}'" if len(same) > 1 else None

@@ -1,0 +1,7 @@
+"""What an author writes: operators with symbolic sizes, layouts, constraints, and what they compute."""
+
+from attndsl.spec import attend, errors
+from attndsl.spec.operator import Operator
+from attndsl.symbolic import ceil_div, maximum, minimum, select
+
+__all__ = ["Operator", "attend", "ceil_div", "errors", "maximum", "minimum", "select"]

@@ -1,0 +1,136 @@
+"""The arguments of an operator as its contract lists them: tensors, scalars, outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from attndsl.source_line import UNKNOWN_LINE, SourceLine
+from attndsl.spec.layout import Array, Layout
+from attndsl.symbolic import Compare, Const, Expr, Symbol
+
+REQUIRED: Any = type("Required", (), {"__repr__": lambda self: "<required>"})()
+
+DTYPES: dict[str, np.dtype[Any]] = {
+    name: np.dtype(name)
+    for name in ("bool", "int8", "uint8", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64")
+} | {"bfloat16": np.dtype(ml_dtypes.bfloat16)}
+
+
+def given(name: str) -> Symbol:
+    """Whether the optional argument ``name`` is passed, as a symbol of constraints and layouts."""
+    return Symbol(f"given({name})", f"has_{name}")
+
+
+def dtype_of(name: str) -> Symbol:
+    """The dtype name of tensor ``name``, as a symbol."""
+    return Symbol(f"dtype({name})", f"dtype_{name}")
+
+
+def layout_of(name: str) -> Symbol:
+    """The key of the layout in which tensor ``name`` is passed, as a symbol."""
+    return Symbol(f"layout({name})", f"layout_{name}")
+
+
+def extent_of(name: str, dim: int) -> Symbol:
+    """The size of dimension ``dim`` of tensor ``name`` as passed, as a symbol."""
+    return Symbol(f"{name}.shape[{dim}]", f"{name}_dim{dim}")
+
+
+@dataclass(frozen=True)
+class TensorSpec:
+    """A tensor argument.
+
+    ``dtypes``: every dtype that it can have; ``dtype_like``: names of the tensors whose dtype is legal for
+    it too (then ``dtypes_alone`` are the further ones). ``layouts``: alternatives by key (``""`` if only
+    one); none means that any shape is taken. ``kind``: ``"tensor"``, or ``"lengths"`` (a list, tuple or
+    array of integers, bound as int64 of shape (rows,), one entry standing for all rows).
+    ``sequence_of``: number of tensors in the tuple or list that is passed, 0 for a bare tensor.
+    """
+
+    name: str
+    dtypes: tuple[str, ...]
+    layouts: Mapping[str, Layout]
+    optional: bool = False
+    kind: str = "tensor"
+    axes: tuple[str, ...] = ()
+    dtypes_alone: tuple[str, ...] = ()
+    dtype_like: tuple[str, ...] = ()
+    sequence_of: int = 0
+    shape_error: type[Exception] | None = None
+    meaning: str = ""
+    where: SourceLine = UNKNOWN_LINE
+
+    @property
+    def required(self) -> bool:
+        """Whether every call must pass it."""
+        return not self.optional
+
+
+@dataclass(frozen=True)
+class ParamSpec:
+    """A scalar argument: ``type`` int, float, str or bool, with its range or its choices.
+
+    ``choices`` maps each legal spelling to the value that is bound.
+    """
+
+    name: str
+    type: type
+    default: Any = REQUIRED
+    choices: Mapping[Any, Any] = field(default_factory=dict)
+    gt: Any = None
+    ge: Any = None
+    lt: Any = None
+    le: Any = None
+    error: type[Exception] | None = None
+    meaning: str = ""
+    keyword_only: bool = False
+    where: SourceLine = UNKNOWN_LINE
+
+    @property
+    def optional(self) -> bool:
+        """Whether a call may leave it out."""
+        return self.default is not REQUIRED
+
+    def bounds(self) -> tuple[Compare, ...]:
+        """The range as comparisons over the parameter's symbol."""
+        value = Symbol(self.name)
+        limits = ((">", self.gt), (">=", self.ge), ("<", self.lt), ("<=", self.le))
+        return tuple(Compare(op, value, Const(limit)) for op, limit in limits if limit is not None)
+
+
+@dataclass(frozen=True)
+class OutputSpec:
+    """A result. ``like``: the input whose dtype and layout it takes; ``layouts``: by that input's key.
+
+    ``dtype`` replaces the input's dtype where a quantisation is in use.
+    """
+
+    name: str
+    like: str
+    layouts: Mapping[str, Layout]
+    axes: tuple[str, ...]
+    where: SourceLine = UNKNOWN_LINE
+
+
+@dataclass(frozen=True)
+class Dim:
+    """A symbolic size. ``definition``: its value where a call does not show it in a shape."""
+
+    name: str
+    definition: Expr | None = None
+    default: Expr | None = None
+
+    @property
+    def symbol(self) -> Symbol:
+        """The symbol of expressions."""
+        return Symbol(self.name)
+
+
+def dtype_name(array: Array) -> str:
+    """``"bfloat16"`` and the like, or NumPy's own name for dtypes that we do not know."""
+    return str(array.dtype.name)

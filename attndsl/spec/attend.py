@@ -1,0 +1,161 @@
+"""The vocabulary of attention: where keys come from, scores, softmax, quantisation.
+
+Everything here builds graph nodes (:mod:`attndsl.graph.nodes`); nothing computes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace as with_fields
+
+from attndsl.graph.nodes import (
+    Axes,
+    Choose,
+    Dense,
+    Dequantize,
+    Elementwise,
+    IndexCondition,
+    Node,
+    Paged,
+    Quantize,
+    Scalar,
+    Scores,
+    Softmax,
+    Take,
+)
+from attndsl.source_line import author_line
+from attndsl.spec.errors import GraphError
+from attndsl.spec.values import Operand, TensorValue, Value, as_rows, elementwise
+from attndsl.symbolic import Expr, Symbol, as_expr
+
+BATCH = Symbol("b")
+HEAD = Symbol("n")
+QUERY = Symbol("i")
+KEY = Symbol("j")
+
+
+def rows(tensor: Value, *, length: Value | None = None, start: Expr | None = None) -> Value:
+    """Key or value rows of a tensor with a row axis T.
+
+    Args:
+        tensor: axes (B, K, T, D) or (B, K, T, E).
+        length: valid rows of each batch row, axes (B,); all of them where a call leaves it out.
+        start: first valid row as an expression of the batch index ``attend.BATCH``; a batch row whose rows
+            would lie outside the tensor has none at all.
+    """
+    where = author_line()
+    first = None if start is None else Scalar(value=as_expr(start), axes=("B",), where=where)
+    axes = tensor.axes
+    return Value(Dense(axes=axes, tensor=tensor.node, length=_node(length), start=first, where=where))
+
+
+def paged(tensor: Value, table: Value, block_size: Expr, *, length: Value | None = None) -> Value:
+    """Key or value rows of a paged cache, axes (P, K, R, D): block, head, row in the block, channel.
+
+    Row t of batch row b is row ``t % block_size`` of block ``table[b, t // block_size]``.
+    """
+    axes: Axes = ("B", "K", "T", *(axis for axis in tensor.axes if axis in ("D", "E")))
+    node = Paged(
+        axes=axes,
+        tensor=tensor.node,
+        table=table.node,
+        block_size=as_expr(block_size),
+        length=_node(length),
+        where=author_line(),
+    )
+    return Value(node)
+
+
+def choose(*cases: tuple[TensorValue | tuple[TensorValue, ...], Value], otherwise: Value) -> Value:
+    """The first case whose arguments a call passes: ``choose((block_table, paged(...)), otherwise=rows(...))``."""
+    needs, values = [], []
+    for condition, value in cases:
+        group = condition if isinstance(condition, tuple) else (condition,)
+        needs.append(frozenset(tensor.spec.name for tensor in group))
+        values.append(value.node)
+    alternatives = (*values, otherwise.node)
+    axes = otherwise.axes
+    if any(getattr(node, "axes", ()) != axes for node in alternatives):
+        raise GraphError("all alternatives of choose() must have the same axes", author_line())
+    node = Choose(needs=tuple(needs), alternatives=alternatives, axes=axes, where=author_line())
+    return Value(node)
+
+
+def scores(query: Value, keys: Value) -> Value:
+    """``query . key^T`` in fp32, axes (B, N, Q, T); query head n reads key/value head ``n // (N / K)``."""
+    return Value(Scores(query=query.node, keys=as_rows(keys), where=author_line()))
+
+
+def softmax(value: Value) -> Value:
+    """Probabilities over the keys of each row; a row without keys is all zero."""
+    return Value(Softmax(scores=value.node, where=author_line()))
+
+
+def where_index(condition: Expr) -> Value:
+    """A condition over ``attend.BATCH``, ``HEAD``, ``QUERY`` and ``KEY``, for ``scores.replace``."""
+    axes = {"b": "B", "n": "N", "i": "Q", "j": "T"}
+    used = tuple(axes[name] for name in axes if name in condition.symbols())
+    return Value(IndexCondition(condition=condition, axes=used, where=author_line()))
+
+
+def dequantize(source: Value, scale: Value, offset: Value | None = None) -> Value:
+    """``(source + offset) * scale`` in fp32; just ``source`` where a call passes no scale."""
+    scale, offset = _channels_of(source, scale), None if offset is None else _channels_of(source, offset)
+    node = Dequantize(
+        source=source.node, scale=scale.node, offset=_node(offset), axes=source.axes, where=author_line()
+    )
+    return Value(node)
+
+
+def quantize(source: Value, scale: Value, offset: Value | None = None) -> Value:
+    """``clip(round_half_even(source * scale + offset))`` to int8; just ``source`` without a scale."""
+    scale, offset = _channels_of(source, scale), None if offset is None else _channels_of(source, offset)
+    node = Quantize(
+        source=source.node, scale=scale.node, offset=_node(offset), axes=source.axes, where=author_line()
+    )
+    return Value(node)
+
+
+def maximum(left: Operand, right: Operand) -> Value:
+    """The larger of two values."""
+    return elementwise("maximum", left, right)
+
+
+def minimum(left: Operand, right: Operand) -> Value:
+    """The smaller of two values."""
+    return elementwise("minimum", left, right)
+
+
+def tanh(value: Value) -> Value:
+    """The hyperbolic tangent, as in logit soft-capping."""
+    return elementwise("tanh", value)
+
+
+def exp(value: Value) -> Value:
+    """The natural exponential."""
+    return elementwise("exp", value)
+
+
+def log(value: Value) -> Value:
+    """The natural logarithm."""
+    return elementwise("log", value)
+
+
+def sigmoid(value: Value) -> Value:
+    """The logistic function, for attention without a row normalisation."""
+    return elementwise("sigmoid", value)
+
+
+def _node(value: Value | None) -> Node | None:
+    return None if value is None else value.node
+
+
+def _channels_of(source: Value, factor: Value) -> Value:
+    """``factor`` with its channel axis named as the source names it (D of a query or key, E of a value)."""
+    names = {"D": "E", "E": "D"}
+    if all(axis in source.axes or axis not in names for axis in factor.axes):
+        return factor
+    axes = tuple(axis if axis in source.axes else names.get(axis, axis) for axis in factor.axes)
+    node = factor.node
+    if isinstance(node, Take | Elementwise):
+        return Value(with_fields(node, axes=axes))
+    return Value(Take(source=node, axis="", index=0, axes=axes, where=author_line()))

@@ -1,0 +1,217 @@
+"""From the arguments of a call to a checked :class:`Call`.
+
+The order of the checks: signature, types and dtypes, choices and ranges of parameters, shapes,
+divisibility, then the spec's constraints in the order of their declaration.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attndsl.spec import errors
+from attndsl.spec.arguments import DTYPES, ParamSpec, TensorSpec, dtype_name, dtype_of, given, layout_of
+from attndsl.spec.call import Call
+from attndsl.spec.layout import Array
+from attndsl.spec.shapes import ShapeSolver
+
+if TYPE_CHECKING:
+    from attndsl.spec.operator import Operator
+
+
+def bind(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Call:
+    """See :meth:`Operator.bind`."""
+    values = arguments_by_name(operator, args, kwargs)
+    params, arrays = {}, {}
+    for spec in operator.parameters:
+        value = values.get(spec.name)
+        if isinstance(spec, ParamSpec):
+            params[spec.name] = _scalar(operator, spec, values.get(spec.name, spec.default))
+        elif value is not None:
+            arrays[spec.name] = _array(operator, spec, value)
+        elif spec.required:
+            raise errors.ArgumentTypeError(f"{operator.name}: {spec.name}: a tensor is needed, got None")
+    for tensor in operator.tensors:
+        if tensor.name in arrays:
+            _check_dtype(operator, tensor, arrays)
+    params = {spec.name: _in_range(operator, spec, params[spec.name]) for spec in operator.params}
+    extra: dict[str, Any] = {given(spec.name).name: spec.name in arrays for spec in operator.tensors}
+    extra |= {dtype_of(name).name: dtype_name(array) for name, array in arrays.items()}
+    solver = ShapeSolver(operator, {**params, **extra})
+    layouts = solver.solve(arrays)
+    extra |= {layout_of(name).name: key for name, key in layouts.items()}
+    arrays = {name: _normal(operator.tensor(name), array, solver) for name, array in arrays.items()}
+    _check_constraints(operator, {**solver.dims, **params, **extra, **arrays})
+    return Call(operator, solver.dims, params, arrays, layouts, _io_dtype(operator, arrays), extra)
+
+
+def arguments_by_name(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """Positional and named arguments by name.
+
+    Raises:
+        SignatureError: an argument is unknown, missing, repeated or one too many.
+    """
+    specs = operator.parameters
+    positional = [spec for spec in specs if not (isinstance(spec, ParamSpec) and spec.keyword_only)]
+    if len(args) > len(positional):
+        raise errors.SignatureError(
+            f"{operator.name}: {len(args)} positional arguments, the signature has {len(positional)}:"
+            f" {', '.join(spec.name for spec in positional)}"
+        )
+    values = {spec.name: value for spec, value in zip(positional, args, strict=False)}
+    names = [spec.name for spec in specs]
+    for name, value in kwargs.items():
+        if name not in names:
+            close = difflib.get_close_matches(name, names, 1)
+            advice = f"; did you mean '{close[0]}'?" if close else f"; there are {', '.join(names)}"
+            raise errors.SignatureError(f"{operator.name}: unknown argument '{name}'{advice}")
+        if name in values:
+            raise errors.SignatureError(f"{operator.name}: {name}: passed by position and by name; drop one")
+        values[name] = value
+    missing = [spec.name for spec in specs if not spec.optional and spec.name not in values]
+    if missing:
+        raise errors.SignatureError(f"{operator.name}: {missing[0]}: this argument is missing")
+    return values
+
+
+def _scalar(operator: Operator, spec: ParamSpec, value: Any) -> Any:
+    kinds: dict[type, tuple[type, ...]] = {
+        int: (int, np.integer),
+        float: (float, np.floating),
+        str: (str,),
+        bool: (bool, np.bool_),
+    }
+    wrong_bool = isinstance(value, bool) and spec.type is not bool
+    spelled = _is_choice(spec, value) and not wrong_bool
+    if (wrong_bool or not isinstance(value, kinds[spec.type])) and not spelled:
+        advice = f"; write {float(value)}" if spec.type is float and type(value) is int else ""
+        default = f"; the default is {spec.default!r}" if spec.optional and not advice else ""
+        raise errors.ArgumentTypeError(
+            f"{operator.name}: {spec.name}: must be a Python {spec.type.__name__},"
+            f" got {_short(value)} of type {type(value).__name__}{advice}{default}"
+        )
+    return value if spelled and not isinstance(value, kinds[spec.type]) else spec.type(value)
+
+
+def _is_choice(spec: ParamSpec, value: Any) -> bool:
+    return isinstance(value, int | str) and any(
+        type(value) is type(choice) and value == choice for choice in spec.choices
+    )
+
+
+def _in_range(operator: Operator, spec: ParamSpec, value: Any) -> Any:
+    if spec.choices:
+        if value in spec.choices:
+            return spec.choices[value]
+        legal = ", ".join(repr(choice) for choice in spec.choices)
+        close = difflib.get_close_matches(str(value).upper(), [str(choice) for choice in spec.choices], 1)
+        advice = f"; did you mean {close[0]!r}?" if close else ""
+        error = spec.error or errors.ChoiceError
+        raise error(f"{operator.name}: {spec.name}: {value!r} is none of {legal}{advice}")
+    for bound in spec.bounds():
+        if not bound.evaluate({spec.name: value}):
+            error = spec.error or errors.RangeError
+            limit = bound.right.evaluate({})
+            legal = limit + {">": 1, "<": -1}.get(bound.op, 0) if isinstance(limit, int) else limit
+            raise error(
+                f"{operator.name}: {spec.name}: must be {bound.op} {limit}, got {value};"
+                f" the nearest legal value is {legal}"
+            )
+    return value
+
+
+def _array(operator: Operator, spec: TensorSpec, value: Any) -> Array:
+    if spec.kind == "lengths" and isinstance(value, list | tuple):
+        return _integers(operator, spec, value)
+    if spec.sequence_of:
+        value = _unwrap(operator, spec, value)
+    if not isinstance(value, np.ndarray | np.generic):
+        kind = "a list, tuple or array of integers" if spec.kind == "lengths" else "a NumPy array"
+        raise errors.ArgumentTypeError(
+            f"{operator.name}: {spec.name}: must be {kind} of dtype {' or '.join(spec.dtypes)},"
+            f" got {_short(value)} of type {type(value).__name__}"
+        )
+    return np.asarray(value)
+
+
+def _unwrap(operator: Operator, spec: TensorSpec, value: Any) -> Any:
+    count = spec.sequence_of
+    if not isinstance(value, list | tuple):
+        raise errors.NotASequenceError(
+            f"{operator.name}: {spec.name}: must be a tuple or list of {count} tensor{'s'[: count > 1]},"
+            f" got {type(value).__name__}; write [{spec.name}]"
+        )
+    if len(value) != count:
+        raise errors.SequenceLengthError(
+            f"{operator.name}: {spec.name}: must hold exactly {count} tensor{'s'[: count > 1]}, got {len(value)}"
+        )
+    return value[0]
+
+
+def _integers(operator: Operator, spec: TensorSpec, value: list[Any] | tuple[Any, ...]) -> Array:
+    for position, item in enumerate(value):
+        if isinstance(item, bool) or not isinstance(item, int | np.integer):
+            raise errors.ArgumentTypeError(
+                f"{operator.name}: {spec.name}[{position}]: must be an integer,"
+                f" got {_short(item)} of type {type(item).__name__}"
+            )
+        if not -(2**63) <= int(item) < 2**63:
+            raise errors.LengthRangeError(
+                f"{operator.name}: {spec.name}[{position}]: {item} does not fit int64;"
+                f" the nearest legal value is {2**63 - 1 if item > 0 else 0}"
+            )
+    return np.array([int(item) for item in value], dtype=np.int64)
+
+
+def _check_dtype(operator: Operator, spec: TensorSpec, arrays: Mapping[str, Array]) -> None:
+    found = dtype_name(arrays[spec.name])
+    like = [name for name in spec.dtype_like if name in arrays]
+    legal = {*spec.dtypes_alone, *(dtype_name(arrays[name]) for name in like)}
+    if spec.dtype_like and not like:
+        legal |= set(spec.dtypes)
+    if found in legal:
+        return
+    if found not in spec.dtypes or not like:
+        raise errors.DtypeError(
+            f"{operator.name}: {spec.name}: dtype {found} is not supported; it must be {_either(legal)}"
+        )
+    raise errors.DtypeMismatchError(
+        f"{operator.name}: {spec.name}: dtype {found} differs from {like[0]}, which is"
+        f" {dtype_name(arrays[like[0]])}; it must be {_either(legal)}"
+    )
+
+
+def _normal(spec: TensorSpec, array: Array, solver: ShapeSolver) -> Array:
+    """Native byte order, C-contiguous; lengths as int64, one a row."""
+    if spec.kind == "lengths":
+        rows = int(next(iter(spec.layouts.values())).shape()[0].evaluate(solver.env()))
+        values = array.reshape(-1).astype(np.int64)
+        return np.ascontiguousarray(np.broadcast_to(values, (rows,)) if values.size == 1 else values)
+    return np.ascontiguousarray(array, dtype=DTYPES[dtype_name(array)]).reshape(array.shape)
+
+
+def _check_constraints(operator: Operator, env: Mapping[str, Any]) -> None:
+    for constraint in operator.constraints:
+        if constraint.target:
+            continue
+        failing = constraint.violation(env)
+        if failing is not None:
+            constraint.raise_for(operator.name, failing)
+
+
+def _io_dtype(operator: Operator, arrays: Mapping[str, Array]) -> str:
+    return dtype_name(arrays[operator.outputs[0].like])
+
+
+def _either(names: set[str]) -> str:
+    return " or ".join(sorted(names))
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:37]}..."
+
+

@@ -1,0 +1,122 @@
+"""Constraints of a contract: declared once, checked in Python, printed, and lowered to host checks.
+
+A constraint is a symbolic condition over dimensions, parameters, presence of arguments and elements of
+integer tensors. Elements are read with index symbols (``lengths[b]``); the constraint then holds for
+every index in its ``over`` ranges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from attndsl.array_expr import evaluate_arrays
+from attndsl.source_line import UNKNOWN_LINE, SourceLine
+from attndsl.spec.errors import UnclassifiedError
+from attndsl.symbolic import Binary, Compare, Const, Expr, Load, Symbol
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """``condition`` must hold whenever ``when`` does.
+
+    ``over``: extent of each index symbol; ``argument``: what the message blames; ``error``: the class that
+    is raised; ``hint``: the next step, where the nearest legal value cannot be computed; ``target``: a limit
+    of the kernels on the target, not of the operator.
+    """
+
+    condition: Expr
+    text: str
+    error: type[Exception] = UnclassifiedError
+    when: Expr | None = None
+    over: Mapping[str, Expr] = field(default_factory=dict)
+    argument: str = ""
+    hint: str = ""
+    target: bool = False
+    where: SourceLine = UNKNOWN_LINE
+
+    def tensors(self) -> frozenset[str]:
+        """Integer tensors whose elements are read."""
+        parts = [self.condition] + ([self.when] if self.when is not None else [])
+        return frozenset(node.source for part in parts for node in part.walk() if isinstance(node, Load))
+
+    def symbols(self) -> frozenset[str]:
+        """Dimensions, parameters and features that the condition depends on."""
+        return self.condition.symbols() | (self.when.symbols() if self.when is not None else frozenset())
+
+    def violation(self, env: Mapping[str, Any]) -> dict[str, Any] | None:
+        """None if the constraint holds, else the environment in which it fails (indices included).
+
+        A constraint that reads a tensor which the call does not pass does not apply.
+        """
+        if any(name not in env for name in self.tensors()):
+            return None
+        if not self.over:
+            if self.when is not None and not self.when.evaluate(env):
+                return None
+            return None if self.condition.evaluate(env) else dict(env)
+        return self._first_index(env)
+
+    def _first_index(self, env: Mapping[str, Any]) -> dict[str, Any] | None:
+        sizes = [int(extent.evaluate(env)) for extent in self.over.values()]
+        grids = np.meshgrid(*(np.arange(size) for size in sizes), indexing="ij", sparse=True)
+        local = {**env, **dict(zip(self.over, grids, strict=True))}
+        bad = np.broadcast_to(~np.asarray(evaluate_arrays(self.condition, local), bool), sizes)
+        if self.when is not None:
+            bad = bad & np.broadcast_to(np.asarray(evaluate_arrays(self.when, local), bool), sizes)
+        if not bad.any():
+            return None
+        first = np.unravel_index(int(np.argmax(bad)), sizes)
+        return {**env, **{name: int(index) for name, index in zip(self.over, first, strict=True)}}
+
+    def raise_for(self, operator: str, env: Mapping[str, Any]) -> None:
+        """Raise the constraint's error for the failing environment ``env``."""
+        subject = self.argument or self._blame()
+        values = "; ".join(f"{name} is {value}" for name, value in self._values(env))
+        advice = self.hint or nearest(self.condition, env)
+        raise self.error(
+            f"{operator}: {subject}: {self.text}"
+            + (f"; {values}" if values else "")
+            + (f"; {advice}" if advice else "")
+        )
+
+    def describe(self) -> str:
+        """The condition as text, with its scope."""
+        scope = f" for all {', '.join(f'{i} < {n}' for i, n in self.over.items())}" if self.over else ""
+        return f"{self.condition}{scope}" + (f", when {self.when}" if self.when is not None else "")
+
+    def _blame(self) -> str:
+        names = sorted(self.tensors()) or sorted(self.condition.symbols())
+        return ", ".join(name.partition("(")[2].rstrip(")") or name for name in names)
+
+    def _values(self, env: Mapping[str, Any]) -> list[tuple[str, Any]]:
+        shown: dict[str, Any] = {}
+        for node in self.condition.walk():
+            if isinstance(node, Load):
+                index = int(node.index.evaluate(env))
+                shown[str(node)] = np.asarray(env[node.source]).reshape(-1)[index].item()
+            elif isinstance(node, Symbol) and node.name not in self.over and node.name in env:
+                shown[node.name] = env[node.name]
+        return list(shown.items())
+
+
+def nearest(condition: Expr, env: Mapping[str, Any]) -> str:
+    """The nearest legal value of the left side of a simple comparison, as advice; empty if unclear."""
+    if not isinstance(condition, Compare):
+        return ""
+    left, right = condition.left, condition.right
+    modulus = isinstance(left, Binary) and left.op == "%" and isinstance(right, Const) and right.value == 0
+    if condition.op == "==" and modulus and isinstance(left, Binary):
+        value, step = int(left.left.evaluate(env)), int(left.right.evaluate(env))
+        return f"the nearest multiples are {value - value % step} and {value - value % step + step}"
+    if not isinstance(left, Symbol | Load):
+        return ""
+    limit = right.evaluate(env)
+    if isinstance(limit, str) or isinstance(limit, bool):
+        return f"it must be {limit}"
+    shift = {"<": -1, ">": 1}.get(condition.op, 0)
+    whole = isinstance(limit, int | np.integer)
+    return f"the nearest legal value is {limit + shift}" if whole or not shift else ""

@@ -1,0 +1,138 @@
+"""A tensor as its author wrote it, and its resolution once all sizes and roles are declared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from attndsl.graph.nodes import AXIS_ORDER
+from attndsl.source_line import UNKNOWN_LINE, SourceLine
+from attndsl.spec import errors
+from attndsl.spec.arguments import TensorSpec
+from attndsl.spec.layout import Layout, layout_tokens, parse_layout, token_extent
+from attndsl.symbolic import Const, Expr, Logic, Symbol, compare
+
+
+@dataclass(frozen=True)
+class DeclaredTensor:
+    """The arguments of ``op.input`` or ``op.lengths``; see :class:`TensorSpec` for the fields."""
+
+    name: str
+    layouts: Mapping[str, str | tuple[str, Expr]] = field(default_factory=dict)
+    axes: tuple[str, ...] = ()
+    dtypes_alone: tuple[str, ...] = ()
+    dtype_like: tuple[str, ...] = ()
+    optional: bool = False
+    kind: str = "tensor"
+    sequence_of: int = 0
+    shape_error: type[Exception] | None = None
+    meaning: str = ""
+    where: SourceLine = UNKNOWN_LINE
+
+    def texts(self) -> tuple[str, ...]:
+        """The layout texts alone."""
+        return tuple(item if isinstance(item, str) else item[0] for item in self.layouts.values())
+
+    def canonical_axes(self, extents: Mapping[str, Expr]) -> tuple[str, ...]:
+        """The axes given by the author, or those whose sizes the first layout names.
+
+        An axis of fixed extent 1, as the query axis of a decode operator, is taken for a 1 in the layout.
+        """
+        if self.axes or not self.layouts:
+            return self.axes
+        return self.axes_of(self.texts()[0], dict(extents))
+
+    def axes_of(self, text: str, free: dict[str, Expr]) -> tuple[str, ...]:
+        """The axes whose sizes ``text`` names; the first role of that size in ``free`` counts."""
+        found: list[str] = []
+        ones = 0
+        for token in layout_tokens(text):
+            extent = token_extent(token)
+            if isinstance(extent, Const) and extent.value == 1:
+                ones += 1
+                continue
+            role = next((role for role, size in free.items() if size.same(extent)), None)
+            if role is None:
+                raise errors.LayoutTextError(
+                    f"layout '{text}' of {self.name}: the role of '{token}' is unknown;"
+                    f" declare it with op.axes before, or give axes=",
+                    self.where,
+                )
+            found.append(role)
+            del free[role]
+        singles = [role for role, size in free.items() if isinstance(size, Const) and size.value == 1]
+        found += singles[:ones]
+        return tuple(sorted(found, key=AXIS_ORDER.index))
+
+
+def resolve_tensor(
+    declared: DeclaredTensor,
+    extents: Mapping[str, Expr],
+    dtypes: tuple[str, ...],
+    names: frozenset[str] | None = None,
+    choices: Mapping[str, str] | None = None,
+) -> TensorSpec:
+    """The tensor with its layouts read.
+
+    Args:
+        declared: what the author wrote.
+        extents: the size of each axis role.
+        dtypes: every legal dtype, the same-as ones resolved.
+        names: declared dimensions and parameters, or None while they are not complete.
+        choices: the parameter of which a layout key is a choice.
+    """
+    axes = declared.canonical_axes(extents)
+    missing = [axis for axis in axes if axis not in extents]
+    if missing:
+        raise errors.LayoutTextError(f"{declared.name}: axis '{missing[0]}' has no size in op.axes", declared.where)
+    layouts: dict[str, Layout] = {}
+    for key, item in declared.layouts.items():
+        text = item if isinstance(item, str) else item[0]
+        if names is not None:
+            _names_are_known(declared, text, names)
+        when = _condition(declared, key, choices or {})
+        roles = axes if isinstance(item, str) else declared.axes_of(text, _own_first(axes, extents))
+        layouts[key] = parse_layout(text, roles, dict(extents), key=key, when=when, where=declared.where)
+    return TensorSpec(
+        name=declared.name,
+        dtypes=dtypes,
+        layouts=layouts,
+        optional=declared.optional,
+        kind=declared.kind,
+        axes=axes,
+        dtypes_alone=declared.dtypes_alone,
+        dtype_like=declared.dtype_like,
+        sequence_of=declared.sequence_of,
+        shape_error=declared.shape_error,
+        meaning=declared.meaning,
+        where=declared.where,
+    )
+
+
+def _own_first(axes: tuple[str, ...], extents: Mapping[str, Expr]) -> dict[str, Expr]:
+    """The roles with the tensor's own before the others, so that a value's D stays its E."""
+    return {role: extents[role] for role in (*axes, *(role for role in extents if role not in axes))}
+
+
+def _condition(declared: DeclaredTensor, key: str, choices: Mapping[str, str]) -> Expr | None:
+    """When this alternative is meant: the author's condition, or its parameter's choice and no condition
+    of another alternative."""
+    item = declared.layouts[key]
+    if not isinstance(item, str):
+        return item[1]
+    when = compare("==", Symbol(choices[key]), Const(key)) if key in choices else None
+    others = [other[1] for other in declared.layouts.values() if not isinstance(other, str)]
+    for other in others:
+        if isinstance(other, Logic) and any(other.left.same(wider) for wider in others):
+            continue  # implied by the negation of the wider condition
+        negated = compare("==", other, Const(False))
+        when = negated if when is None else when & negated
+    return when
+
+
+def _names_are_known(declared: DeclaredTensor, text: str, names: frozenset[str]) -> None:
+    for token in layout_tokens(text):
+        if not token.isdigit() and token not in names:
+            raise errors.LayoutTextError(
+                f"layout '{text}' of {declared.name}: '{token}' is no declared size or parameter", declared.where
+            )

@@ -1,0 +1,147 @@
+"""One class per mistake, in a spec or in a call.
+
+Mistakes in a call derive from the builtin class that the operator's contract names. Where a contract
+names none, the class derives from both ValueError and RuntimeError, so that callers written against
+either of the existing implementations keep working.
+"""
+
+from __future__ import annotations
+
+from attndsl.errors import UserError
+from attndsl.graph.errors import GraphError as GraphError
+from attndsl.source_line import SourceLine
+
+# ------------------------------------------------------------------------------------------------
+# Mistakes of a spec's author
+
+
+class SpecError(UserError):
+    """A spec contradicts itself; the message starts with the author's line."""
+
+    def __init__(self, message: str, where: SourceLine | None = None) -> None:
+        self.where = where
+        super().__init__(f"{where}: {message}" if where else message)
+
+
+class LayoutTextError(SpecError):
+    """A layout text cannot be read, or names an axis without a declared size."""
+
+
+class DuplicateNameError(SpecError):
+    """Two arguments, dimensions or outputs share a name."""
+
+
+class UnknownNameError(SpecError):
+    """A spec refers to a dimension, argument or dtype that it does not declare."""
+
+
+class IncompleteSpecError(SpecError):
+    """A spec lacks something that it needs, such as an output."""
+
+
+class SpecFileError(UserError):
+    """A spec file cannot be read, raises, or holds no Operator."""
+
+
+class UnknownOperatorError(UserError, AttributeError):
+    """No spec has this name."""
+
+
+class UnknownBackendError(UserError, ValueError):
+    """No backend has this name."""
+
+
+# ------------------------------------------------------------------------------------------------
+# Mistakes of a call
+
+
+class CallError(UserError):
+    """Base of all mistakes in a call."""
+
+
+class UnclassifiedError(CallError, ValueError, RuntimeError):
+    """A violated constraint for which the contract names no error class."""
+
+
+class SignatureError(CallError, TypeError):
+    """An argument is unknown, missing, repeated or one too many."""
+
+
+class ArgumentTypeError(CallError, TypeError):
+    """An argument has the wrong Python type."""
+
+
+class DtypeError(CallError, TypeError):
+    """A tensor's dtype is not among the declared ones."""
+
+
+class DtypeMismatchError(CallError, TypeError):
+    """Two tensors that must share a dtype differ."""
+
+
+class NotASequenceError(CallError, TypeError):
+    """A tuple or list of tensors is needed."""
+
+
+class SequenceLengthError(UnclassifiedError):
+    """A tuple or list has the wrong number of tensors."""
+
+
+class ChoiceError(CallError, ValueError):
+    """A parameter is none of its legal values."""
+
+
+class HeadCountError(CallError, RuntimeError):
+    """The number of heads is not positive."""
+
+
+class RangeError(UnclassifiedError):
+    """A number lies outside its range."""
+
+
+class RankError(UnclassifiedError):
+    """A tensor has the wrong number of dimensions."""
+
+
+class ShapeError(UnclassifiedError):
+    """A tensor's dimension contradicts the declared shape or another argument."""
+
+
+class MaskShapeError(CallError, RuntimeError):
+    """An attention mask has none of its legal shapes."""
+
+
+class EmptyTensorError(UnclassifiedError):
+    """A tensor without elements where there must be some."""
+
+
+class DivisibilityError(CallError, ValueError):
+    """One size must be a multiple of another and is not."""
+
+
+class LengthCountError(CallError, ValueError):
+    """A list of lengths has neither one entry nor one a batch row."""
+
+
+class LengthRangeError(UnclassifiedError):
+    """A length is negative or beyond the capacity."""
+
+
+class MissingInputError(UnclassifiedError):
+    """A feature in use needs a further input."""
+
+
+class PagingError(UnclassifiedError):
+    """A paged cache, its block size or its block table breaks a rule."""
+
+
+class QuantizationError(UnclassifiedError):
+    """Quantised data and their scales or offsets do not go together."""
+
+
+class NotSupportedError(CallError, RuntimeError):
+    """A documented argument that is disabled: it must be None."""
+
+
+class TargetLimitError(UnclassifiedError):
+    """Legal for the operator, but beyond what its kernels on the target take."""

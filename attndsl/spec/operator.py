@@ -1,0 +1,407 @@
+"""The operator: what an author declares, and what every later stage asks for.
+
+Declarations come in the order of the document's signature, because calls are positional too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, TypeAlias
+
+from attndsl.graph.graph import Graph
+from attndsl.graph.nodes import AXIS_ORDER, Input, Output, Quantize
+from attndsl.graph.rules import verify
+from attndsl.graph.specialize import specialize
+from attndsl.source_line import SourceLine, author_line
+from attndsl.spec import errors
+from attndsl.spec.arguments import DTYPES, REQUIRED, Dim, OutputSpec, ParamSpec, TensorSpec, given
+from attndsl.spec.call import Call
+from attndsl.spec.constraint import Constraint
+from attndsl.spec.declared import DeclaredTensor, resolve_tensor
+from attndsl.spec.layout import Layout
+from attndsl.spec.values import TensorValue, Value
+from attndsl.symbolic import Expr, ExprLike, Symbol, as_expr
+
+Dtypes: TypeAlias = "str | TensorValue | tuple[str | TensorValue, ...]"
+Layouts: TypeAlias = "str | list[str] | Mapping[str, str | tuple[str, Expr]]"
+
+
+class Operator:
+    """An attention operator.
+
+    Args:
+        name: the name of the operator, of its Python function and of its kernel.
+        document: where the contract is published.
+        target: the device family that kernels are made for.
+        summary: one sentence of what it computes.
+    """
+
+    def __init__(self, name: str, *, document: str = "", target: str = "atlas-a2", summary: str = "") -> None:
+        if not name.isidentifier():
+            raise errors.SpecError(f"operator name {name!r} is no identifier", author_line())
+        self.name, self.document, self.target, self.summary = name, document, target, summary
+        self.where = author_line()
+        self.constraints: tuple[Constraint, ...] = ()
+        self.schedule_choices: dict[str, Any] = {}
+        self.schedule_lines: dict[str, SourceLine] = {}
+        self._dims: dict[str, Dim] = {}
+        self._axes: dict[str, Expr] = {}
+        self._arguments: dict[str, DeclaredTensor | ParamSpec] = {}
+        self._results: dict[str, tuple[Output, str]] = {}
+        self._graphs: dict[frozenset[str], Graph] = {}
+        self._keyword_only = False
+
+    # --------------------------------------------------------------------------------------------
+    # Declaring
+
+    def dims(self, names: str, *, default: int | None = None) -> tuple[Symbol, ...]:
+        """Symbolic sizes, in the document's letters; ``default``: value where no shape shows them."""
+        fixed = None if default is None else as_expr(default)
+        for name in names.split():
+            self._reserve(name)
+            self._dims[name] = Dim(name, default=fixed)
+        return tuple(Symbol(name) for name in names.split())
+
+    def dim(self, name: str, *, default: ExprLike | None = None) -> Symbol:
+        """One symbolic size; ``default``: an expression for where no shape shows it."""
+        self._reserve(name)
+        self._dims[name] = Dim(name, default=None if default is None else as_expr(default))
+        return Symbol(name)
+
+    def ahead(self, names: str) -> tuple[Symbol, ...]:
+        """Symbols of parameters that are declared further down, because the signature's order is fixed."""
+        return tuple(Symbol(name) for name in names.split())
+
+    def given(self, name: str) -> Symbol:
+        """Whether a call passes the optional argument ``name``, which may be declared further down."""
+        return given(name)
+
+    def let(self, dim: Symbol, value: Expr) -> None:
+        """Define a size by parameters, as in ``op.let(N, num_heads)``; shapes are then checked against it."""
+        if dim.name not in self._dims:
+            raise errors.UnknownNameError(f"'{dim.name}' is no declared dimension", author_line())
+        self._dims[dim.name] = Dim(dim.name, value, self._dims[dim.name].default)
+
+    def axes(self, **extents: ExprLike) -> None:
+        """The roles of the sizes in attention (see :mod:`attndsl.graph.nodes`), as in ``op.axes(K=kvN)``."""
+        for role, extent in extents.items():
+            if role not in AXIS_ORDER:
+                known = " ".join(AXIS_ORDER)
+                raise errors.UnknownNameError(f"'{role}' is no axis; there are {known}", author_line())
+            self._axes[role] = as_expr(extent)
+
+    def input(
+        self,
+        name: str,
+        layouts: Layouts | None = None,
+        *,
+        dtype: Dtypes,
+        axes: str = "",
+        optional: bool = False,
+        sequence_of: int = 0,
+        shape_error: type[Exception] | None = None,
+        meaning: str = "",
+    ) -> TensorValue:
+        """A tensor argument.
+
+        Args:
+            name: as in the document.
+            layouts: one text (``"B N 1 D"``), a list of alternatives, or alternatives by key. A key that is
+                a choice of a parameter is meant when that parameter has this value; ``(text, condition)``
+                is meant when the condition holds, and then hides the alternatives without one. None: any.
+            dtype: legal dtypes; another tensor stands for "the same as its".
+            axes: canonical axes, where they do not follow from the sizes' roles.
+            optional: whether a call may leave it out.
+            sequence_of: the argument is a tuple or list of so many tensors.
+            shape_error: class raised for a wrong shape, if the contract names one.
+            meaning: a phrase for the printed contract.
+        """
+        self._reserve(name)
+        alone, like = self._dtypes(dtype)
+        declared = DeclaredTensor(
+            name=name,
+            layouts=_by_key(layouts),
+            axes=tuple(axes.split()),
+            dtypes_alone=alone,
+            dtype_like=like,
+            optional=optional,
+            sequence_of=sequence_of,
+            shape_error=shape_error,
+            meaning=meaning,
+            where=author_line(),
+        )
+        return self._declare(declared)
+
+    def lengths(
+        self,
+        name: str,
+        layout: str,
+        *,
+        dtype: Dtypes = ("int64", "int32"),
+        optional: bool = False,
+        meaning: str = "",
+    ) -> TensorValue:
+        """One integer a row: a list, tuple or array, bound as int64; a single entry stands for all rows."""
+        self._reserve(name)
+        alone, like = self._dtypes(dtype)
+        declared = DeclaredTensor(
+            name=name,
+            layouts={"": layout},
+            dtypes_alone=alone,
+            dtype_like=like,
+            optional=optional,
+            kind="lengths",
+            meaning=meaning,
+            where=author_line(),
+        )
+        return self._declare(declared)
+
+    def param(
+        self,
+        name: str,
+        type: type,  # noqa: A002 - reads like the document
+        *,
+        default: Any = REQUIRED,
+        choices: tuple[Any, ...] | Mapping[Any, Any] = (),
+        gt: Any = None,
+        ge: Any = None,
+        lt: Any = None,
+        le: Any = None,
+        error: type[Exception] | None = None,
+        meaning: str = "",
+    ) -> Symbol:
+        """A scalar argument; as a symbol it is usable in sizes, constraints and the computation.
+
+        ``choices``: the legal values, or a mapping from each legal spelling to the value that is meant.
+        ``error``: class raised for a value out of range, if the contract names one.
+        """
+        self._reserve(name)
+        legal = dict(choices) if isinstance(choices, Mapping) else {choice: choice for choice in choices}
+        self._arguments[name] = ParamSpec(
+            name, type, default, legal, gt, ge, lt, le, error, meaning, self._keyword_only, author_line()
+        )
+        return Symbol(name)
+
+    def keyword_only(self) -> None:
+        """The parameters declared from here on are passed by name."""
+        self._keyword_only = True
+
+    def require(
+        self,
+        condition: Expr,
+        text: str,
+        *,
+        error: type[Exception] = errors.UnclassifiedError,
+        when: Expr | None = None,
+        over: Mapping[Symbol, ExprLike] | None = None,
+        argument: str = "",
+        hint: str = "",
+    ) -> None:
+        """A constraint of the contract: raised in Python, checked on the host, printed.
+
+        Args:
+            condition: what must hold; elements of integer tensors are read with index symbols.
+            text: the constraint in words.
+            error: the class of the contract for its violation.
+            when: it matters only where this holds.
+            over: extent of each index symbol that the condition uses.
+            argument: the argument to blame, where it does not follow from the condition.
+            hint: the next step, where no nearest legal value can be computed.
+        """
+        ranges = {index.name: as_expr(extent) for index, extent in (over or {}).items()}
+        self._add(Constraint(condition, text, error, when, ranges, argument, hint, False, author_line()))
+
+    def limit(self, condition: Expr, text: str) -> None:
+        """A limit of the kernels on the target, not of the operator: the reference takes more."""
+        line = author_line()
+        self._add(Constraint(condition, text, errors.TargetLimitError, target=True, where=line))
+
+    def schedule(self, **choices: Any) -> None:
+        """Tile sizes, ring depth and splits that the author wants; what is left out is searched."""
+        for name, value in choices.items():
+            if name in self.schedule_choices:
+                raise errors.DuplicateNameError(f"schedule choice '{name}' is made twice", author_line())
+            self.schedule_choices[name] = value
+            self.schedule_lines[name] = author_line()
+
+    def output(self, name: str, value: Value, *, like: TensorValue) -> None:
+        """A result; ``like``: the input whose dtype and layout it takes."""
+        self._reserve(name)
+        node = Output(name=name, source=value.node, dtype=like.spec.name, axes=value.axes, where=author_line())
+        self._results[name] = (node, like.spec.name)
+
+    # --------------------------------------------------------------------------------------------
+    # Asking
+
+    @cached_property
+    def parameters(self) -> tuple[TensorSpec | ParamSpec, ...]:
+        """All arguments in signature order."""
+        choices = {
+            value: spec.name
+            for spec in self._arguments.values()
+            if isinstance(spec, ParamSpec)
+            for value in spec.choices
+        }
+        names = frozenset(self._dims) | frozenset(self._arguments)
+        return tuple(
+            arg
+            if isinstance(arg, ParamSpec)
+            else resolve_tensor(arg, self._axes, self._all_dtypes(arg), names, choices)
+            for arg in self._arguments.values()
+        )
+
+    @cached_property
+    def tensors(self) -> tuple[TensorSpec, ...]:
+        """The tensor arguments in signature order."""
+        return tuple(spec for spec in self.parameters if isinstance(spec, TensorSpec))
+
+    @cached_property
+    def params(self) -> tuple[ParamSpec, ...]:
+        """The scalar arguments in signature order."""
+        return tuple(spec for spec in self.parameters if isinstance(spec, ParamSpec))
+
+    def tensor(self, name: str) -> TensorSpec:
+        """The tensor argument of this name."""
+        return next(spec for spec in self.tensors if spec.name == name)
+
+    @property
+    def dims_by_name(self) -> dict[str, Dim]:
+        """The symbolic sizes."""
+        return dict(self._dims)
+
+    @property
+    def axis_extents(self) -> dict[str, Expr]:
+        """The extent of each attention axis."""
+        return dict(self._axes)
+
+    @cached_property
+    def outputs(self) -> tuple[OutputSpec, ...]:
+        """The results in order."""
+        found = []
+        for node, like in self._results.values():
+            spec = self.tensor(like)
+            layouts = {key: _for_output(layout, node.axes) for key, layout in spec.layouts.items()}
+            found.append(OutputSpec(node.name, like, layouts, node.axes, node.where))
+        return tuple(found)
+
+    def graph(self, present: frozenset[str]) -> Graph:
+        """The computation of calls that pass the tensors ``present``, verified.
+
+        Raises:
+            GraphError: the spec breaks a rule of the graph.
+        """
+        names = frozenset(present) | {spec.name for spec in self.tensors if spec.required}
+        if names not in self._graphs:
+            results = specialize(tuple(node for node, _ in self._results.values()), names)
+            outputs = tuple(_output_dtype(node) for node in results if isinstance(node, Output))
+            if len(outputs) != len(self._results) or not outputs:
+                raise errors.IncompleteSpecError(
+                    f"{self.name} has an output that it cannot compute from {sorted(names)}", self.where
+                )
+            self._graphs[names] = verify(Graph(self.name, names, outputs))
+        return self._graphs[names]
+
+    def check(self) -> None:
+        """Check the spec as far as it can be without a call: layouts, names, the graph of all inputs.
+
+        Raises:
+            SpecError: with the author's line.
+        """
+        if not self._results:
+            raise errors.IncompleteSpecError(f"{self.name} has no output; end it with op.output(...)", self.where)
+        known = set(self._dims) | set(self._arguments)
+        for rule in self.constraints:
+            for name in sorted(rule.symbols() - known - set(rule.over)):
+                if not name.endswith(")"):
+                    raise errors.UnknownNameError(f"constraint '{rule.condition}': unknown '{name}'", rule.where)
+        self.outputs  # noqa: B018 - resolves every layout
+        self.graph(frozenset())
+        self.graph(frozenset(spec.name for spec in self.tensors))
+
+    def bind(self, *args: Any, **kwargs: Any) -> Call:
+        """A checked call: sizes, layouts and features resolved.
+
+        Raises:
+            CallError: a subclass for each kind of mistake, deriving from the contract's builtin class.
+        """
+        from attndsl.spec.binding import bind
+
+        return bind(self, args, kwargs)
+
+    def __call__(self, *args: Any, backend: str = "reference", **kwargs: Any) -> Any:
+        """Call the operator: the single result, or a tuple of several.
+
+        ``backend``: ``"reference"``, ``"tile"`` or ``"emulator"``; ``precision``: ``"float32"`` or
+        ``"float64"``, for the reference.
+        """
+        from attndsl.backends import run
+
+        options = {"precision": kwargs.pop("precision")} if "precision" in kwargs else {}
+        results = run(self.bind(*args, **kwargs), backend, **options)
+        return results[0] if len(results) == 1 else results
+
+    def contract_text(self) -> str:
+        """The contract as text: arguments, sizes, constraints with their error classes, results."""
+        from attndsl.spec.contract_text import contract_text
+
+        return contract_text(self)
+
+    def __repr__(self) -> str:
+        return f"Operator({self.name!r})"
+
+    # --------------------------------------------------------------------------------------------
+
+    def _add(self, constraint: Constraint) -> None:
+        self.constraints = (*self.constraints, constraint)
+
+    def _reserve(self, name: str) -> None:
+        if not name.isidentifier():
+            raise errors.SpecError(f"{name!r} is no identifier", author_line())
+        if name in self._dims or name in self._arguments or name in self._results:
+            raise errors.DuplicateNameError(f"'{name}' is declared twice", author_line())
+
+    def _declare(self, declared: DeclaredTensor) -> TensorValue:
+        self._arguments[declared.name] = declared
+        spec = resolve_tensor(declared, self._axes, self._all_dtypes(declared))
+        node = Input(
+            name=spec.name, axes=spec.axes, optional=spec.optional, dtypes=spec.dtypes, where=spec.where
+        )
+        return TensorValue(node, spec)
+
+    def _dtypes(self, dtype: Dtypes) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        parts = dtype if isinstance(dtype, tuple) else (dtype,)
+        alone = tuple(part for part in parts if isinstance(part, str))
+        for name in alone:
+            if name not in DTYPES:
+                known = " ".join(DTYPES)
+                raise errors.UnknownNameError(f"unknown dtype '{name}'; there are {known}", author_line())
+        return alone, tuple(part.spec.name for part in parts if isinstance(part, TensorValue))
+
+    def _all_dtypes(self, declared: DeclaredTensor) -> tuple[str, ...]:
+        found = []
+        for name in declared.dtype_like:
+            other = self._arguments[name]
+            assert isinstance(other, DeclaredTensor)
+            found += self._all_dtypes(other)
+        return tuple(dict.fromkeys([*found, *declared.dtypes_alone]))
+
+
+def _by_key(layouts: Layouts | None) -> dict[str, str | tuple[str, Expr]]:
+    if isinstance(layouts, Mapping):
+        return dict(layouts)
+    return {"": layouts} if isinstance(layouts, str) else {text: text for text in layouts or ()}
+
+
+def _for_output(layout: Layout, axes: tuple[str, ...]) -> Layout:
+    """The layout of an input as one of a result: the head size axis of queries becomes that of values."""
+    def rename(role: str | None) -> str | None:
+        return "E" if role == "D" and "E" in axes else role
+
+    dims = tuple(tuple(replace(axis, role=rename(axis.role)) for axis in dim) for dim in layout.dims)
+    return replace(layout, dims=dims, roles=tuple(str(rename(role)) for role in layout.roles))
+
+
+def _output_dtype(node: Output) -> Output:
+    return replace(node, dtype=node.source.dtype) if isinstance(node.source, Quantize) else node

@@ -1,0 +1,182 @@
+"""Sizes from shapes: each passed tensor's dimensions are matched against its layouts.
+
+A dimension with one unknown factor defines it; one without any is checked. What a parameter defines
+(``op.let``) is known from the start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from attndsl.spec import errors
+from attndsl.spec.arguments import TensorSpec
+from attndsl.spec.layout import Array, Layout
+from attndsl.symbolic import Const, Expr, Symbol
+
+if TYPE_CHECKING:
+    from attndsl.spec.operator import Operator
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """A dimension that contradicts its layout; ``divides``: the known factor that does not divide it."""
+
+    dim: int
+    size: int
+    expected: Expr
+    legal: int | None
+    divides: int | None = None
+
+
+class ShapeSolver:
+    """Solves for the sizes of one call. After :meth:`solve`, ``dims`` holds all of them."""
+
+    def __init__(self, operator: Operator, known: Mapping[str, Any]) -> None:
+        self.operator = operator
+        self.known = dict(known)
+        self.dims: dict[str, int] = {}
+        self.origin: dict[str, str] = {}
+        for name, dim in operator.dims_by_name.items():
+            if dim.definition is not None:
+                self.dims[name] = int(dim.definition.evaluate(self.known))
+                self.origin[name] = ", ".join(sorted(dim.definition.symbols()))
+
+    def env(self) -> dict[str, Any]:
+        """All that is known by now."""
+        return {**self.known, **self.dims}
+
+    def solve(self, arrays: Mapping[str, Array]) -> dict[str, str]:
+        """The key of the layout of each tensor.
+
+        Raises:
+            RankError, ShapeError: or the class that the spec gives for the tensor.
+            DivisibilityError: a merged dimension is no multiple of its known factor.
+        """
+        chosen: dict[str, str] = {}
+        indivisible: tuple[TensorSpec, Layout, Mismatch] | None = None
+        for spec in self.operator.tensors:
+            if spec.name not in arrays or not spec.layouts:
+                continue
+            layout, mismatch = self._choose(spec, arrays[spec.name])
+            chosen[spec.name] = layout.key
+            if mismatch is not None:
+                indivisible = indivisible or (spec, layout, mismatch)
+        if indivisible is not None:
+            self._raise_indivisible(*indivisible)
+        self._defaults()
+        return chosen
+
+    def _choose(self, spec: TensorSpec, array: Array) -> tuple[Layout, Mismatch | None]:
+        candidates = self._candidates(spec)
+        same_rank = [layout for layout in candidates if layout.rank == array.ndim]
+        if spec.kind == "lengths":
+            return candidates[0], self._lengths(spec, candidates[0], array)
+        if not same_rank:
+            self._raise_rank(spec, candidates, array)
+        attempts = [(layout, *self._match(layout, array.shape)) for layout in same_rank]
+        layout, solved, mismatch = next((a for a in attempts if a[2] is None), attempts[-1])
+        if mismatch is not None and mismatch.divides is None:
+            self._raise_shape(spec, layout, mismatch, array)
+        for name, size in solved.items():
+            self.dims[name] = size
+            self.origin[name] = spec.name
+        return layout, mismatch
+
+    def _candidates(self, spec: TensorSpec) -> list[Layout]:
+        env = self.env()
+        found = [item for item in spec.layouts.values() if item.when is None or item.when.evaluate(env)]
+        if not found:
+            conditions = "; ".join(f"'{item.text}' when {item.when}" for item in spec.layouts.values())
+            raise errors.ShapeError(f"{self.operator.name}: {spec.name}: no layout applies: {conditions}")
+        return found
+
+    def _match(self, layout: Layout, shape: tuple[int, ...]) -> tuple[dict[str, int], Mismatch | None]:
+        """The sizes that ``shape`` adds, and the first contradiction; indivisible ones come last."""
+        solved: dict[str, int] = {}
+        indivisible: Mismatch | None = None
+        for position, (dim, size) in enumerate(zip(layout.dims, shape, strict=True)):
+            factors = [axis.extent for axis in dim]
+            unknown = [f for f in factors if not self._value_known(f, solved)]
+            known = 1
+            for factor in factors:
+                if not any(factor is other for other in unknown):
+                    known *= int(factor.evaluate({**self.env(), **solved}))
+            expected = layout.shape()[position]
+            if not unknown:
+                if size != known:
+                    return solved, Mismatch(position, size, expected, known)
+            elif len(unknown) == 1 and isinstance(unknown[0], Symbol):
+                if known <= 0 or size % known:
+                    indivisible = indivisible or Mismatch(position, size, expected, None, known)
+                else:
+                    solved[unknown[0].name] = size // known
+        return solved, indivisible
+
+    def _value_known(self, factor: Expr, solved: Mapping[str, int]) -> bool:
+        return isinstance(factor, Const) or factor.symbols() <= set(self.env()) | set(solved)
+
+    def _lengths(self, spec: TensorSpec, layout: Layout, array: Array) -> None:
+        rows = int(layout.shape()[0].evaluate(self.env()))
+        if array.ndim > 1 or array.size not in (1, rows):
+            shown = list(array.shape)
+            raise errors.LengthCountError(
+                f"{self.operator.name}: {spec.name}: must have 1 or {layout.shape()[0]} = {rows} entries in one"
+                f" dimension, got shape {shown}"
+            )
+
+    def _defaults(self) -> None:
+        for name, dim in self.operator.dims_by_name.items():
+            if name not in self.dims and dim.default is not None and dim.default.symbols() <= set(self.env()):
+                self.dims[name] = int(dim.default.evaluate(self.env()))
+                self.origin[name] = "default"
+        missing = [name for name in self.operator.dims_by_name if name not in self.dims]
+        if missing:
+            raise errors.MissingInputError(
+                f"{self.operator.name}: no tensor that is passed shows the size {missing[0]}"
+            )
+
+    def _raise_rank(self, spec: TensorSpec, candidates: list[Layout], array: Array) -> None:
+        legal = " or ".join(dict.fromkeys(_shape_text(layout) for layout in candidates))
+        error = spec.shape_error or errors.RankError
+        raise error(
+            f"{self.operator.name}: {spec.name}: shape {list(array.shape)} has {array.ndim} dimensions;"
+            f" it must be {legal}{self._situation(candidates)}"
+        )
+
+    def _raise_shape(self, spec: TensorSpec, layout: Layout, mismatch: Mismatch, array: Array) -> None:
+        error = spec.shape_error or errors.ShapeError
+        sources = {
+            f"{name} = {self.dims[name]} from {self.origin[name]}"
+            for name in sorted(mismatch.expected.symbols())
+            if name in self.dims
+        }
+        because = f" ({'; '.join(sorted(sources))})" if sources else ""
+        raise error(
+            f"{self.operator.name}: {spec.name}: shape {list(array.shape)} should be {_shape_text(layout)}:"
+            f" dimension {mismatch.dim} is {mismatch.size}, must be {mismatch.expected} = {mismatch.legal}"
+            f"{because}{self._situation([layout])}"
+        )
+
+    def _raise_indivisible(self, spec: TensorSpec, layout: Layout, mismatch: Mismatch) -> None:
+        size, step = mismatch.size, mismatch.divides or 1
+        known = [
+            f"{name} = {self.dims[name]} from {self.origin[name]}"
+            for name in sorted(mismatch.expected.symbols())
+            if name in self.dims
+        ]
+        below = size - size % step if step > 0 else 0
+        raise errors.DivisibilityError(
+            f"{self.operator.name}: {spec.name}: dimension {mismatch.dim} is {size}, which is no multiple of"
+            f" {step} in {_shape_text(layout)} ({'; '.join(known)});"
+            f" the nearest legal sizes are {max(below, step)} and {below + step}"
+        )
+
+    def _situation(self, candidates: list[Layout]) -> str:
+        conditions = dict.fromkeys(str(layout.when) for layout in candidates if layout.when is not None)
+        return f", as {' or '.join(conditions)}" if conditions else ""
+
+
+def _shape_text(layout: Layout) -> str:
+    return f"({', '.join(str(extent) for extent in layout.shape())})"

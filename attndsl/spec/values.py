@@ -1,0 +1,209 @@
+"""What an author computes with: values whose operators build graph nodes.
+
+    s = attend.scores(query, attend.rows(key, length=lengths)) * scale_value + pse_shift
+    op.output("out", attend.softmax(s.replace(mask, -1e12)) @ attend.rows(value), like=query)
+
+Each node remembers the line of the spec that it comes from. A node with an operand that a call may leave
+out collapses to its other operand in such a call.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TypeAlias, cast
+
+from attndsl.graph.nodes import (
+    AXIS_ORDER,
+    Axes,
+    Cast,
+    Choose,
+    Dense,
+    Elementwise,
+    GroupSum,
+    Input,
+    Node,
+    Replace,
+    RowMax,
+    Rows,
+    RowSum,
+    Scalar,
+    Softmax,
+    Take,
+    WeightedSum,
+)
+from attndsl.source_line import author_line
+from attndsl.spec.arguments import TensorSpec, dtype_of, given, layout_of
+from attndsl.spec.errors import GraphError, SpecError
+from attndsl.symbolic import Compare, Const, Expr, Load, Symbol, as_expr, compare
+
+Operand: TypeAlias = "Value | Expr | int | float"
+
+
+class Value:
+    """A value of the computation; ``node`` is its graph node."""
+
+    __slots__ = ("node",)
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+
+    @property
+    def axes(self) -> Axes:
+        """The axes of the value."""
+        axes: Axes = getattr(self.node, "axes", ())
+        return axes
+
+    def __add__(self, other: Operand) -> Value:
+        return elementwise("add", self, other)
+
+    def __radd__(self, other: Operand) -> Value:
+        return elementwise("add", other, self)
+
+    def __sub__(self, other: Operand) -> Value:
+        return elementwise("subtract", self, other)
+
+    def __rsub__(self, other: Operand) -> Value:
+        return elementwise("subtract", other, self)
+
+    def __mul__(self, other: Operand) -> Value:
+        return elementwise("multiply", self, other)
+
+    def __rmul__(self, other: Operand) -> Value:
+        return elementwise("multiply", other, self)
+
+    def __truediv__(self, other: Operand) -> Value:
+        return elementwise("divide", self, other)
+
+    def __rtruediv__(self, other: Operand) -> Value:
+        return elementwise("divide", other, self)
+
+    def __neg__(self) -> Value:
+        return elementwise("negate", self)
+
+    def __matmul__(self, values: Value) -> Value:
+        """The weighted sum of value rows over the key axis, axes (B, N, Q, E)."""
+        return Value(WeightedSum(weights=self.node, values=as_rows(values), where=author_line()))
+
+    def replace(self, condition: Value, value: float) -> Value:
+        """``value`` where ``condition`` is non-zero, this value elsewhere."""
+        where = author_line()
+        axes = merge_axes(self.axes, condition.axes)
+        return Value(
+            Replace(source=self.node, condition=condition.node, value=float(value), axes=axes, where=where)
+        )
+
+    def cast(self, dtype: str) -> Value:
+        """This value rounded to ``dtype``, half to even."""
+        return Value(Cast(source=self.node, dtype=dtype, axes=self.axes, where=author_line()))
+
+    def part(self, index: int) -> Value:
+        """Entry ``index`` of the component axis C, as of a tensor that stacks a scale for key and value."""
+        if "C" not in self.axes:
+            raise GraphError("part() needs a value with a component axis 'C'", author_line())
+        axes = tuple(axis for axis in self.axes if axis != "C")
+        return Value(Take(source=self.node, axis="C", index=index, axes=axes, where=author_line()))
+
+    @property
+    def row_max(self) -> Value:
+        """Of a softmax: the maximum of each score row, axes (B, N, Q)."""
+        return Value(RowMax(softmax=self._softmax(), where=author_line()))
+
+    @property
+    def row_sum(self) -> Value:
+        """Of a softmax: the sum of exponentials of each row, axes (B, N, Q)."""
+        return Value(RowSum(softmax=self._softmax(), where=author_line()))
+
+    def sum_over_group(self) -> Value:
+        """The sum over the query heads of each key/value head: axis N becomes K."""
+        axes = tuple("K" if axis == "N" else axis for axis in self.axes)
+        return Value(GroupSum(source=self.node, axes=axes, where=author_line()))
+
+    def _softmax(self) -> Softmax:
+        if not isinstance(self.node, Softmax):
+            raise GraphError("row_max and row_sum belong to the result of attend.softmax", author_line())
+        return self.node
+
+
+class TensorValue(Value):
+    """A tensor argument, usable in the computation and in constraints."""
+
+    __slots__ = ("spec",)
+
+    def __init__(self, node: Node, spec: TensorSpec) -> None:
+        super().__init__(node)
+        self.spec = spec
+
+    @property
+    def given(self) -> Symbol:
+        """Whether a call passes it."""
+        return given(self.spec.name)
+
+    @property
+    def absent(self) -> Compare:
+        """Whether a call leaves it out."""
+        return compare("==", self.given, Const(False))
+
+    @property
+    def dtype(self) -> Symbol:
+        """The name of its dtype in a call."""
+        return dtype_of(self.spec.name)
+
+    @property
+    def layout(self) -> Symbol:
+        """The key of its layout in a call."""
+        return layout_of(self.spec.name)
+
+    def form(self, layout: str) -> Value:
+        """The tensor as its layout alternative of this key shows it, with that alternative's axes."""
+        if layout not in self.spec.layouts or not isinstance(self.node, Input):
+            known = ", ".join(map(repr, self.spec.layouts))
+            raise SpecError(f"'{self.spec.name}' has no layout '{layout}'; there are {known}", author_line())
+        return Value(replace(self.node, axes=self.spec.layouts[layout].roles, where=author_line()))
+
+    def __getitem__(self, index: Expr | int | tuple[Expr | int, ...]) -> Load:
+        """One element of an integer tensor, by index symbols or numbers."""
+        indices = index if isinstance(index, tuple) else (index,)
+        layouts = tuple(self.spec.layouts.values())
+        if len(indices) == 1:
+            return Load(self.spec.name, as_expr(indices[0]))
+        if len(layouts) != 1 or layouts[0].rank != len(indices):
+            raise SpecError(f"'{self.spec.name}' does not have {len(indices)} dimensions", author_line())
+        flat: Expr = Const(0)
+        for position, extent in zip(indices, layouts[0].shape(), strict=True):
+            flat = flat * extent + as_expr(position)
+        return Load(self.spec.name, flat)
+
+
+def elementwise(op: str, *operands: Operand) -> Value:
+    """The named elementwise operation, broadcast over axes by name."""
+    where = author_line()
+    nodes = tuple(as_node(operand) for operand in operands)
+    axes = merge_axes(*(getattr(node, "axes", ()) for node in nodes))
+    return Value(Elementwise(op=op, inputs=nodes, axes=axes, where=where))
+
+
+def as_rows(value: object) -> Rows:
+    """The node of key or value rows; a bare tensor with a row axis stands for all its rows."""
+    node = value.node if isinstance(value, Value) else None
+    if isinstance(node, Rows):
+        return node
+    if isinstance(node, Choose) and all(isinstance(each, Rows) for each in node.alternatives):
+        return cast(Rows, node)  # the choice is gone before anybody reads the fields of rows
+    if isinstance(node, Node) and "T" in getattr(node, "axes", ()):
+        return Dense(axes=getattr(node, "axes", ()), tensor=node, where=author_line())
+    raise GraphError("key or value rows are needed here, as from attend.rows(key)", author_line())
+
+
+def as_node(operand: object) -> Node:
+    """The node of a value, or a scalar node for a number or a symbolic scalar."""
+    if isinstance(operand, Value):
+        return operand.node
+    if isinstance(operand, Expr | int | float):
+        return Scalar(value=as_expr(operand), where=author_line())
+    raise GraphError(f"a value, a parameter or a number is needed here, got {operand!r}", author_line())
+
+
+def merge_axes(*groups: Axes) -> Axes:
+    """All axes of the operands in canonical order."""
+    found = {axis for group in groups for axis in group}
+    return tuple(sorted(found, key=AXIS_ORDER.index))

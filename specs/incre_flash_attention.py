@@ -1,0 +1,164 @@
+"""incre_flash_attention: attention of one new query token a batch row over its cached keys and values.
+
+B batch rows, N query heads, kvN key/value heads, S cache capacity, D head size, H = N * D.
+"""
+
+from attndsl.spec import Operator, attend, errors, maximum, select
+
+op = Operator("incre_flash_attention", document="mindspore.ops.incre_flash_attention", target="atlas-a2")
+
+B, N, kvN, D = op.dims("B N kvN D")
+num_blocks, max_blocks = op.dims("num_blocks max_block_num_per_seq", default=0)
+block_size, input_layout = op.ahead("block_size input_layout")
+S = op.dim("S", default=max_blocks * block_size)
+op.axes(B=B, N=N, K=kvN, Q=1, T=S, D=D, E=D, P=num_blocks, R=block_size, W=max_blocks, C=2)
+
+# Arguments, in the order of the document -------------------------------------------------------
+
+paged = op.given("block_table")
+QUERY = {"BSH": "B 1 (N D)", "BNSD": "B N 1 D"}
+CACHE = {
+    "BSH": "B S (kvN D)",
+    "BNSD": "B kvN S D",
+    "paged": ("num_blocks block_size (kvN D)", paged),
+    "paged BNSD": ("num_blocks kvN block_size D", paged & (input_layout == "BNSD")),
+}
+ANTIQUANT = {"BSH": "2 (kvN D)", "BNSD": "2 kvN 1 D"}
+POSTQUANT = {"per tensor": "1", "per channel": "(N D)"}
+
+query = op.input("query", QUERY, dtype=("float16", "bfloat16"), axes="B N Q D")
+key = op.input("key", CACHE, dtype=(query, "int8"), axes="B K T D", sequence_of=1)
+value = op.input("value", CACHE, dtype=key, axes="B K T E", sequence_of=1)
+attn_mask = op.input(
+    "attn_mask",
+    ["B S", "B 1 S", "B 1 1 S"],
+    dtype=("bool", "int8", "uint8"),
+    axes="B T",
+    optional=True,
+    shape_error=errors.MaskShapeError,
+    meaning="non-zero hides the key",
+)
+lengths = op.lengths("actual_seq_lengths", "B", optional=True, meaning="valid rows of the cache; S if absent")
+pse_shift = op.input("pse_shift", ["1 N 1 S", "B N 1 S"], dtype=query, axes="B N Q T", optional=True)
+dequant_scale1 = op.input("dequant_scale1", dtype=("uint64", "float32"), optional=True, meaning="disabled")
+quant_scale1 = op.input("quant_scale1", dtype="float32", optional=True, meaning="disabled")
+dequant_scale2 = op.input("dequant_scale2", dtype=("uint64", "float32"), optional=True, meaning="disabled")
+quant_scale2 = op.input("quant_scale2", POSTQUANT, dtype="float32", axes="N E", optional=True)
+quant_offset2 = op.input("quant_offset2", POSTQUANT, dtype="float32", axes="N E", optional=True)
+antiquant_scale = op.input("antiquant_scale", ANTIQUANT, dtype=query, axes="C K D", optional=True)
+antiquant_offset = op.input("antiquant_offset", ANTIQUANT, dtype=query, axes="C K D", optional=True)
+block_table = op.input("block_table", "B max_block_num_per_seq", dtype="int32", axes="B W", optional=True)
+num_heads = op.param("num_heads", int, default=1, gt=0, error=errors.HeadCountError)
+input_layout = op.param("input_layout", str, default="BSH", choices=("BSH", "BNSD"))
+scale_value = op.param("scale_value", float, default=1.0)
+num_key_value_heads = op.param("num_key_value_heads", int, default=0, ge=0, meaning="0: as num_heads")
+block_size = op.param("block_size", int, default=0, meaning="rows in a block of a paged cache")
+inner_precise = op.param("inner_precise", int, default=1, choices=(0, 1), meaning="0: precise, 1: fast")
+kv_padding_size = op.input("kv_padding_size", ["", "1"], dtype="int64", optional=True, meaning="left padding")
+
+op.let(N, num_heads)
+op.let(kvN, select(num_key_value_heads == 0, num_heads, num_key_value_heads))
+
+# Constraints, in the order of the checks ----------------------------------------------------------
+
+b, j = attend.BATCH, attend.KEY
+op.require(B > 0, "the batch is not empty", error=errors.EmptyTensorError, argument="query")
+op.require(D > 0, "heads are not empty", error=errors.EmptyTensorError, argument="query")
+op.require(
+    N % kvN == 0,
+    "num_heads is a multiple of num_key_value_heads",
+    error=errors.DivisibilityError,
+    argument="num_heads",
+)
+op.require(
+    D % 16 == 0,
+    "with pse_shift the head size is a multiple of 16",
+    when=pse_shift.given,
+    error=errors.ShapeError,
+    argument="pse_shift",
+)
+op.require(lengths[b] >= 0, "a length is not negative", over={b: B}, error=errors.LengthRangeError)
+op.require(
+    lengths[b] <= S,
+    "a length is at most the capacity of the cache",
+    over={b: B},
+    when=block_table.absent,
+    error=errors.LengthRangeError,
+)
+
+
+def paging(condition, text, **details):
+    op.require(condition, text, when=details.pop("when", paged), error=errors.PagingError, **details)
+
+
+paging(lengths.given, "a paged cache needs actual_seq_lengths", argument="actual_seq_lengths", hint="pass it")
+paging(block_size > 0, "a paged cache needs its block size")
+paging(block_size <= 512, "a block has at most 512 rows")
+paging(block_size % 16 == 0, "block_size is a multiple of 16")
+paging(block_size % 32 == 0, "for int8 block_size is a multiple of 32", when=paged & (key.dtype == "int8"))
+paging(max_blocks <= 16384, "a block table has at most 16k columns; a larger block_size needs fewer")
+paging(lengths[b] <= max_blocks * block_size, "the block table covers every length", over={b: B})
+paging(S >= max_blocks * block_size, "attn_mask and pse_shift cover the columns of the block table")
+paging(num_blocks * block_size * kvN * D <= 2**31 - 1, "the size of key and value fits int32", argument="key")
+paging(kvN * D <= 65535, "a merged row has at most 65535 channels", when=paged & (key.layout == "paged"))
+paging(
+    (block_table[b, j] >= 0) & (block_table[b, j] < num_blocks),
+    "the table names a block of the cache wherever rows are valid",
+    over={b: B, j: max_blocks},
+    when=j * block_size < lengths[b],
+    hint="ids run from 0 to num_blocks - 1",
+)
+
+
+def quantisation(condition, text, **details):
+    op.require(condition, text, error=errors.QuantizationError, **details)
+
+
+for disabled in (dequant_scale1, quant_scale1, dequant_scale2):
+    op.require(
+        disabled.absent,
+        "not supported, must be None",
+        error=errors.NotSupportedError,
+        argument=disabled.spec.name,
+    )
+quantisation(antiquant_scale.given, "int8 key and value need antiquant_scale", when=key.dtype == "int8")
+quantisation(key.dtype == "int8", "antiquant_scale is for int8 key and value", when=antiquant_scale.given)
+quantisation(antiquant_scale.given, "antiquant_offset needs antiquant_scale", when=antiquant_offset.given)
+quantisation(quant_scale2.given, "quant_offset2 needs quant_scale2", when=quant_offset2.given)
+quantisation(
+    quant_offset2.layout == quant_scale2.layout,
+    "quant_offset2 has the shape of quant_scale2",
+    when=quant_offset2.given,
+)
+quantisation(
+    quant_scale2.layout == "per tensor", "a paged cache has one scale", when=quant_scale2.given & paged
+)
+
+op.limit(B <= 65536, "at most 65536 batch rows")
+op.limit(kvN <= 256, "at most 256 key/value heads")
+op.limit(N // kvN <= 64, "at most 64 query heads a key/value head")
+op.limit(D <= 512, "a head size of at most 512")
+op.limit(S <= 262144, "at most 262144 cache rows")
+
+# The computation --------------------------------------------------------------------------------
+
+op.schedule(tile_k=512, ring=3, split_kv="auto", cores="auto")
+
+
+def cached(cache, component):
+    """The valid rows of a cache: in pages, behind left padding, or from row 0 on."""
+    scale, offset = antiquant_scale.part(component), antiquant_offset.part(component)
+    rows, pages = (attend.dequantize(form, scale, offset) for form in (cache, cache.form("paged")))
+    start = S - maximum(kv_padding_size[0], 0) - lengths[b]
+    return attend.choose(
+        (block_table, attend.paged(pages, block_table, block_size, length=lengths)),
+        ((kv_padding_size, lengths), attend.rows(rows, length=lengths, start=start)),
+        otherwise=attend.rows(rows, length=lengths),
+    )
+
+
+s = attend.scores(query, cached(key, 0)) * scale_value
+s = s + pse_shift
+s = s.replace(attn_mask, -1e12)
+out = attend.softmax(s) @ cached(value, 1)
+op.output("attention_out", attend.quantize(out, quant_scale2, quant_offset2), like=query)
