@@ -1,0 +1,1 @@
+"""NumPy meanings: of the graph (reference) and of the tile program."""

@@ -1,0 +1,118 @@
+"""Key and value rows of one batch row and one head, read block by block, by the type of their source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from attndsl.graph.nodes import Dense, Dequantize, Elementwise, Input, Node, Paged, Rows, Scalar
+from attndsl.interpret.arithmetic import OPERATIONS
+from attndsl.interpret.state import State, as_real, no_rule
+from attndsl.interpret.whole import whole
+from attndsl.spec.layout import Array
+
+Index = tuple[Any, ...]
+
+
+@dataclass
+class RowReader:
+    """Rows ``first .. first + count - 1`` of one batch row and key/value head.
+
+    ``fetch(start, stop)`` gives absolute rows as (rows, channels) in the run's floating dtype.
+    """
+
+    first: int
+    count: int
+    fetch: Callable[[int, int], Array]
+    keep: bool = False
+    kept: dict[tuple[int, int], Array] = field(default_factory=dict)
+
+    def read(self, start: int, stop: int) -> Array:
+        """Absolute rows ``start .. stop - 1``; converted once only, where they are read repeatedly."""
+        if not self.keep:
+            return self.fetch(start, stop)
+        if (start, stop) not in self.kept:
+            self.kept[start, stop] = self.fetch(start, stop)
+        return self.kept[start, stop]
+
+
+def reader(state: State, rows: Rows, b: int, k: int, *, keep: bool = False) -> RowReader:
+    """The reader of ``rows`` for batch row ``b`` and key/value head ``k``."""
+    rule = _SOURCES.get(type(rows))
+    if rule is None:
+        raise no_rule(rows, "as a source of rows")
+    found = rule(state, rows, b, k)
+    found.keep = keep
+    return found
+
+
+def _dense(state: State, rows: Dense, b: int, k: int) -> RowReader:
+    capacity = state.call.extents["T"]
+    count = capacity if rows.length is None else _integer(state, rows.length, b)
+    first = 0 if rows.start is None else _integer(state, rows.start, b)
+    if first < 0 or first + count > capacity:
+        first, count = 0, 0
+    index = {"B": b, "K": k}
+    return RowReader(first, count, lambda start, stop: _cells(state, rows.tensor, {**index, "T": slice(start, stop)}))
+
+
+def _paged(state: State, rows: Paged, b: int, k: int) -> RowReader:
+    size = int(rows.block_size.evaluate(state.env))
+    table = whole(state, rows.table).aligned(("B", "W"))[b]
+    count = table.size * size if rows.length is None else _integer(state, rows.length, b)
+
+    def fetch(start: int, stop: int) -> Array:
+        blocks = table[start // size : -(-stop // size)].astype(np.int64)
+        cells = _cells(state, rows.tensor, {"P": blocks, "K": k})
+        return cells.reshape(-1, cells.shape[-1])[start % size : start % size + stop - start]
+
+    return RowReader(0, count, fetch)
+
+
+_SOURCES: dict[type[Rows], Callable[[State, Any, int, int], RowReader]] = {Dense: _dense, Paged: _paged}
+
+
+def _integer(state: State, node: Node, b: int) -> int:
+    """An integer of axes (B,) or none, for batch row ``b``."""
+    if isinstance(node, Scalar):
+        return int(node.value.evaluate({**state.env, "b": b}))
+    values = whole(state, node)
+    return int(values.aligned(("B",))[b if "B" in values.axes else 0])
+
+
+def _cells(state: State, node: Node, index: dict[str, Any]) -> Array:
+    """The part of a stored tensor that ``index`` selects by axis, the other axes in canonical order."""
+    if isinstance(node, Input):
+        view = state.call.views[node.name]
+        return as_real(view[_selector(node.axes, index)], state.real)
+    if isinstance(node, Dequantize):
+        source = _cells(state, node.source, index)
+        if node.offset is not None:
+            source = source + _factor(state, node.offset, node.axes, index)
+        return source * _factor(state, node.scale, node.axes, index)
+    if isinstance(node, Elementwise):
+        stored = [set(getattr(each, "axes", ())) == set(node.axes) for each in node.inputs]
+        operands = [
+            _cells(state, each, index) if full else _factor(state, each, node.axes, index)
+            for each, full in zip(node.inputs, stored, strict=True)
+        ]
+        result: Array = OPERATIONS[node.op](*operands)
+        return result
+    raise no_rule(node, "on stored tensors")
+
+
+def _factor(state: State, node: Node, axes: tuple[str, ...], index: dict[str, Any]) -> Array:
+    """A scale or offset, shaped to broadcast against the cells that ``index`` selects from ``axes``."""
+    values = whole(state, node).aligned(axes)
+    picks = []
+    for axis, extent in zip(axes, values.shape, strict=True):
+        pick = index.get(axis, slice(None))
+        picks.append(pick if extent > 1 else (0 if isinstance(pick, int) else slice(None)))
+    return values[tuple(picks)].astype(state.real, copy=False)
+
+
+def _selector(axes: tuple[str, ...], index: dict[str, Any]) -> Index:
+    return tuple(index.get(axis, slice(None)) for axis in axes)

@@ -1,0 +1,146 @@
+"""Values in the score space, computed for one block of it: a function for each node type.
+
+A block is one batch row, the query heads of one key/value head, some queries and some keys; values
+broadcast against (heads, queries, keys).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from attndsl.array_expr import evaluate_arrays
+from attndsl.graph.nodes import Cast, Elementwise, IndexCondition, Input, Node, Replace, Scalar, Scores, Take
+from attndsl.interpret.arithmetic import OPERATIONS
+from attndsl.interpret.rows import RowReader
+from attndsl.interpret.state import Labelled, State, as_real, no_rule
+from attndsl.interpret.whole import whole
+from attndsl.spec.arguments import DTYPES
+from attndsl.spec.layout import Array
+
+BLOCK_AXES = ("N", "Q", "T")
+
+
+@dataclass
+class Block:
+    """A part of the score space; ``keys`` are absolute rows. ``readers``: by the rows node they read."""
+
+    b: int
+    k: int
+    heads: slice
+    queries: slice
+    keys: slice
+    readers: dict[int, RowReader]
+    query_rows: dict[int, Array]
+    values: dict[int, Array] = field(default_factory=dict)
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Heads, queries, keys."""
+        return (
+            self.heads.stop - self.heads.start,
+            self.queries.stop - self.queries.start,
+            self.keys.stop - self.keys.start,
+        )
+
+
+def evaluate(state: State, node: Node, block: Block) -> Array:
+    """The value of ``node`` in ``block``, broadcastable to ``block.shape``."""
+    if id(node) not in block.values:
+        rule = _RULES.get(type(node))
+        if rule is None:
+            raise no_rule(node, "in scores")
+        block.values[id(node)] = rule(state, node, block)
+    return block.values[id(node)]
+
+
+def _scores(state: State, node: Scores, block: Block) -> Array:
+    heads, queries, keys = block.shape
+    if id(node.query) not in block.query_rows:
+        block.query_rows[id(node.query)] = _queries(state, node.query, block)
+    rows = block.readers[id(node.keys)].read(block.keys.start, block.keys.stop)
+    result: Array = block.query_rows[id(node.query)] @ rows.T
+    return result.reshape(heads, queries, keys)
+
+
+def _queries(state: State, node: Node, block: Block) -> Array:
+    """The queries of the block as (heads * queries, channels)."""
+    if isinstance(node, Input):
+        axes = tuple(axis for axis in node.axes if axis != "B")
+        part = Labelled(axes, state.call.views[node.name][block.b] if "B" in node.axes else state.call.views[node.name])
+    else:
+        value = whole(state, node)
+        axes = tuple(axis for axis in value.axes if axis != "B")
+        part = Labelled(axes, value.aligned(("B", *axes))[block.b if "B" in value.axes else 0])
+    chosen = part.aligned(("N", "Q", "D"))[block.heads, block.queries]
+    return as_real(chosen, state.real).reshape(-1, chosen.shape[-1])
+
+
+def _input(state: State, node: Input, block: Block) -> Array:
+    view = state.call.views[node.name]
+    picks = {"B": block.b, "K": block.k, "N": block.heads, "Q": block.queries, "T": block.keys}
+    part = view[tuple(picks[axis] for axis in node.axes)]
+    kept = tuple(axis for axis in node.axes if axis in BLOCK_AXES)
+    return _in_run_dtype(Labelled(kept, part).aligned(BLOCK_AXES), state)
+
+
+def _outside(state: State, node: Node, block: Block) -> Array:
+    """A value without a key axis: computed whole, then cut."""
+    value = whole(state, node)
+    data = value.aligned(("B", "K", *BLOCK_AXES))
+    pick = [block.b, block.k, block.heads, block.queries, slice(None)]
+    cut = tuple(
+        want if extent > 1 else (0 if isinstance(want, int) else slice(None))
+        for want, extent in zip(pick, data.shape, strict=True)
+    )
+    return _in_run_dtype(data[cut], state)
+
+
+def _in_run_dtype(part: Array, state: State) -> Array:
+    return part if part.dtype.kind in "biu" else as_real(part, state.real).reshape(part.shape)
+
+
+def _scalar(state: State, node: Scalar, block: Block) -> Array:
+    value = node.value.evaluate({**state.env, "b": block.b})
+    return np.asarray(value, dtype=state.real)
+
+
+def _elementwise(state: State, node: Elementwise, block: Block) -> Array:
+    operands = [evaluate(state, each, block) for each in node.inputs]
+    floats = [each if each.dtype.kind not in "biu" else each.astype(state.real) for each in operands]
+    result: Array = OPERATIONS[node.op](*floats)
+    return result
+
+
+def _replace(state: State, node: Replace, block: Block) -> Array:
+    condition = evaluate(state, node.condition, block)
+    return np.where(condition != 0, state.real.type(node.value), evaluate(state, node.source, block))
+
+
+def _index_condition(state: State, node: IndexCondition, block: Block) -> Array:
+    indices = {
+        "b": block.b,
+        "n": np.arange(block.heads.start, block.heads.stop)[:, None, None],
+        "i": np.arange(block.queries.start, block.queries.stop)[:, None],
+        "j": np.arange(block.keys.start, block.keys.stop),
+    }
+    return np.asarray(evaluate_arrays(node.condition, {**state.env, **indices}))
+
+
+def _cast(state: State, node: Cast, block: Block) -> Array:
+    return as_real(evaluate(state, node.source, block).astype(DTYPES[node.dtype]), state.real)
+
+
+_RULES: dict[type[Node], Callable[[State, Any, Block], Array]] = {
+    Scores: _scores,
+    Input: _input,
+    Take: _outside,
+    Scalar: _scalar,
+    Elementwise: _elementwise,
+    Replace: _replace,
+    IndexCondition: _index_condition,
+    Cast: _cast,
+}

@@ -1,0 +1,67 @@
+"""What the reference interpreter knows while it runs one call."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from attndsl.errors import InternalError
+from attndsl.graph.nodes import Node
+from attndsl.spec.call import Call
+from attndsl.spec.layout import Array
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """An array whose dimensions are named by the axes of the graph."""
+
+    axes: tuple[str, ...]
+    data: Array
+
+    def aligned(self, axes: tuple[str, ...]) -> Array:
+        """The data with exactly these dimensions in this order; absent ones have extent 1."""
+        order = [axis for axis in axes if axis in self.axes]
+        data = self.data.transpose([self.axes.index(axis) for axis in order])
+        missing = tuple(position for position, axis in enumerate(axes) if axis not in self.axes)
+        return np.expand_dims(data, missing) if missing else data
+
+
+@dataclass(frozen=True)
+class State:
+    """One run: the call, the floating dtype of all arithmetic, and what is computed so far.
+
+    ``values``: whole values by node; ``statistics``: row maximum and sum by softmax node.
+    """
+
+    call: Call
+    real: np.dtype[Any]
+    values: dict[int, Labelled] = field(default_factory=dict)
+    statistics: dict[int, dict[str, Labelled]] = field(default_factory=dict)
+
+    @cached_property
+    def env(self) -> dict[str, Any]:
+        """Sizes, parameters and the arrays that scalar loads read."""
+        return {**self.call.env(), **self.call.arrays}
+
+    @cached_property
+    def heads_per_group(self) -> int:
+        """Query heads that share a key/value head."""
+        extents = self.call.extents
+        return extents.get("N", 1) // extents.get("K", extents.get("N", 1))
+
+
+def no_rule(node: Node, where: str) -> InternalError:
+    """The error for a node type that a table lacks."""
+    return InternalError(f"the reference has no rule for {type(node).__name__} {where} ({node.where})")
+
+
+def as_real(array: Array, real: np.dtype[Any]) -> Array:
+    """``array`` in the floating dtype of the run, contiguous."""
+    if array.dtype.name == "bfloat16" and real == np.float32:
+        # A bfloat16 is the upper half of a float32; several times faster than a cast element by element.
+        words = np.ascontiguousarray(array).view(np.uint16).astype(np.uint32)
+        return np.left_shift(words, 16, out=words).view(np.float32)
+    return np.ascontiguousarray(array, dtype=real)

@@ -1,0 +1,161 @@
+"""Softmax and weighted sums over keys, streamed block by block so that long caches fit in memory.
+
+Per row, with running maximum m, sum l and accumulator a, a block with scores s and values V updates
+
+    m' = max(m, max s)    p = exp(s - m')    l' = l exp(m - m') + sum p    a' = a exp(m - m') + p V
+
+and the result is a / l (the online softmax of Milakov and Gimelshein, arXiv 1805.02867).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from attndsl.graph.nodes import Node, Rows, Scores, Softmax, WeightedSum
+from attndsl.interpret.rows import RowReader, reader
+from attndsl.interpret.scores import Block, evaluate
+from attndsl.interpret.state import Labelled, State
+from attndsl.interpret.threads import for_each
+from attndsl.spec.layout import Array
+
+LOG2_E = math.log2(math.e)
+SCORES_IN_BLOCK = 128 * 512  # scores held at once: they stay in the second-level cache
+KEYS_IN_BLOCK = 4096
+QUERY_ROWS_IN_BLOCK = 128
+OUT_AXES = ("B", "N", "Q", "E")
+
+
+@dataclass
+class Accumulator:
+    """Running statistics of some rows; ``result`` is None where only the statistics are wanted."""
+
+    maximum: Array
+    total: Array
+    result: Array | None
+
+    def add(self, scores: Array, values: Array | None) -> None:
+        """Take in a block of scores (rows, keys), which is overwritten, and its values (keys, channels)."""
+        maximum = np.maximum(self.maximum, scores.max(axis=1))
+        base = np.where(np.isneginf(maximum), 0, maximum)  # all -inf so far: probabilities 0, not NaN
+        weights = _exp(np.subtract(scores, base[:, None], out=scores))
+        decay = _exp(self.maximum - base)
+        self.total = self.total * decay + weights.sum(axis=1)
+        if self.result is not None and values is not None:
+            self.result = self.result * decay[:, None] + weights @ values
+        self.maximum = maximum
+
+    def normalise(self) -> None:
+        """Make the result a weighted mean; rows without a key, or with all scores -inf, are zero."""
+        if self.result is not None:
+            empty = self.total == 0
+            self.result /= np.where(empty, 1, self.total)[:, None]
+            self.result[empty] = 0
+
+
+@dataclass(frozen=True)
+class Rowset:
+    """The rows of one task: readers by the node that they belong to, and the valid keys."""
+
+    readers: dict[int, RowReader]
+    first: int
+    count: int
+
+
+def weighted_sum(state: State, node: WeightedSum) -> Labelled:
+    """``weights . values`` for all rows, axes (B, N, Q, E)."""
+    return _stream(state, node.weights, node.values)
+
+
+def row_statistics(state: State, softmax: Softmax) -> dict[str, Labelled]:
+    """The maximum and the sum of exponentials of each score row, under the names of their nodes."""
+    if id(softmax) not in state.statistics:
+        _stream(state, softmax, None)
+    return state.statistics[id(softmax)]
+
+
+def _stream(state: State, weights: Node, values: Rows | None) -> Labelled:
+    extents = state.call.extents
+    shape = tuple(extents[axis] for axis in OUT_AXES)
+    out = np.zeros(shape, state.real)
+    top, total = np.full(shape[:3], -np.inf, state.real), np.zeros(shape[:3], state.real)
+
+    def work(task: tuple[int, int]) -> None:
+        with np.errstate(all="ignore"):
+            rows = _rowset(state, weights, values, *task)
+            for block in _query_blocks(state, rows, *task):
+                cells = block.b, block.heads, block.queries
+                accumulator = _accumulate(state, weights, values, block, rows)
+                if isinstance(weights, Softmax):
+                    top[cells] = accumulator.maximum.reshape(block.shape[:2])
+                    total[cells] = accumulator.total.reshape(block.shape[:2])
+                    accumulator.normalise()
+                if accumulator.result is not None:
+                    out[cells] = accumulator.result.reshape(*block.shape[:2], -1)
+
+    for_each(work, [(b, k) for b in range(extents["B"]) for k in range(extents.get("K", 1))])
+    if isinstance(weights, Softmax):
+        state.statistics[id(weights)] = {
+            "RowMax": Labelled(OUT_AXES[:3], top),
+            "RowSum": Labelled(OUT_AXES[:3], total),
+        }
+    return Labelled(OUT_AXES, out)
+
+
+def _rowset(state: State, weights: Node, values: Rows | None, b: int, k: int) -> Rowset:
+    """Readers for every key source below ``weights`` and for ``values``; the verifier saw that they agree."""
+    sources = [node.keys for node in weights.walk() if isinstance(node, Scores)]
+    sources += [values] if values is not None else []
+    repeated = state.call.extents["Q"] > _queries_in_block(state)
+    readers = {id(rows): reader(state, rows, b, k, keep=repeated) for rows in sources}
+    any_reader = readers[id(sources[0])]
+    return Rowset(readers, any_reader.first, any_reader.count)
+
+
+def _queries_in_block(state: State) -> int:
+    return max(1, QUERY_ROWS_IN_BLOCK // state.heads_per_group)
+
+
+def _query_blocks(state: State, rows: Rowset, b: int, k: int) -> Iterator[Block]:
+    """Blocks of queries with no key yet."""
+    group, step, queries = state.heads_per_group, _queries_in_block(state), state.call.extents["Q"]
+    heads = slice(k * group, (k + 1) * group)
+    for start in range(0, queries, step):
+        yield Block(b, k, heads, slice(start, min(start + step, queries)), slice(0, 0), rows.readers, {})
+
+
+def _accumulate(state: State, weights: Node, values: Rows | None, block: Block, rows: Rowset) -> Accumulator:
+    heads, queries, _ = block.shape
+    count = heads * queries
+    channels = state.call.extents["E"]
+    result = None if values is None else np.zeros((count, channels), state.real)
+    accumulator = Accumulator(np.full(count, -np.inf, state.real), np.zeros(count, state.real), result)
+    step = min(KEYS_IN_BLOCK, max(1, SCORES_IN_BLOCK // count))
+    for start in range(rows.first, rows.first + rows.count, step):
+        keys = slice(start, min(start + step, rows.first + rows.count))
+        part = replace(block, keys=keys, values={})
+        table = None if values is None else rows.readers[id(values)].read(keys.start, keys.stop)
+        if isinstance(weights, Softmax):
+            accumulator.add(_matrix(state, weights.scores, part), table)
+        elif accumulator.result is not None and table is not None:
+            accumulator.result += _matrix(state, weights, part) @ table
+    return accumulator
+
+
+def _matrix(state: State, node: Node, block: Block) -> Array:
+    """The value of ``node`` in the block as (heads * queries, keys), free to be overwritten."""
+    value = evaluate(state, node, block)
+    if value.shape != block.shape or not value.flags.writeable:
+        value = np.array(np.broadcast_to(value, block.shape), state.real)
+    return value.reshape(-1, block.shape[2])
+
+
+def _exp(x: Array) -> Array:
+    """exp, in place. NumPy's float32 exp2 takes half the time of its exp; the factor costs one rounding."""
+    if x.dtype == np.float32:
+        np.multiply(x, np.float32(LOG2_E), out=x)
+        return np.exp2(x, out=x)
+    return np.exp(x, out=x)

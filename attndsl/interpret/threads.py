@@ -1,0 +1,86 @@
+"""Independent tasks on all cores: a small thread pool, with BLAS kept to one thread a task.
+
+NumPy releases the interpreter lock inside its loops and BLAS calls; two pools that both want every core
+(ours and that of BLAS) would be slower than either.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import functools
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+Task = TypeVar("Task")
+
+_PREFIXES = ("scipy_openblas", "openblas")
+_SUFFIXES = ("64_", "")
+_lock = threading.Lock()
+_holders = 0
+_saved = 1
+
+
+def for_each(work: Callable[[Task], None], tasks: Sequence[Task]) -> None:
+    """Run ``work`` on every task, on as many threads as there are cores. The first exception is raised."""
+    count = min(cores(), len(tasks))
+    if count <= 1:
+        for task in tasks:
+            work(task)
+        return
+    with single_threaded_blas(), ThreadPoolExecutor(count) as pool:
+        # Strided shares: neighbouring tasks, which often cost the same, go to different threads.
+        list(pool.map(lambda first: [work(task) for task in tasks[first::count]], range(count)))
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@contextlib.contextmanager
+def single_threaded_blas() -> Iterator[None]:
+    """Keep OpenBLAS, if NumPy uses it, to one thread; nested and concurrent uses share one setting."""
+    global _holders, _saved
+    functions = _openblas()
+    if functions is None:
+        yield
+        return
+    get, put = functions
+    with _lock:
+        if _holders == 0:
+            _saved = get()
+            put(1)
+        _holders += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _holders -= 1
+            if _holders == 0:
+                put(_saved)
+
+
+@functools.cache
+def _openblas() -> tuple[Callable[[], int], Callable[[int], None]] | None:
+    """Getter and setter of the thread count of the OpenBLAS in this process, or None."""
+    maps = Path("/proc/self/maps")
+    if not maps.exists():
+        return None
+    files = {line.split()[-1] for line in maps.read_text().splitlines() if "openblas" in line}
+    for file in sorted(files):
+        with contextlib.suppress(OSError):
+            library = ctypes.CDLL(file)
+            for prefix in _PREFIXES:
+                for suffix in _SUFFIXES:
+                    get = getattr(library, f"{prefix}_get_num_threads{suffix}", None)
+                    put = getattr(library, f"{prefix}_set_num_threads{suffix}", None)
+                    if get is not None and put is not None:
+                        return get, put
+    return None

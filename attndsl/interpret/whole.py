@@ -1,0 +1,124 @@
+"""Values outside the score space, computed in one piece: a function for each node type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from attndsl.graph.nodes import (
+    Cast,
+    Elementwise,
+    GroupSum,
+    Input,
+    Node,
+    Quantize,
+    Replace,
+    RowMax,
+    RowSum,
+    Scalar,
+    Take,
+    WeightedSum,
+)
+from attndsl.interpret.arithmetic import OPERATIONS
+from attndsl.interpret.state import Labelled, State, as_real, no_rule
+from attndsl.spec.arguments import DTYPES
+
+_INTEGER_KINDS = "biu"
+
+
+def whole(state: State, node: Node) -> Labelled:
+    """The value of ``node`` with all its axes; computed once a run."""
+    if id(node) not in state.values:
+        rule = _RULES.get(type(node))
+        if rule is None:
+            raise no_rule(node, "outside of scores")
+        state.values[id(node)] = rule(state, node)
+    return state.values[id(node)]
+
+
+def _input(state: State, node: Input) -> Labelled:
+    """Floats in the dtype of the run; integers stay integers."""
+    view = state.call.views[node.name]
+    return Labelled(node.axes, view if view.dtype.kind in _INTEGER_KINDS else _widened(view, state))
+
+
+def _widened(view: Any, state: State) -> Any:
+    base = view[tuple(slice(0, 1) if step == 0 else slice(None) for step in view.strides)]
+    return np.broadcast_to(as_real(base, state.real), view.shape)
+
+
+def _scalar(state: State, node: Scalar) -> Labelled:
+    if node.axes == ("B",):
+        rows = range(state.call.extents["B"])
+        return Labelled(("B",), np.array([node.value.evaluate({**state.env, "b": b}) for b in rows]))
+    value = node.value.evaluate(state.env)
+    return Labelled((), np.asarray(value, dtype=state.real if isinstance(value, float) else None))
+
+
+def _elementwise(state: State, node: Elementwise) -> Labelled:
+    operands = [whole(state, each) for each in node.inputs]
+    return Labelled(node.axes, OPERATIONS[node.op](*(each.aligned(node.axes) for each in operands)))
+
+
+def _replace(state: State, node: Replace) -> Labelled:
+    condition, source = (whole(state, each).aligned(node.axes) for each in (node.condition, node.source))
+    return Labelled(node.axes, np.where(condition != 0, state.real.type(node.value), source))
+
+
+def _take(state: State, node: Take) -> Labelled:
+    source = whole(state, node.source)
+    data = source.data.take(node.index, axis=source.axes.index(node.axis)) if node.axis else source.data
+    return Labelled(node.axes, data)
+
+
+def _cast(state: State, node: Cast) -> Labelled:
+    source = whole(state, node.source)
+    return Labelled(source.axes, as_real(source.data.astype(DTYPES[node.dtype]), state.real))
+
+
+def _group_sum(state: State, node: GroupSum) -> Labelled:
+    source = whole(state, node.source)
+    at = source.axes.index("N")
+    shape = source.data.shape
+    split = source.data.reshape(*shape[:at], -1, state.heads_per_group, *shape[at + 1 :])
+    return Labelled(tuple("K" if axis == "N" else axis for axis in source.axes), split.sum(axis=at + 1))
+
+
+def _quantize(state: State, node: Quantize) -> Labelled:
+    """Round half to even, then saturate; a NaN becomes 0, as a conversion to an integer has no other."""
+    source = whole(state, node.source)
+    scaled = source.data * whole(state, node.scale).aligned(source.axes)
+    if node.offset is not None:
+        scaled = scaled + whole(state, node.offset).aligned(source.axes)
+    limits = np.iinfo(DTYPES[node.dtype])
+    rounded = np.clip(np.rint(scaled), limits.min, limits.max)
+    return Labelled(source.axes, np.nan_to_num(rounded, nan=0.0).astype(DTYPES[node.dtype]))
+
+
+def _weighted_sum(state: State, node: WeightedSum) -> Labelled:
+    from attndsl.interpret.streaming import weighted_sum
+
+    return weighted_sum(state, node)
+
+
+def _row_statistic(state: State, node: RowMax | RowSum) -> Labelled:
+    from attndsl.interpret.streaming import row_statistics
+
+    return row_statistics(state, node.softmax)["RowMax" if isinstance(node, RowMax) else "RowSum"]
+
+
+_RULES: dict[type[Node], Callable[[State, Any], Labelled]] = {
+    Input: _input,
+    Scalar: _scalar,
+    Elementwise: _elementwise,
+    Replace: _replace,
+    Take: _take,
+    Cast: _cast,
+    GroupSum: _group_sum,
+    Quantize: _quantize,
+    WeightedSum: _weighted_sum,
+    RowMax: _row_statistic,
+    RowSum: _row_statistic,
+}
