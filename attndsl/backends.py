@@ -50,7 +50,9 @@ def run(call: Call, backend: str = "reference", **options: Any) -> tuple[Array, 
     known = {name for each in BACKENDS.values() for name in each.options}
     for name in options:
         if name not in known:
-            raise SignatureError(f"unknown option '{name}' of backend '{backend}'; there are {', '.join(known)}")
+            raise SignatureError(
+                f"unknown option '{name}' of backend '{backend}'; there are {', '.join(known)}"
+            )
     if chosen.on_target:
         call.check_target()
     module = importlib.import_module(chosen.module)

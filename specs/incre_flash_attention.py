@@ -3,7 +3,7 @@
 B batch rows, N query heads, kvN key/value heads, S cache capacity, D head size, H = N * D.
 """
 
-from attndsl.spec import Operator, attend, errors, maximum, select
+from attndsl.spec import Operator, TensorValue, Value, attend, errors, maximum, select
 
 op = Operator("incre_flash_attention", document="mindspore.ops.incre_flash_attention", target="atlas-a2")
 
@@ -62,77 +62,51 @@ op.let(kvN, select(num_key_value_heads == 0, num_heads, num_key_value_heads))
 # Constraints, in the order of the checks ----------------------------------------------------------
 
 b, j = attend.BATCH, attend.KEY
-op.require(B > 0, "the batch is not empty", error=errors.EmptyTensorError, argument="query")
-op.require(D > 0, "heads are not empty", error=errors.EmptyTensorError, argument="query")
-op.require(
-    N % kvN == 0,
-    "num_heads is a multiple of num_key_value_heads",
-    error=errors.DivisibilityError,
-    argument="num_heads",
-)
-op.require(
-    D % 16 == 0,
-    "with pse_shift the head size is a multiple of 16",
-    when=pse_shift.given,
-    error=errors.ShapeError,
-    argument="pse_shift",
-)
-op.require(lengths[b] >= 0, "a length is not negative", over={b: B}, error=errors.LengthRangeError)
-op.require(
-    lengths[b] <= S,
-    "a length is at most the capacity of the cache",
-    over={b: B},
-    when=block_table.absent,
-    error=errors.LengthRangeError,
-)
 
-
-def paging(condition, text, **details):
-    op.require(condition, text, when=details.pop("when", paged), error=errors.PagingError, **details)
-
-
-paging(lengths.given, "a paged cache needs actual_seq_lengths", argument="actual_seq_lengths", hint="pass it")
-paging(block_size > 0, "a paged cache needs its block size")
-paging(block_size <= 512, "a block has at most 512 rows")
-paging(block_size % 16 == 0, "block_size is a multiple of 16")
-paging(block_size % 32 == 0, "for int8 block_size is a multiple of 32", when=paged & (key.dtype == "int8"))
-paging(max_blocks <= 16384, "a block table has at most 16k columns; a larger block_size needs fewer")
-paging(lengths[b] <= max_blocks * block_size, "the block table covers every length", over={b: B})
-paging(S >= max_blocks * block_size, "attn_mask and pse_shift cover the columns of the block table")
-paging(num_blocks * block_size * kvN * D <= 2**31 - 1, "the size of key and value fits int32", argument="key")
-paging(kvN * D <= 65535, "a merged row has at most 65535 channels", when=paged & (key.layout == "paged"))
-paging(
-    (block_table[b, j] >= 0) & (block_table[b, j] < num_blocks),
-    "the table names a block of the cache wherever rows are valid",
-    over={b: B, j: max_blocks},
-    when=j * block_size < lengths[b],
-    hint="ids run from 0 to num_blocks - 1",
-)
-
-
-def quantisation(condition, text, **details):
-    op.require(condition, text, error=errors.QuantizationError, **details)
-
-
-for disabled in (dequant_scale1, quant_scale1, dequant_scale2):
+with op.constraints_on(error=errors.EmptyTensorError):
+    op.require(B > 0, "the batch is not empty", argument="query")
+    op.require(D > 0, "heads are not empty", argument="query")
+with op.constraints_on(pse_shift.given, error=errors.ShapeError):
+    op.require(D % 16 == 0, "with pse_shift the head size is a multiple of 16", argument="pse_shift")
+with op.constraints_on(error=errors.DivisibilityError):
+    op.require(N % kvN == 0, "a multiple of num_key_value_heads", argument="num_heads")
+with op.constraints_on(error=errors.LengthRangeError):
+    op.require(lengths[b] >= 0, "a length is not negative", over={b: B})
+    op.require(lengths[b] <= S, "a length is at most the cache size", over={b: B}, when=block_table.absent)
+with op.constraints_on(paged, error=errors.PagingError):
+    op.require(lengths.given, "a paged cache needs the lengths")
+    op.require(block_size > 0, "a paged cache needs its block size")
+    op.require(block_size <= 512, "a block has at most 512 rows")
+    op.require(block_size % 16 == 0, "a multiple of 16")
+    op.require(block_size % 32 == 0, "for int8 a multiple of 32", when=key.dtype == "int8")
     op.require(
-        disabled.absent,
-        "not supported, must be None",
-        error=errors.NotSupportedError,
-        argument=disabled.spec.name,
+        max_blocks <= 16384,
+        "at most 16k columns, for longer rows a larger block_size",
+        argument="block_table",
     )
-quantisation(antiquant_scale.given, "int8 key and value need antiquant_scale", when=key.dtype == "int8")
-quantisation(key.dtype == "int8", "antiquant_scale is for int8 key and value", when=antiquant_scale.given)
-quantisation(antiquant_scale.given, "antiquant_offset needs antiquant_scale", when=antiquant_offset.given)
-quantisation(quant_scale2.given, "quant_offset2 needs quant_scale2", when=quant_offset2.given)
-quantisation(
-    quant_offset2.layout == quant_scale2.layout,
-    "quant_offset2 has the shape of quant_scale2",
-    when=quant_offset2.given,
-)
-quantisation(
-    quant_scale2.layout == "per tensor", "a paged cache has one scale", when=quant_scale2.given & paged
-)
+    op.require(lengths[b] <= max_blocks * block_size, "block_table covers every length", over={b: B})
+    op.require(
+        max_blocks * block_size <= S, "attn_mask and pse_shift cover block_table", argument="attn_mask"
+    )
+    op.require(num_blocks * block_size * kvN * D <= 2**31 - 1, "its size fits int32", argument="key")
+    op.require(kvN * D <= 65535, "a merged row has at most 65535 channels", when=key.layout == "paged")
+    op.require(
+        (block_table[b, j] >= 0) & (block_table[b, j] < num_blocks),
+        "names a block of the cache wherever rows are valid",
+        over={b: B, j: max_blocks},
+        when=j * block_size < lengths[b],
+        hint="ids run from 0 to num_blocks - 1",
+    )
+with op.constraints_on(error=errors.NotSupportedError):
+    for disabled in (dequant_scale1, quant_scale1, dequant_scale2):
+        op.require(disabled.absent, "not supported, must be None")
+with op.constraints_on(error=errors.QuantizationError):
+    op.require(antiquant_scale.given, "needed by int8 key and value", when=key.dtype == "int8")
+    op.require(key.dtype == "int8", "antiquant_scale is for int8 alone", when=antiquant_scale.given)
+    op.require(antiquant_scale.given, "needed by antiquant_offset", when=antiquant_offset.given)
+    op.require(quant_scale2.given, "needed by quant_offset2", when=quant_offset2.given)
+    op.require(quant_offset2.layout == quant_scale2.layout, "both of one shape", when=quant_offset2.given)
+    op.require(quant_scale2.layout == "per tensor", "a paged cache has one", when=quant_scale2.given & paged)
 
 op.limit(B <= 65536, "at most 65536 batch rows")
 op.limit(kvN <= 256, "at most 256 key/value heads")
@@ -145,7 +119,7 @@ op.limit(S <= 262144, "at most 262144 cache rows")
 op.schedule(tile_k=512, ring=3, split_kv="auto", cores="auto")
 
 
-def cached(cache, component):
+def cached(cache: TensorValue, component: int) -> Value:
     """The valid rows of a cache: in pages, behind left padding, or from row 0 on."""
     scale, offset = antiquant_scale.part(component), antiquant_offset.part(component)
     rows, pages = (attend.dequantize(form, scale, offset) for form in (cache, cache.form("paged")))

@@ -51,7 +51,9 @@ class Graph:
     def print(self) -> str:
         """Legible text, one node a line, each with its spec line."""
         names = {id(node): f"%{index}" for index, node in enumerate(self.nodes)}
-        rows = [(names[id(node)], _describe(node, names), _axes(node), str(node.where)) for node in self.nodes]
+        rows = [
+            (names[id(node)], _describe(node, names), _axes(node), str(node.where)) for node in self.nodes
+        ]
         widths = [max(len(row[column]) for row in rows) for column in range(3)]
         given = ", ".join(sorted(self.present)) or "nothing"
         lines = [f"graph {self.name}  given: {given}"]

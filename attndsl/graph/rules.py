@@ -145,7 +145,9 @@ def _inputs_are_passed(node: Input, graph: Graph) -> str | None:
 @_rule(Scalar, IndexCondition)
 def _loads_are_passed(node: Scalar | IndexCondition, graph: Graph) -> str | None:
     expr: Expr = node.value if isinstance(node, Scalar) else node.condition
-    missing = [part.source for part in expr.walk() if isinstance(part, Load) and part.source not in graph.present]
+    missing = [
+        part.source for part in expr.walk() if isinstance(part, Load) and part.source not in graph.present
+    ]
     return f"'{missing[0]}' is read although the call does not pass it" if missing else None
 
 
@@ -182,7 +184,11 @@ def _tables_are_integers(node: Paged, graph: Graph) -> str | None:
     if set(_axes(node.table)) != {"B", "W"}:
         return f"a block table has the axes (B, W), not {_text(_axes(node.table))}"
     dtypes = _dtypes(node.table)
-    return f"a block table holds integers, not {'/'.join(sorted(dtypes))}" if dtypes and dtypes - INTEGERS else None
+    return (
+        f"a block table holds integers, not {'/'.join(sorted(dtypes))}"
+        if dtypes and dtypes - INTEGERS
+        else None
+    )
 
 
 @_rule(Rows)
@@ -210,7 +216,11 @@ def _elementwise_broadcasts_by_name(node: Elementwise, graph: Graph) -> str | No
         known = f"takes {ARITY[node.op]} operands" if node.op in ARITY else "is not an operation"
         return f"'{node.op}' {known}, got {len(node.inputs)}"
     union = {axis for operand in node.inputs for axis in _axes(operand)}
-    return f"the operands' axes make {sorted(union)}, not {_text(node.axes)}" if union != set(node.axes) else None
+    return (
+        f"the operands' axes make {sorted(union)}, not {_text(node.axes)}"
+        if union != set(node.axes)
+        else None
+    )
 
 
 @_rule(Elementwise)
@@ -244,7 +254,9 @@ def _softmax_runs_over_keys(node: Softmax, graph: Graph) -> str | None:
 
 @_rule(RowMax, RowSum)
 def _row_statistics_belong_to_softmax(node: RowMax | RowSum, graph: Graph) -> str | None:
-    return None if isinstance(node.softmax, Softmax) else f"{type(node.softmax).__name__} has no row statistics"
+    return (
+        None if isinstance(node.softmax, Softmax) else f"{type(node.softmax).__name__} has no row statistics"
+    )
 
 
 @_rule(WeightedSum)
@@ -252,7 +264,9 @@ def _weighted_sum_runs_over_keys(node: WeightedSum, graph: Graph) -> str | None:
     weights, values = _axes(node.weights), _axes(node.values)
     if "T" not in weights:
         return f"weights need a key axis T, have {_text(weights)}"
-    return None if {"T", "E"} <= set(values) else f"value rows have the axes (B, K, T, E), not {_text(values)}"
+    return (
+        None if {"T", "E"} <= set(values) else f"value rows have the axes (B, K, T, E), not {_text(values)}"
+    )
 
 
 @_rule(WeightedSum)

@@ -14,7 +14,7 @@ from attndsl.spec.call import Call
 from attndsl.spec.errors import ChoiceError
 from attndsl.spec.layout import Array
 
-PRECISIONS = {"float32": np.dtype(np.float32), "float64": np.dtype(np.float64)}
+PRECISIONS: dict[str, np.dtype[Any]] = {"float32": np.dtype(np.float32), "float64": np.dtype(np.float64)}
 
 
 def run(call: Call, precision: str = "float32", cast: bool = True) -> tuple[Array, ...]:

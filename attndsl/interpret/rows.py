@@ -56,7 +56,9 @@ def _dense(state: State, rows: Dense, b: int, k: int) -> RowReader:
     if first < 0 or first + count > capacity:
         first, count = 0, 0
     index = {"B": b, "K": k}
-    return RowReader(first, count, lambda start, stop: _cells(state, rows.tensor, {**index, "T": slice(start, stop)}))
+    return RowReader(
+        first, count, lambda start, stop: _cells(state, rows.tensor, {**index, "T": slice(start, stop)})
+    )
 
 
 def _paged(state: State, rows: Paged, b: int, k: int) -> RowReader:

@@ -70,7 +70,9 @@ def _queries(state: State, node: Node, block: Block) -> Array:
     """The queries of the block as (heads * queries, channels)."""
     if isinstance(node, Input):
         axes = tuple(axis for axis in node.axes if axis != "B")
-        part = Labelled(axes, state.call.views[node.name][block.b] if "B" in node.axes else state.call.views[node.name])
+        part = Labelled(
+            axes, state.call.views[node.name][block.b] if "B" in node.axes else state.call.views[node.name]
+        )
     else:
         value = whole(state, node)
         axes = tuple(axis for axis in value.axes if axis != "B")
@@ -81,7 +83,13 @@ def _queries(state: State, node: Node, block: Block) -> Array:
 
 def _input(state: State, node: Input, block: Block) -> Array:
     view = state.call.views[node.name]
-    picks = {"B": block.b, "K": block.k, "N": block.heads, "Q": block.queries, "T": block.keys}
+    picks: dict[str, Any] = {
+        "B": block.b,
+        "K": block.k,
+        "N": block.heads,
+        "Q": block.queries,
+        "T": block.keys,
+    }
     part = view[tuple(picks[axis] for axis in node.axes)]
     kept = tuple(axis for axis in node.axes if axis in BLOCK_AXES)
     return _in_run_dtype(Labelled(kept, part).aligned(BLOCK_AXES), state)
@@ -91,8 +99,8 @@ def _outside(state: State, node: Node, block: Block) -> Array:
     """A value without a key axis: computed whole, then cut."""
     value = whole(state, node)
     data = value.aligned(("B", "K", *BLOCK_AXES))
-    pick = [block.b, block.k, block.heads, block.queries, slice(None)]
-    cut = tuple(
+    pick: list[Any] = [block.b, block.k, block.heads, block.queries, slice(None)]
+    cut: tuple[Any, ...] = tuple(
         want if extent > 1 else (0 if isinstance(want, int) else slice(None))
         for want, extent in zip(pick, data.shape, strict=True)
     )

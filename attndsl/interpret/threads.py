@@ -34,7 +34,14 @@ def for_each(work: Callable[[Task], None], tasks: Sequence[Task]) -> None:
         return
     with single_threaded_blas(), ThreadPoolExecutor(count) as pool:
         # Strided shares: neighbouring tasks, which often cost the same, go to different threads.
-        list(pool.map(lambda first: [work(task) for task in tasks[first::count]], range(count)))
+        shares = [tasks[first::count] for first in range(count)]
+        for done in [pool.submit(_run_all, work, share) for share in shares]:
+            done.result()
+
+
+def _run_all(work: Callable[[Task], None], tasks: Sequence[Task]) -> None:
+    for task in tasks:
+        work(task)
 
 
 def cores() -> int:

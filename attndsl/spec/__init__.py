@@ -2,6 +2,7 @@
 
 from attndsl.spec import attend, errors
 from attndsl.spec.operator import Operator
+from attndsl.spec.values import TensorValue, Value
 from attndsl.symbolic import ceil_div, maximum, minimum, select
 
-__all__ = ["Operator", "attend", "ceil_div", "errors", "maximum", "minimum", "select"]
+__all__ = ["Operator", "TensorValue", "Value", "attend", "ceil_div", "errors", "maximum", "minimum", "select"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,11 +14,30 @@ from attndsl.source_line import UNKNOWN_LINE, SourceLine
 from attndsl.spec.layout import Array, Layout
 from attndsl.symbolic import Compare, Const, Expr, Symbol
 
-REQUIRED: Any = type("Required", (), {"__repr__": lambda self: "<required>"})()
+
+class _Required:
+    """The default of a parameter that has none."""
+
+    def __repr__(self) -> str:
+        return "<required>"
+
+
+REQUIRED: Any = _Required()
 
 DTYPES: dict[str, np.dtype[Any]] = {
     name: np.dtype(name)
-    for name in ("bool", "int8", "uint8", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64")
+    for name in (
+        "bool",
+        "int8",
+        "uint8",
+        "int32",
+        "uint32",
+        "int64",
+        "uint64",
+        "float16",
+        "float32",
+        "float64",
+    )
 } | {"bfloat16": np.dtype(ml_dtypes.bfloat16)}
 
 
@@ -79,14 +99,14 @@ class ParamSpec:
     """
 
     name: str
-    type: type
+    type: builtins.type
     default: Any = REQUIRED
     choices: Mapping[Any, Any] = field(default_factory=dict)
     gt: Any = None
     ge: Any = None
     lt: Any = None
     le: Any = None
-    error: type[Exception] | None = None
+    error: builtins.type[Exception] | None = None
     meaning: str = ""
     keyword_only: bool = False
     where: SourceLine = UNKNOWN_LINE
@@ -107,13 +127,14 @@ class ParamSpec:
 class OutputSpec:
     """A result. ``like``: the input whose dtype and layout it takes; ``layouts``: by that input's key.
 
-    ``dtype`` replaces the input's dtype where a quantisation is in use.
+    ``quantized``: the dtypes that replace the input's where a quantisation is in use.
     """
 
     name: str
     like: str
     layouts: Mapping[str, Layout]
     axes: tuple[str, ...]
+    quantized: tuple[str, ...] = ()
     where: SourceLine = UNKNOWN_LINE
 
 

@@ -66,7 +66,10 @@ def paged(tensor: Value, table: Value, block_size: Expr, *, length: Value | None
 
 
 def choose(*cases: tuple[TensorValue | tuple[TensorValue, ...], Value], otherwise: Value) -> Value:
-    """The first case whose arguments a call passes: ``choose((block_table, paged(...)), otherwise=rows(...))``."""
+    """The first case whose arguments a call passes.
+
+    As in ``choose((block_table, paged(...)), otherwise=rows(...))``; a tuple of arguments needs them all.
+    """
     needs, values = [], []
     for condition, value in cases:
         group = condition if isinstance(condition, tuple) else (condition,)

@@ -109,16 +109,16 @@ def _in_range(operator: Operator, spec: ParamSpec, value: Any) -> Any:
         legal = ", ".join(repr(choice) for choice in spec.choices)
         close = difflib.get_close_matches(str(value).upper(), [str(choice) for choice in spec.choices], 1)
         advice = f"; did you mean {close[0]!r}?" if close else ""
-        error = spec.error or errors.ChoiceError
-        raise error(f"{operator.name}: {spec.name}: {value!r} is none of {legal}{advice}")
+        raise (spec.error or errors.ChoiceError)(
+            f"{operator.name}: {spec.name}: {value!r} is none of {legal}{advice}"
+        )
     for bound in spec.bounds():
         if not bound.evaluate({spec.name: value}):
-            error = spec.error or errors.RangeError
             limit = bound.right.evaluate({})
-            legal = limit + {">": 1, "<": -1}.get(bound.op, 0) if isinstance(limit, int) else limit
-            raise error(
+            nearest = limit + {">": 1, "<": -1}.get(bound.op, 0) if isinstance(limit, int) else limit
+            raise (spec.error or errors.RangeError)(
                 f"{operator.name}: {spec.name}: must be {bound.op} {limit}, got {value};"
-                f" the nearest legal value is {legal}"
+                f" the nearest legal value is {nearest}"
             )
     return value
 
@@ -139,14 +139,15 @@ def _array(operator: Operator, spec: TensorSpec, value: Any) -> Array:
 
 def _unwrap(operator: Operator, spec: TensorSpec, value: Any) -> Any:
     count = spec.sequence_of
+    wanted = f"{count} tensor{'s'[: count > 1]}"
     if not isinstance(value, list | tuple):
         raise errors.NotASequenceError(
-            f"{operator.name}: {spec.name}: must be a tuple or list of {count} tensor{'s'[: count > 1]},"
+            f"{operator.name}: {spec.name}: must be a tuple or list of {wanted},"
             f" got {type(value).__name__}; write [{spec.name}]"
         )
     if len(value) != count:
         raise errors.SequenceLengthError(
-            f"{operator.name}: {spec.name}: must hold exactly {count} tensor{'s'[: count > 1]}, got {len(value)}"
+            f"{operator.name}: {spec.name}: must hold exactly {wanted}, got {len(value)}"
         )
     return value[0]
 
@@ -213,5 +214,3 @@ def _either(names: set[str]) -> str:
 def _short(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 40 else f"{text[:37]}..."
-
-

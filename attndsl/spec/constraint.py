@@ -74,11 +74,10 @@ class Constraint:
 
     def raise_for(self, operator: str, env: Mapping[str, Any]) -> None:
         """Raise the constraint's error for the failing environment ``env``."""
-        subject = self.argument or self._blame()
         values = "; ".join(f"{name} is {value}" for name, value in self._values(env))
         advice = self.hint or nearest(self.condition, env)
         raise self.error(
-            f"{operator}: {subject}: {self.text}"
+            f"{operator}: {self.subject}: {self.text}"
             + (f"; {values}" if values else "")
             + (f"; {advice}" if advice else "")
         )
@@ -88,25 +87,42 @@ class Constraint:
         scope = f" for all {', '.join(f'{i} < {n}' for i, n in self.over.items())}" if self.over else ""
         return f"{self.condition}{scope}" + (f", when {self.when}" if self.when is not None else "")
 
-    def _blame(self) -> str:
-        names = sorted(self.tensors()) or sorted(self.condition.symbols())
-        return ", ".join(name.partition("(")[2].rstrip(")") or name for name in names)
+    @property
+    def subject(self) -> str:
+        """The argument to blame: as the author says, else what the condition reads."""
+        if self.argument:
+            return self.argument
+        loads = {node.source for node in self.condition.walk() if isinstance(node, Load)}
+        names = sorted(loads) or sorted(self.condition.symbols())
+        return ", ".join(dict.fromkeys(_bare(name) for name in names))
 
     def _values(self, env: Mapping[str, Any]) -> list[tuple[str, Any]]:
         shown: dict[str, Any] = {}
-        for node in self.condition.walk():
+
+        def visit(node: Expr) -> None:
             if isinstance(node, Load):
-                index = int(node.index.evaluate(env))
-                shown[str(node)] = np.asarray(env[node.source]).reshape(-1)[index].item()
-            elif isinstance(node, Symbol) and node.name not in self.over and node.name in env:
-                shown[node.name] = env[node.name]
+                array = np.asarray(env[node.source])
+                index = np.unravel_index(int(node.index.evaluate(env)), array.shape)
+                shown[f"{node.source}[{', '.join(str(int(i)) for i in index)}]"] = array[index].item()
+            elif isinstance(node, Symbol):
+                if node.name not in self.over and node.name in env and not node.name.startswith("given("):
+                    shown[node.name] = env[node.name]
+            else:
+                for child in node.children():
+                    visit(child)
+
+        visit(self.condition)
         return list(shown.items())
 
 
 def nearest(condition: Expr, env: Mapping[str, Any]) -> str:
     """The nearest legal value of the left side of a simple comparison, as advice; empty if unclear."""
+    if isinstance(condition, Symbol) and condition.name.startswith("given("):
+        return f"pass {_bare(condition.name)}"
     if not isinstance(condition, Compare):
         return ""
+    if isinstance(condition.left, Symbol) and condition.left.name.startswith("given("):
+        return f"leave {_bare(condition.left.name)} out"
     left, right = condition.left, condition.right
     modulus = isinstance(left, Binary) and left.op == "%" and isinstance(right, Const) and right.value == 0
     if condition.op == "==" and modulus and isinstance(left, Binary):
@@ -115,8 +131,13 @@ def nearest(condition: Expr, env: Mapping[str, Any]) -> str:
     if not isinstance(left, Symbol | Load):
         return ""
     limit = right.evaluate(env)
-    if isinstance(limit, str) or isinstance(limit, bool):
+    if isinstance(limit, str | bool):
         return f"it must be {limit}"
     shift = {"<": -1, ">": 1}.get(condition.op, 0)
     whole = isinstance(limit, int | np.integer)
     return f"the nearest legal value is {limit + shift}" if whole or not shift else ""
+
+
+def _bare(name: str) -> str:
+    """The argument that a symbol such as ``given(x)`` or ``dtype(x)`` is about."""
+    return name.partition("(")[2].rstrip(")") or name

@@ -84,7 +84,9 @@ def resolve_tensor(
     axes = declared.canonical_axes(extents)
     missing = [axis for axis in axes if axis not in extents]
     if missing:
-        raise errors.LayoutTextError(f"{declared.name}: axis '{missing[0]}' has no size in op.axes", declared.where)
+        raise errors.LayoutTextError(
+            f"{declared.name}: axis '{missing[0]}' has no size in op.axes", declared.where
+        )
     layouts: dict[str, Layout] = {}
     for key, item in declared.layouts.items():
         text = item if isinstance(item, str) else item[0]
@@ -120,7 +122,7 @@ def _condition(declared: DeclaredTensor, key: str, choices: Mapping[str, str]) -
     item = declared.layouts[key]
     if not isinstance(item, str):
         return item[1]
-    when = compare("==", Symbol(choices[key]), Const(key)) if key in choices else None
+    when: Expr | None = compare("==", Symbol(choices[key]), Const(key)) if key in choices else None
     others = [other[1] for other in declared.layouts.values() if not isinstance(other, str)]
     for other in others:
         if isinstance(other, Logic) and any(other.left.same(wider) for wider in others):
@@ -134,5 +136,6 @@ def _names_are_known(declared: DeclaredTensor, text: str, names: frozenset[str])
     for token in layout_tokens(text):
         if not token.isdigit() and token not in names:
             raise errors.LayoutTextError(
-                f"layout '{text}' of {declared.name}: '{token}' is no declared size or parameter", declared.where
+                f"layout '{text}' of {declared.name}: '{token}' is no declared size or parameter",
+                declared.where,
             )

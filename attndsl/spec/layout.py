@@ -115,15 +115,21 @@ def parse_layout(
     """
     if re.sub(r"\([^()]*\)|[^\s()]+|\s", "", text):
         raise LayoutTextError(f"layout '{text}' has unbalanced or nested parentheses", where)
-    groups = [(m.group(1) or "").split() if m.group(2) is None else [m.group(2)] for m in _TOKEN.finditer(text)]
+    groups = [
+        (m.group(1) or "").split() if m.group(2) is None else [m.group(2)] for m in _TOKEN.finditer(text)
+    ]
     free = list(roles)
     dims: list[list[Axis]] = [[_take_role(token, free, extents) for token in group] for group in groups]
     for role in list(free):  # what is left can only be an axis of extent 1, or absent (broadcast)
-        spot = next(((d, a) for d, dim in enumerate(dims) for a, axis in enumerate(dim) if _is_open(axis)), None)
+        spot = next(
+            ((d, a) for d, dim in enumerate(dims) for a, axis in enumerate(dim) if _is_open(axis)), None
+        )
         if spot is not None:
             dims[spot[0]][spot[1]] = Axis(UNIT, role, broadcast=not _is_one(extents[role]))
             free.remove(role)
-    unnamed = [str(a.extent) for dim in dims for a in dim if a.role is None and not isinstance(a.extent, Const)]
+    unnamed = [
+        str(a.extent) for dim in dims for a in dim if a.role is None and not isinstance(a.extent, Const)
+    ]
     if unnamed:
         raise LayoutTextError(
             f"layout '{text}': '{unnamed[0]}' is none of the axes {' '.join(roles)} of this tensor;"

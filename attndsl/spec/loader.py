@@ -45,7 +45,9 @@ def load_shipped(name: str) -> Operator:
     if name not in names:
         close = difflib.get_close_matches(name, names, 1, cutoff=0.5)
         advice = f"did you mean '{close[0]}'?" if close else f"there are {', '.join(names)}"
-        raise UnknownOperatorError(f"unknown operator '{name}'; {advice} A spec of your own is given as FILE.py")
+        raise UnknownOperatorError(
+            f"unknown operator '{name}'; {advice} A spec of your own is given as FILE.py"
+        )
     return load_file(specs_dir() / f"{name}.py")
 
 
@@ -62,7 +64,9 @@ def load_file(path: Path) -> Operator:
     found = {id(value): value for value in vars(module).values() if isinstance(value, Operator)}
     if len(found) != 1:
         how = "declares no Operator" if not found else f"declares {len(found)} Operators"
-        raise SpecFileError(f"{path}: {how}; a spec file has exactly one, at module level: op = Operator('name')")
+        raise SpecFileError(
+            f"{path}: {how}; a spec file has exactly one, at module level: op = Operator('name')"
+        )
     operator = next(iter(found.values()))
     operator.check()
     return operator
@@ -77,7 +81,9 @@ def _execute(path: Path) -> types.ModuleType:
     except UserError:
         raise
     except SyntaxError as error:
-        raise SpecFileError(f"{path.name}:{error.lineno}: {error.msg}: {(error.text or '').strip()}") from error
+        raise SpecFileError(
+            f"{path.name}:{error.lineno}: {error.msg}: {(error.text or '').strip()}"
+        ) from error
     except (OSError, UnicodeDecodeError) as error:
         raise SpecFileError(f"{path}: cannot be read: {error}") from error
     except Exception as error:

@@ -5,7 +5,9 @@ Declarations come in the order of the document's signature, because calls are po
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import builtins
+import contextlib
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -25,7 +27,7 @@ from attndsl.spec.values import TensorValue, Value
 from attndsl.symbolic import Expr, ExprLike, Symbol, as_expr
 
 Dtypes: TypeAlias = "str | TensorValue | tuple[str | TensorValue, ...]"
-Layouts: TypeAlias = "str | list[str] | Mapping[str, str | tuple[str, Expr]]"
+Layouts: TypeAlias = "str | list[str] | Mapping[str, object]"
 
 
 class Operator:
@@ -51,6 +53,7 @@ class Operator:
         self._arguments: dict[str, DeclaredTensor | ParamSpec] = {}
         self._results: dict[str, tuple[Output, str]] = {}
         self._graphs: dict[frozenset[str], Graph] = {}
+        self._group: tuple[Expr | None, type[Exception]] = (None, errors.UnclassifiedError)
         self._keyword_only = False
 
     # --------------------------------------------------------------------------------------------
@@ -161,7 +164,7 @@ class Operator:
     def param(
         self,
         name: str,
-        type: type,  # noqa: A002 - reads like the document
+        type: builtins.type,
         *,
         default: Any = REQUIRED,
         choices: tuple[Any, ...] | Mapping[Any, Any] = (),
@@ -169,7 +172,7 @@ class Operator:
         ge: Any = None,
         lt: Any = None,
         le: Any = None,
-        error: type[Exception] | None = None,
+        error: builtins.type[Exception] | None = None,
         meaning: str = "",
     ) -> Symbol:
         """A scalar argument; as a symbol it is usable in sizes, constraints and the computation.
@@ -193,7 +196,7 @@ class Operator:
         condition: Expr,
         text: str,
         *,
-        error: type[Exception] = errors.UnclassifiedError,
+        error: type[Exception] | None = None,
         when: Expr | None = None,
         over: Mapping[Symbol, ExprLike] | None = None,
         argument: str = "",
@@ -204,14 +207,27 @@ class Operator:
         Args:
             condition: what must hold; elements of integer tensors are read with index symbols.
             text: the constraint in words.
-            error: the class of the contract for its violation.
+            error: the class of the contract for its violation; without one, both ValueError and RuntimeError.
             when: it matters only where this holds.
             over: extent of each index symbol that the condition uses.
             argument: the argument to blame, where it does not follow from the condition.
             hint: the next step, where no nearest legal value can be computed.
         """
         ranges = {index.name: as_expr(extent) for index, extent in (over or {}).items()}
-        self._add(Constraint(condition, text, error, when, ranges, argument, hint, False, author_line()))
+        outer, default = self._group
+        scope = when if outer is None else outer if when is None else outer & when
+        self._add(
+            Constraint(condition, text, error or default, scope, ranges, argument, hint, False, author_line())
+        )
+
+    @contextlib.contextmanager
+    def constraints_on(
+        self, when: Expr | None = None, *, error: type[Exception] = errors.UnclassifiedError
+    ) -> Iterator[None]:
+        """The constraints declared inside share an error class and matter only where ``when`` holds."""
+        before, self._group = self._group, (when, error)
+        yield
+        self._group = before
 
     def limit(self, condition: Expr, text: str) -> None:
         """A limit of the kernels on the target, not of the operator: the reference takes more."""
@@ -229,7 +245,9 @@ class Operator:
     def output(self, name: str, value: Value, *, like: TensorValue) -> None:
         """A result; ``like``: the input whose dtype and layout it takes."""
         self._reserve(name)
-        node = Output(name=name, source=value.node, dtype=like.spec.name, axes=value.axes, where=author_line())
+        node = Output(
+            name=name, source=value.node, dtype=like.spec.name, axes=value.axes, where=author_line()
+        )
         self._results[name] = (node, like.spec.name)
 
     # --------------------------------------------------------------------------------------------
@@ -283,8 +301,16 @@ class Operator:
         for node, like in self._results.values():
             spec = self.tensor(like)
             layouts = {key: _for_output(layout, node.axes) for key, layout in spec.layouts.items()}
-            found.append(OutputSpec(node.name, like, layouts, node.axes, node.where))
+            quantized = (node.source.dtype,) if isinstance(node.source, Quantize) else ()
+            found.append(OutputSpec(node.name, like, layouts, node.axes, quantized, node.where))
         return tuple(found)
+
+    @cached_property
+    def shape_constraints(self) -> tuple[Constraint, ...]:
+        """What the layouts demand of the passed shapes, as constraints over ``name.shape[i]``."""
+        from attndsl.spec.shape_rules import shape_constraints
+
+        return shape_constraints(self)
 
     def graph(self, present: frozenset[str]) -> Graph:
         """The computation of calls that pass the tensors ``present``, verified.
@@ -310,12 +336,16 @@ class Operator:
             SpecError: with the author's line.
         """
         if not self._results:
-            raise errors.IncompleteSpecError(f"{self.name} has no output; end it with op.output(...)", self.where)
+            raise errors.IncompleteSpecError(
+                f"{self.name} has no output; end it with op.output(...)", self.where
+            )
         known = set(self._dims) | set(self._arguments)
         for rule in self.constraints:
             for name in sorted(rule.symbols() - known - set(rule.over)):
                 if not name.endswith(")"):
-                    raise errors.UnknownNameError(f"constraint '{rule.condition}': unknown '{name}'", rule.where)
+                    raise errors.UnknownNameError(
+                        f"constraint '{rule.condition}': unknown '{name}'", rule.where
+                    )
         self.outputs  # noqa: B018 - resolves every layout
         self.graph(frozenset())
         self.graph(frozenset(spec.name for spec in self.tensors))
@@ -380,7 +410,7 @@ class Operator:
         return alone, tuple(part.spec.name for part in parts if isinstance(part, TensorValue))
 
     def _all_dtypes(self, declared: DeclaredTensor) -> tuple[str, ...]:
-        found = []
+        found: list[str] = []
         for name in declared.dtype_like:
             other = self._arguments[name]
             assert isinstance(other, DeclaredTensor)
@@ -389,13 +419,25 @@ class Operator:
 
 
 def _by_key(layouts: Layouts | None) -> dict[str, str | tuple[str, Expr]]:
-    if isinstance(layouts, Mapping):
-        return dict(layouts)
-    return {"": layouts} if isinstance(layouts, str) else {text: text for text in layouts or ()}
+    if not isinstance(layouts, Mapping):
+        return {"": layouts} if isinstance(layouts, str) else {text: text for text in layouts or ()}
+    found: dict[str, str | tuple[str, Expr]] = {}
+    for key, item in layouts.items():
+        match item:
+            case str():
+                found[key] = item
+            case (str() as text, Expr() as when):
+                found[key] = (text, when)
+            case _:
+                raise errors.LayoutTextError(
+                    f"layout '{key}' must be a text or a tuple (text, condition), got {item!r}", author_line()
+                )
+    return found
 
 
 def _for_output(layout: Layout, axes: tuple[str, ...]) -> Layout:
     """The layout of an input as one of a result: the head size axis of queries becomes that of values."""
+
     def rename(role: str | None) -> str | None:
         return "E" if role == "D" and "E" in axes else role
 

@@ -72,7 +72,8 @@ class ShapeSolver:
         candidates = self._candidates(spec)
         same_rank = [layout for layout in candidates if layout.rank == array.ndim]
         if spec.kind == "lengths":
-            return candidates[0], self._lengths(spec, candidates[0], array)
+            self._check_lengths(spec, candidates[0], array)
+            return candidates[0], None
         if not same_rank:
             self._raise_rank(spec, candidates, array)
         attempts = [(layout, *self._match(layout, array.shape)) for layout in same_rank]
@@ -117,13 +118,12 @@ class ShapeSolver:
     def _value_known(self, factor: Expr, solved: Mapping[str, int]) -> bool:
         return isinstance(factor, Const) or factor.symbols() <= set(self.env()) | set(solved)
 
-    def _lengths(self, spec: TensorSpec, layout: Layout, array: Array) -> None:
+    def _check_lengths(self, spec: TensorSpec, layout: Layout, array: Array) -> None:
         rows = int(layout.shape()[0].evaluate(self.env()))
         if array.ndim > 1 or array.size not in (1, rows):
-            shown = list(array.shape)
             raise errors.LengthCountError(
-                f"{self.operator.name}: {spec.name}: must have 1 or {layout.shape()[0]} = {rows} entries in one"
-                f" dimension, got shape {shown}"
+                f"{self.operator.name}: {spec.name}: must have 1 or {layout.shape()[0]} = {rows} entries in"
+                f" one dimension, got shape {list(array.shape)}"
             )
 
     def _defaults(self) -> None:

@@ -1,0 +1,145 @@
+"""The contract of an operator as text, printed from the very declarations that are checked."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from attndsl.spec import errors
+from attndsl.spec.arguments import ParamSpec, TensorSpec
+from attndsl.spec.layout import Layout
+from attndsl.symbolic import Expr
+
+if TYPE_CHECKING:
+    from attndsl.spec.operator import Operator
+
+ROLES = {
+    "B": "batch rows",
+    "N": "query heads",
+    "K": "key/value heads",
+    "Q": "queries a row",
+    "T": "keys a row",
+    "D": "head size of query and key",
+    "E": "head size of value",
+    "P": "cache blocks",
+    "R": "rows in a block",
+    "W": "columns of the block table",
+    "C": "components (key, value)",
+    "J": "selection blocks",
+}
+
+
+def contract_text(operator: Operator) -> str:
+    """All sections: signature, sizes, tensors, parameters, constraints, results, schedule."""
+    sections = [
+        [f"{operator.name}({_signature(operator)})"],
+        [f"document: {operator.document or 'none'}; target: {operator.target}"],
+        ["", "sizes", *(f"  {line}" for line in _sizes(operator))],
+        ["", "tensors", *(line for spec in operator.tensors for line in _tensor(spec))],
+        ["", "parameters", *(f"  {_param(spec)}" for spec in operator.params)],
+        ["", "constraints, in the order of the checks", *_constraints(operator)],
+        ["", "results", *(line for line in _results(operator))],
+    ]
+    if operator.schedule_choices:
+        choices = ", ".join(f"{name}={value!r}" for name, value in operator.schedule_choices.items())
+        sections.append(["", "schedule stated by the author", f"  {choices}"])
+    return "\n".join(line for section in sections for line in section)
+
+
+def _signature(operator: Operator) -> str:
+    parts: list[str] = []
+    for spec in operator.parameters:
+        if isinstance(spec, ParamSpec):
+            if spec.keyword_only and "*" not in parts:
+                parts.append("*")
+            parts.append(f"{spec.name}={spec.default!r}" if spec.optional else spec.name)
+        else:
+            parts.append(f"{spec.name}=None" if spec.optional else spec.name)
+    return ", ".join(parts)
+
+
+def _sizes(operator: Operator) -> list[str]:
+    roles: dict[str, list[str]] = {}
+    fixed = []
+    for role, extent in operator.axis_extents.items():
+        if extent.symbols():
+            roles.setdefault(str(extent), []).append(ROLES[role])
+        else:
+            fixed.append(f"{ROLES[role]}: always {extent}")
+    lines = []
+    for name, dim in operator.dims_by_name.items():
+        meaning = ", ".join(roles.get(name, []))
+        source = f" = {dim.definition}" if dim.definition is not None else ""
+        source += f" (if no shape shows it: {dim.default})" if dim.default is not None else ""
+        lines.append(f"{name}{source}: {meaning}" if meaning else f"{name}{source}")
+    return lines + fixed
+
+
+def _tensor(spec: TensorSpec) -> list[str]:
+    like = [f"that of {name}" for name in spec.dtype_like]
+    dtype = " or ".join([*like, *spec.dtypes_alone])
+    words = ["optional" if spec.optional else "required"]
+    if spec.sequence_of:
+        words.append(f"in a tuple or list of {spec.sequence_of}")
+    if spec.kind == "lengths":
+        words.append("list, tuple or array; one entry stands for all rows")
+    if spec.meaning:
+        words.append(spec.meaning)
+    lines = [f"  {spec.name}: {dtype}; {'; '.join(words)}"]
+    lines += [f"      {_layout(layout)}" for layout in spec.layouts.values()]
+    wrong_shape = spec.shape_error or (
+        errors.LengthCountError if spec.kind == "lengths" else errors.ShapeError
+    )
+    return lines + ([f"      else [{_builtin(wrong_shape)}]"] if spec.layouts else [])
+
+
+def _layout(layout: Layout) -> str:
+    shape = f"({', '.join(str(extent) for extent in layout.shape())})"
+    return shape + (f"  when {_words(layout.when)}" if layout.when is not None else "")
+
+
+def _param(spec: ParamSpec) -> str:
+    words = [f"{spec.name}: {spec.type.__name__}"]
+    words.append(f"default {spec.default!r}" if spec.optional else "required")
+    if spec.choices:
+        words.append("one of " + ", ".join(repr(choice) for choice in spec.choices))
+    words += [str(bound) for bound in spec.bounds()]
+    if spec.error is not None:
+        words[-1] += f" [{_builtin(spec.error)}]"
+    return "; ".join(words + ([spec.meaning] if spec.meaning else []))
+
+
+def _constraints(operator: Operator) -> list[str]:
+    lines = []
+    # Equal sizes are told by the shapes above; what is left of them are merged axes that must divide.
+    merged = [rule for rule in operator.shape_constraints if rule.error is errors.DivisibilityError]
+    for constraint in [*merged, *operator.constraints]:
+        kind = "target limit, " if constraint.target else ""
+        lines.append(f"  {constraint.subject}: {constraint.text} [{kind}{_builtin(constraint.error)}]")
+        lines.append(f"      {_words(constraint.describe())}")
+    return lines
+
+
+def _words(condition: object) -> str:
+    """A condition with the presence of arguments in words."""
+    text = re.sub(r"given\((\w+)\) == False", r"\1 is absent", str(condition))
+    return re.sub(r"given\((\w+)\)", r"\1 is passed", text)
+
+
+def _results(operator: Operator) -> list[str]:
+    lines = []
+    for spec in operator.outputs:
+        shapes = dict.fromkeys(_shape(layout.shape()) for layout in spec.layouts.values())
+        dtypes = " or ".join([f"that of {spec.like}", *spec.quantized])
+        lines.append(f"  {spec.name}: {dtypes}; {' or '.join(shapes)}")
+    return lines
+
+
+def _shape(extents: tuple[Expr, ...]) -> str:
+    return f"({', '.join(str(extent) for extent in extents)})"
+
+
+def _builtin(error: type[Exception]) -> str:
+    """The class and the builtin classes that callers may catch instead."""
+    bases = [base.__name__ for base in (TypeError, ValueError, RuntimeError) if issubclass(error, base)]
+    return f"{error.__name__}: {' and '.join(bases)}"
