@@ -81,13 +81,14 @@ _RANGES = {
 }
 
 
-def resolve(choices: Mapping[str, object], where: SourceLine = UNKNOWN_LINE) -> Schedule:
+def resolve(choices: Mapping[str, object], lines: Mapping[str, SourceLine] | None = None) -> Schedule:
     """The schedule that an author's choices give, the rest filled with defaults.
 
     Raises:
         UnknownScheduleChoice, IllegalScheduleValue: naming the nearest legal choice.
     """
     for name, value in choices.items():
+        where = (lines or {}).get(name, UNKNOWN_LINE)
         if name not in _RANGES:
             nearest = difflib.get_close_matches(name, _RANGES, n=1, cutoff=0.0)[0]
             raise UnknownScheduleChoice(name, nearest, where)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import ml_dtypes
 import numpy as np
@@ -44,7 +44,6 @@ class Buffer:
 
     Attributes:
         elements: elements of one slot.
-        address: planned byte address of slot 0, or -1 before memory planning.
         meaning: what it holds, for the buffer map of the generated file.
     """
 
@@ -53,7 +52,6 @@ class Buffer:
     dtype: str
     elements: int
     slots: int = 1
-    address: int = -1
     meaning: str = ""
     where: SourceLine = UNKNOWN_LINE
 
@@ -66,10 +64,6 @@ class Buffer:
     def total_bytes(self) -> int:
         """Bytes of all slots."""
         return self.slots * self.slot_bytes
-
-    def at(self, address: int) -> Buffer:
-        """The buffer placed at a byte address."""
-        return replace(self, address=address)
 
     def region(
         self, offset: ExprLike = 0, rows: ExprLike = 1, cols: ExprLike | None = None, pitch: ExprLike = 0
@@ -87,6 +81,8 @@ class GlobalTensor:
         role: "input", "output", "workspace" or "scalars" (read by the scalar unit only).
         offset: bytes from the start of the user workspace (workspace tensors only).
         elements: capacity in elements (workspace tensors only).
+        shared: who exchanges data through it: "block" (the cores of one block, each block its own
+            part) or "device" (all blocks); empty for inputs and outputs.
     """
 
     name: str
@@ -95,6 +91,7 @@ class GlobalTensor:
     optional: bool = False
     offset: Expr = field(default_factory=lambda: Const(0))
     elements: Expr = field(default_factory=lambda: Const(0))
+    shared: str = ""
     meaning: str = ""
 
     def region(

@@ -57,6 +57,7 @@ class Program:
         body: the joint statements, before the program is split by core.
         cores: the statements of each core kind, after the split.
         flags: cross-core flags by name, after they were derived.
+        addresses: byte address of slot 0 of each on-chip buffer, after memory planning.
     """
 
     name: str
@@ -71,6 +72,7 @@ class Program:
     body: Seq
     cores: Mapping[Core, Seq] = field(default_factory=dict)
     flags: Mapping[str, int] = field(default_factory=dict)
+    addresses: Mapping[Buffer, int] = field(default_factory=dict)
 
     def trees(self) -> tuple[Seq, ...]:
         """The per-core trees, or the joint one before the split."""

@@ -152,7 +152,8 @@ class Pipelined(Statement):
 class SetEvent(Statement):
     """The source pipe raises event ``name`` once all its earlier instructions are complete.
 
-    ``slot_of``: the buffer whose current slot selects among ``ids`` consecutive ids; None for one id.
+    ``slot_of``: the buffer whose current slot selects among ``ids`` consecutive ids; ``slot`` selects one
+    outright. ``reuse``: the event says that a slot is free again, not that its content is ready.
     """
 
     name: str
@@ -162,6 +163,7 @@ class SetEvent(Statement):
     first_id: int = -1
     slot_of: Buffer | None = None
     slot: int | None = None
+    reuse: bool = False
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -225,7 +227,8 @@ def rewrite(statement: Statement, change: Callable[[Statement], Statement | None
     if old:
         if isinstance(statement, Seq):
             kept = [rewrite(child, change) for child in old]
-            statement = seq(*kept)
+            if any(a is not b for a, b in zip(old, kept, strict=True)):
+                statement = seq(*kept)
         else:
             new = tuple(rewrite(child, change) or Seq(body=()) for child in old)
             if any(a is not b for a, b in zip(old, new, strict=True)):

@@ -1,0 +1,233 @@
+"""The tile backend: NumPy interpretation of a scheduled tile program.
+
+Every core runs its own tree with its own on-chip memories, as on the device; cross-core flags decide who
+waits for whom. Events and barriers order nothing here, because a core runs its instructions one after
+the other: that they are right is the race analysis' and the emulator's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from attndsl.errors import InternalError
+from attndsl.hardware import ATLAS_A2, Core
+from attndsl.schedule.launch import Launch, prepare
+from attndsl.spec.call import Call
+from attndsl.symbolic import Expr, ExprLike
+from attndsl.tile.buffers import NUMPY_DTYPES, Buffer, GlobalTensor
+from attndsl.tile.instructions import Instruction
+from attndsl.tile.statements import (
+    Alloc,
+    For,
+    If,
+    Let,
+    Seq,
+    SetCrossFlag,
+    Stage,
+    Statement,
+    WaitCrossFlag,
+)
+
+Array = npt.NDArray[Any]
+_WORKSPACE = "workspace"
+
+
+def run(call: Call, *, cores: int = ATLAS_A2.aic) -> tuple[Array, ...]:
+    """The outputs of a call, computed by the tile program on ``cores`` blocks at most."""
+    launch = prepare(call, cores)
+    interpret(launch)
+    return launch.outputs()
+
+
+def interpret(launch: Launch) -> None:
+    """Run all cores of a launch until they end; the launch's arrays receive the results.
+
+    Raises:
+        InternalError: the cores wait for each other for ever.
+    """
+    workspace = np.full(launch.workspace_bytes, 0xFF, np.uint8)
+    memory = {name: array.reshape(-1) for name, array in launch.arguments.items() if array is not None}
+    memory[_WORKSPACE] = workspace
+    device = _Device(launch.blocks)
+    waiting = list(_cores(launch, memory, device))
+    while waiting:
+        before = device.moves
+        waiting = [core for core in waiting if next(core, "done") != "done"]
+        if waiting and device.moves == before:
+            raise InternalError("the cores of the tile program wait for each other for ever")
+
+
+def _cores(launch: Launch, memory: dict[str, Array], device: _Device) -> Iterator[Iterator[str]]:
+    trees = launch.compiled.program.cores
+    for block in range(launch.blocks):
+        shared = {**launch.tiling, "blockIndex": block, "blockCount": launch.blocks}
+        yield _CoreRun(Core.AIC, block, 0, {**shared, "subBlock": 0}, memory, device).run(trees[Core.AIC])
+        for sub in range(ATLAS_A2.aiv_per_aic):
+            core = _CoreRun(Core.AIV, block, sub, {**shared, "subBlock": sub}, memory, device)
+            yield core.run(trees[Core.AIV])
+
+
+@dataclass
+class _Device:
+    """Cross-core counters. ``moves`` counts what any core did, to notice when nothing moves."""
+
+    blocks: int
+    counters: dict[tuple[Core, int, int, int], int] = field(default_factory=dict)
+    arrivals: dict[tuple[int, int, int], dict[int, int]] = field(default_factory=dict)
+    moves: int = 0
+
+    def raise_flag(self, core: _CoreRun, flag: SetCrossFlag) -> None:
+        """Count an arrival; when all participants have arrived, the other side may go on."""
+        if flag.mode == 2 and core.kind is Core.AIC:
+            for sub in range(ATLAS_A2.aiv_per_aic):
+                self._count((Core.AIV, core.block, sub, flag.flag))
+        elif flag.mode == 2:
+            if self._all_arrived((2, core.block, flag.flag), core.sub, ATLAS_A2.aiv_per_aic):
+                self._count((Core.AIC, core.block, 0, flag.flag))
+        elif flag.mode == 0:
+            number = core.block * ATLAS_A2.aiv_per_aic + core.sub
+            if self._all_arrived((0, 0, flag.flag), number, self.blocks * ATLAS_A2.aiv_per_aic):
+                for block in range(self.blocks):
+                    for sub in range(ATLAS_A2.aiv_per_aic):
+                        self._count((Core.AIV, block, sub, flag.flag))
+        else:
+            raise InternalError(f"cross-core mode {flag.mode} is not interpreted")
+
+    def lower_flag(self, core: _CoreRun, flag: int) -> bool:
+        """Take one count of a flag, if there is one."""
+        key = (core.kind, core.block, core.sub, flag)
+        if self.counters.get(key, 0) == 0:
+            return False
+        self.counters[key] -= 1
+        self.moves += 1
+        return True
+
+    def _count(self, key: tuple[Core, int, int, int]) -> None:
+        self.counters[key] = self.counters.get(key, 0) + 1
+        self.moves += 1
+
+    def _all_arrived(self, key: tuple[int, int, int], who: int, expected: int) -> bool:
+        arrived = self.arrivals.setdefault(key, {})
+        arrived[who] = arrived.get(who, 0) + 1
+        self.moves += 1
+        if len(arrived) < expected:
+            return False
+        self.arrivals[key] = {other: count - 1 for other, count in arrived.items() if count > 1}
+        return True
+
+
+class _CoreRun:
+    """One core: its scalars, its memories, and the slots that lifetimes have reached."""
+
+    def __init__(
+        self,
+        kind: Core,
+        block: int,
+        sub: int,
+        scalars: dict[str, Any],
+        memory: dict[str, Array],
+        device: _Device,
+    ) -> None:
+        self.kind, self.block, self.sub = kind, block, sub
+        self._scalars: dict[str, Any] = {**memory, **scalars}
+        self._memory = memory
+        self._device = device
+        self._buffers: dict[Buffer, Array] = {}
+        self._slots: dict[Buffer, int] = {}
+        self._tensors: dict[GlobalTensor, Array] = {}
+
+    # The machine that instructions see.
+
+    def value(self, expr: ExprLike) -> Any:
+        """The present value of a scalar."""
+        return expr.evaluate(self._scalars) if isinstance(expr, Expr) else expr
+
+    def slot(self, buffer: Buffer) -> Array:
+        """The current slot of a buffer; memory that was never written holds NaN."""
+        if buffer not in self._buffers:
+            raw = np.full(buffer.slots * buffer.slot_bytes, 0xFF, np.uint8)
+            self._buffers[buffer] = raw.view(NUMPY_DTYPES[buffer.dtype]).reshape(buffer.slots, -1)
+        current: Array = self._buffers[buffer][self._slots.get(buffer, 0) % buffer.slots]
+        return current
+
+    def tensor(self, tensor: GlobalTensor) -> Array:
+        """A global tensor; of a workspace tensor the part that starts at its offset."""
+        if tensor not in self._tensors:
+            if tensor.role == _WORKSPACE:
+                start = int(self.value(tensor.offset))
+                raw = self._memory[_WORKSPACE][start:]
+                size = NUMPY_DTYPES[tensor.dtype].itemsize
+                self._tensors[tensor] = raw[: raw.size // size * size].view(NUMPY_DTYPES[tensor.dtype])
+            else:
+                self._tensors[tensor] = self._memory[tensor.name]
+        return self._tensors[tensor]
+
+    # Statements. Only those that contain a cross-core wait can pause, so only they are generators.
+
+    def run(self, tree: Seq) -> Generator[str, None, None]:
+        """Run a tree; yields "waiting" whenever a flag is not up yet."""
+        yield from self._pausing(tree)
+
+    def _pausing(self, statement: Statement) -> Generator[str, None, None]:
+        if not _can_pause(statement):
+            self._plain(statement)
+        elif isinstance(statement, WaitCrossFlag):
+            while not self._device.lower_flag(self, statement.flag):
+                yield "waiting"
+        elif isinstance(statement, For):
+            for value in self._range(statement):
+                self._scalars[statement.var.name] = value
+                yield from self._pausing(statement.body)
+        elif isinstance(statement, Alloc):
+            yield from self._pausing(statement.body)
+            self._next_slot(statement)
+        elif isinstance(statement, If):
+            branch = statement.then if self.value(statement.condition) else statement.otherwise
+            if branch is not None:
+                yield from self._pausing(branch)
+        else:
+            for child in statement.children():
+                yield from self._pausing(child)
+
+    def _plain(self, statement: Statement) -> None:
+        if isinstance(statement, Instruction):
+            statement.run(self)
+        elif isinstance(statement, Let):
+            self._scalars[statement.symbol.name] = self.value(statement.value)
+        elif isinstance(statement, For):
+            for value in self._range(statement):
+                self._scalars[statement.var.name] = value
+                self._plain(statement.body)
+        elif isinstance(statement, If):
+            branch = statement.then if self.value(statement.condition) else statement.otherwise
+            if branch is not None:
+                self._plain(branch)
+        elif isinstance(statement, Alloc):
+            self._plain(statement.body)
+            self._next_slot(statement)
+        elif isinstance(statement, SetCrossFlag):
+            self._device.raise_flag(self, statement)
+        elif isinstance(statement, Seq | Stage):
+            for child in statement.children():
+                self._plain(child)
+
+    def _range(self, loop: For) -> range:
+        return range(*(int(self.value(bound)) for bound in (loop.begin, loop.end, loop.step)))
+
+    def _next_slot(self, lifetime: Alloc) -> None:
+        for buffer in lifetime.buffers:
+            self._slots[buffer] = self._slots.get(buffer, 0) + 1
+
+
+_PAUSES: dict[Statement, bool] = {}
+
+
+def _can_pause(statement: Statement) -> bool:
+    if statement not in _PAUSES:
+        _PAUSES[statement] = any(isinstance(item, WaitCrossFlag) for item in statement.walk())
+    return _PAUSES[statement]

@@ -1,0 +1,282 @@
+"""The cube's stages: scores of a key tile, and the weighted sum of its values.
+
+Both cut the tile into matrix multiplies of ``padded(group) x base_n x base_k``; keys and values stream
+through L1 in blocks of that size, every element once.
+"""
+
+from __future__ import annotations
+
+from attndsl.hardware import ATLAS_A2, Core, MemorySpace
+from attndsl.schedule.choices import Schedule
+from attndsl.schedule.context import (
+    BATCH,
+    FIRST_KEY,
+    FIRST_TILE,
+    KEYS,
+    KV_HEAD,
+    LENGTH,
+    TILE,
+    Context,
+    local,
+)
+from attndsl.symbolic import Const, Expr, Symbol, as_expr, ceil_div, minimum
+from attndsl.tile.buffers import Buffer
+from attndsl.tile.instructions import Fixpipe, LoadFractals, LoadNz, Mmad
+from attndsl.tile.instructions.cube import FRACTAL, padded
+from attndsl.tile.statements import Alloc, For, If, Let, Seq, Stage, Statement, seq
+
+_FRACTAL_ELEMENTS = FRACTAL * FRACTAL
+_N0, _D0, _K0 = Symbol("n0"), Symbol("d0"), Symbol("k0")
+_ROW_GROUP, _DEPTH_GROUP, _ROW = Symbol("rowGroup"), Symbol("depthGroup"), Symbol("row")
+
+
+def cube_buffers(s: Schedule, dtype: str, bucket: int) -> dict[str, Buffer]:
+    """The cube core's buffers of a schedule."""
+    wide = min(s.base_k, bucket)
+    block = max(s.base_n, s.base_k) * max(min(s.base_k, bucket), min(s.base_n, bucket))
+    l1, l0a, l0b, l0c = MemorySpace.L1, MemorySpace.L0A, MemorySpace.L0B, MemorySpace.L0C
+    made = (
+        local("queryL1", l1, dtype, s.max_rows * bucket, "query rows of the group, Nz"),
+        local("keyL1", l1, dtype, s.base_n * wide, "key block, Nz", 2),
+        local("probL1", l1, dtype, s.max_rows * s.tile_k, "probabilities of a key tile, Nz", 2),
+        local("valueL1", l1, dtype, s.base_k * min(s.base_n, bucket), "value block, Nz", 2),
+        local("leftL0", l0a, dtype, s.max_rows * s.base_k, "left operand, Zz", 2),
+        local("rightL0", l0b, dtype, block, "right operand, Zn", 2),
+        local("scoreL0", l0c, "float32", s.max_rows * s.base_n, "scores of a key block, Nz", 2),
+        local("outL0", l0c, "float32", s.max_rows * min(s.base_n, bucket), "weighted sum of values, Nz", 2),
+    )
+    return {buffer.name: buffer for buffer in made}
+
+
+def tile_bounds(context: Context) -> list[Statement]:
+    """First key and number of keys of the running tile."""
+    size = context.constant("tileKeys")
+    return [
+        Let(symbol=FIRST_KEY, value=(FIRST_TILE + TILE) * size),
+        Let(symbol=KEYS, value=minimum(size, LENGTH - FIRST_KEY)),
+    ]
+
+
+def load_query(context: Context) -> Stage:
+    """The rows of the group to L1, once an item."""
+    query = context.attention.query
+    group, dim = context.scalar("group"), context.scalar("headDim")
+    stride = context.stride(query.name, "N")
+    offset = BATCH * context.stride(query.name, "B") + KV_HEAD * group * stride
+    load = LoadNz(
+        dst=context.ub("queryL1"),
+        src=context.gm(query.name, offset, group, dim, stride),
+        padded_rows=_padded_group(context),
+        where=query.where,
+    )
+    doc = "Query rows of the group from global memory to L1."
+    return Stage(name="LoadQuery", core=Core.AIC, doc=doc, body=seq(load), where=query.where)
+
+
+def score_tile(context: Context, slot: Expr) -> Stage:
+    """``scores = query . keys^T`` of one tile, to its ring slot."""
+    where = context.attention.keys.where
+    size, group = context.constant("tileKeys"), context.scalar("group")
+    cols = Symbol("cols")
+    body = [
+        *tile_bounds(context),
+        For(
+            var=_N0,
+            end=KEYS,
+            step=context.constant("baseN"),
+            body=seq(
+                Let(symbol=cols, value=minimum(context.constant("baseN"), KEYS - _N0)),
+                Alloc(
+                    buffers=(context.buffers["scoreL0"],),
+                    body=seq(
+                        _over_head_dim(context, lambda d0, width: _score_block(context, cols, d0, width)),
+                        Fixpipe(
+                            dst=context.gm("scoreRing", slot * group * size + _N0, group, padded(cols), size),
+                            src=context.ub("scoreL0"),
+                            m=_padded_group(context),
+                            where=where,
+                        ),
+                    ),
+                ),
+            ),
+            where=where,
+        ),
+    ]
+    doc = "Scores of one key tile, query times keys transposed, to their ring slot."
+    return Stage(name="ScoreTile", core=Core.AIC, doc=doc, body=seq(*body), where=where)
+
+
+def _over_head_dim(context: Context, block: object, step: str = "baseK") -> Statement:
+    """``block(d0, width)`` for every part of the head size; no loop where there is one part."""
+    assert callable(block)
+    size = context.constant(step)
+    if context.bucket <= int(size.value):
+        return block(as_expr(0), as_expr(context.bucket))  # type: ignore[no-any-return]
+    width = Symbol("width")
+    bucket = context.constant("headDimBucket")
+    bound = as_expr(int(size.value)) if context.bucket % int(size.value) == 0 else minimum(size, bucket - _D0)
+    return For(var=_D0, end=bucket, step=size, body=seq(Let(symbol=width, value=bound), block(_D0, width)))
+
+
+def _score_block(context: Context, cols: Expr, d0: Expr, width: Expr) -> Statement:
+    keys = context.attention.keys
+    tensor = keys.tensor
+    name = tensor.name  # type: ignore[attr-defined]
+    row_groups = context.scalar("rowFractals")
+    depth_groups = ceil_div(width, FRACTAL)
+    offset = (
+        BATCH * context.stride(name, "B")
+        + KV_HEAD * context.stride(name, "K")
+        + (FIRST_KEY + _N0) * context.stride(name, "T")
+        + d0
+    )
+    true_width = _true_width(context, d0, width)
+    load = _stream(context, "keyL1", name, offset, cols, true_width)
+    operands = seq(
+        _left_operand(context, "queryL1", row_groups, d0, depth_groups),
+        LoadFractals(
+            dst=context.ub("rightL0"),
+            src=context.ub("keyL1"),
+            repeat=depth_groups * ceil_div(cols, FRACTAL),
+            src_stride=Const(1),
+            where=keys.where,
+        ),
+        Mmad(
+            dst=context.ub("scoreL0"),
+            a=context.ub("leftL0"),
+            b=context.ub("rightL0"),
+            m=_padded_group(context),
+            n=cols,
+            k=width,
+            initial=_is_first(d0),
+            where=keys.where,
+        ),
+    )
+    return _in_l1(context, "keyL1", load, operands)
+
+
+def weighted_tile(context: Context, slot: Expr) -> Stage:
+    """``partial = probabilities . values`` of one tile, to its ring slot."""
+    where = context.attention.values.where
+    size, group = context.constant("tileKeys"), context.scalar("group")
+    load = LoadNz(
+        dst=context.ub("probL1"),
+        src=context.gm("probRing", slot * group * size, group, KEYS, size),
+        padded_rows=_padded_group(context),
+        where=where,
+    )
+    columns = _over_head_dim(context, lambda d0, width: _weighted_columns(context, slot, d0, width), "baseN")
+    body = seq(*tile_bounds(context), Alloc(buffers=(context.buffers["probL1"],), body=seq(load, columns)))
+    doc = "Weighted sum of one tile's values, probabilities times values, to its ring slot."
+    return Stage(name="WeightedTile", core=Core.AIC, doc=doc, body=body, where=where)
+
+
+def _weighted_columns(context: Context, slot: Expr, d0: Expr, width: Expr) -> Statement:
+    where, group = context.attention.values.where, context.scalar("group")
+    bucket, depth = context.constant("headDimBucket"), Symbol("depth")
+    over_keys = For(
+        var=_K0,
+        end=KEYS,
+        step=context.constant("baseK"),
+        body=seq(
+            Let(symbol=depth, value=minimum(context.constant("baseK"), KEYS - _K0)),
+            _weighted_block(context, depth, d0, width),
+        ),
+        where=where,
+    )
+    out = Fixpipe(
+        dst=context.gm("outRing", slot * group * bucket + d0, group, width, bucket),
+        src=context.ub("outL0"),
+        m=_padded_group(context),
+        where=where,
+    )
+    return Alloc(buffers=(context.buffers["outL0"],), body=seq(over_keys, out))
+
+
+def _weighted_block(context: Context, depth: Expr, d0: Expr, width: Expr) -> Statement:
+    values = context.attention.values
+    name = values.tensor.name  # type: ignore[attr-defined]
+    depth_groups, column_groups = ceil_div(depth, FRACTAL), ceil_div(width, FRACTAL)
+    row_groups = context.scalar("rowFractals")
+    offset = (
+        BATCH * context.stride(name, "B")
+        + KV_HEAD * context.stride(name, "K")
+        + (FIRST_KEY + _K0) * context.stride(name, "T")
+        + d0
+    )
+    true_width = _true_width(context, d0, width)
+    load = _stream(context, "valueL1", name, offset, depth, true_width)
+    transposed = For(
+        var=_DEPTH_GROUP,
+        end=depth_groups,
+        body=seq(
+            LoadFractals(
+                dst=context.ub("rightL0", _DEPTH_GROUP * column_groups * _FRACTAL_ELEMENTS),
+                src=context.ub("valueL1", _DEPTH_GROUP * _FRACTAL_ELEMENTS),
+                repeat=column_groups,
+                src_stride=depth_groups,
+                transpose=True,
+                where=values.where,
+            )
+        ),
+        disjoint=(context.buffers["rightL0"],),
+    )
+    multiply = Mmad(
+        dst=context.ub("outL0"),
+        a=context.ub("leftL0"),
+        b=context.ub("rightL0"),
+        m=_padded_group(context),
+        n=width,
+        k=depth,
+        initial=_is_first(_K0),
+        where=values.where,
+    )
+    left = _left_operand(context, "probL1", row_groups, _K0, depth_groups)
+    return _in_l1(context, "valueL1", load, seq(left, transposed, multiply))
+
+
+def _padded_group(context: Context) -> Expr:
+    return context.scalar("rowFractals") * FRACTAL
+
+
+def _true_width(context: Context, d0: Expr, width: Expr) -> Expr:
+    """Columns that exist in global memory; up to ``width`` they are padded with zeros."""
+    head_dim = context.scalar("headDim")
+    return head_dim if isinstance(d0, Const) else minimum(width, head_dim - d0)
+
+
+def _is_first(position: Expr) -> Expr:
+    return Const(True) if isinstance(position, Const) else position == 0
+
+
+def _in_l1(context: Context, block: str, load: Statement, operands: Seq) -> Statement:
+    pair = (context.buffers["leftL0"], context.buffers["rightL0"])
+    inner = Alloc(buffers=pair, body=operands)
+    return Alloc(buffers=(context.buffers[block],), body=seq(load, inner))
+
+
+def _left_operand(context: Context, source: str, row_groups: Expr, k0: Expr, depth_groups: Expr) -> For:
+    """Columns k0.. of an Nz matrix in L1 to Zz in L0A, one row of fractals at a time."""
+    first = k0 // FRACTAL * row_groups
+    load = LoadFractals(
+        dst=context.ub("leftL0", _ROW_GROUP * depth_groups * _FRACTAL_ELEMENTS),
+        src=context.ub(source, (first + _ROW_GROUP) * _FRACTAL_ELEMENTS),
+        repeat=depth_groups,
+        src_stride=row_groups,
+    )
+    return For(var=_ROW_GROUP, end=row_groups, body=seq(load), disjoint=(context.buffers["leftL0"],))
+
+
+def _stream(context: Context, buffer: str, tensor: str, offset: Expr, rows: Expr, width: Expr) -> Statement:
+    """A block of keys or values to L1; row by row where the row pitch exceeds what one copy can express."""
+    pitch, limit = context.stride(tensor, "T"), ATLAS_A2.max_nd2nz_pitch
+    whole = LoadNz(
+        dst=context.ub(buffer), src=context.gm(tensor, offset, rows, width, pitch), padded_rows=padded(rows)
+    )
+    one_row = LoadNz(
+        dst=context.ub(buffer, _ROW * FRACTAL),
+        src=context.gm(tensor, offset + _ROW * pitch, 1, width, width),
+        padded_rows=padded(rows),
+    )
+    by_row = For(var=_ROW, end=rows, body=seq(one_row), disjoint=(context.buffers[buffer],))
+    return If(condition=pitch <= limit, then=seq(whole), otherwise=seq(by_row))

@@ -1,0 +1,99 @@
+"""One call made ready for a kernel: the specialisation it needs, its tiling values, arguments and outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from attndsl.hardware import ATLAS_A2
+from attndsl.schedule.compile import Compiled, Specialisation, compile_operator
+from attndsl.schedule.problem import describe_problem, feature_names, host_scalars
+from attndsl.spec.call import Call
+from attndsl.spec.operator import Operator
+from attndsl.tile.buffers import NUMPY_DTYPES
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Launch:
+    """A kernel launch.
+
+    Attributes:
+        tiling: tiling fields' values by name.
+        arguments: arrays by kernel parameter name, None for an absent optional one; outputs zeroed.
+        workspace_bytes: size of the user workspace.
+    """
+
+    compiled: Compiled
+    call: Call
+    tiling: Mapping[str, int | float]
+    blocks: int
+    workspace_bytes: int
+    arguments: Mapping[str, Array | None]
+
+    def outputs(self) -> tuple[Array, ...]:
+        """The output arrays, in the operator's order."""
+        found = (self.arguments[output.name] for output in self.call.operator.outputs)
+        return tuple(array for array in found if array is not None)
+
+
+def prepare(call: Call, cores: int = ATLAS_A2.aic) -> Launch:
+    """The launch of a call on ``cores`` blocks at most.
+
+    Raises:
+        ScheduleError: the operator has no lowering for the call's features.
+        TargetLimitError: the call is legal but beyond what the kernels take.
+    """
+    call.check_target()
+    compiled = compiled_for(call.operator, specialisation_of(call))
+    program = compiled.program
+    special = compiled.specialisation
+    problem = describe_problem(call.operator, special.dtype, special.bucket, special.features)
+    env = host_scalars(call, problem, cores)
+    return Launch(
+        compiled=compiled,
+        call=call,
+        tiling={field.name: field.value.evaluate(env) for field in program.tiling},
+        blocks=int(program.blocks.evaluate(env)),
+        workspace_bytes=int(program.workspace_bytes.evaluate(env)),
+        arguments={**_inputs(call, compiled), **_outputs(call, env)},
+    )
+
+
+def specialisation_of(call: Call) -> Specialisation:
+    """What the kernel of a call is specialised on."""
+    head_size = int(call.operator.axis_extents["D"].evaluate(call.env()))
+    bucket = -(-head_size // ATLAS_A2.fractal) * ATLAS_A2.fractal
+    features = call.present & frozenset(feature_names(call.operator))
+    return Specialisation(dtype=call.dtype, bucket=bucket, features=features)
+
+
+@lru_cache(maxsize=256)
+def compiled_for(operator: Operator, specialisation: Specialisation) -> Compiled:
+    """The compiled specialisation; compiled once a process."""
+    return compile_operator(operator, specialisation)
+
+
+def _inputs(call: Call, compiled: Compiled) -> dict[str, Array | None]:
+    found: dict[str, Array | None] = {}
+    for tensor in compiled.program.parameters:
+        if tensor.role == "output":
+            continue
+        array = call.arrays.get(tensor.name)
+        found[tensor.name] = None if array is None else array.view(NUMPY_DTYPES[tensor.dtype])
+    return found
+
+
+def _outputs(call: Call, env: Mapping[str, Any]) -> dict[str, Array]:
+    found = {}
+    for output in call.operator.outputs:
+        layout = output.layouts[call.layouts[output.like]]
+        shape = [int(size.evaluate(env)) for size in layout.shape()]
+        found[output.name] = np.zeros(shape, NUMPY_DTYPES[call.dtype])
+    return found

@@ -1,0 +1,45 @@
+"""Pass: addresses. Buffers of one memory follow each other, each slot aligned.
+
+Needs: all buffers in use. Gives: ``program.addresses``. Buffers never share memory, so their events need
+not know of each other.
+"""
+
+from __future__ import annotations
+
+from attndsl.hardware import ATLAS_A2, MemorySpace
+from attndsl.schedule.errors import DoesNotFit
+from attndsl.tile.buffers import Buffer
+from attndsl.tile.program import Program
+
+
+def plan_memory(program: Program) -> Program:
+    """The program with an address for every buffer.
+
+    Raises:
+        DoesNotFit: naming the memory, what is needed, what is there and the largest buffer.
+    """
+    addresses: dict[Buffer, int] = {}
+    for space in (memory.space for memory in ATLAS_A2.memories):
+        buffers = [buffer for buffer in program.buffers() if buffer.space is space]
+        addresses |= _place(space, buffers)
+    return program.with_(addresses=addresses)
+
+
+def _place(space: MemorySpace, buffers: list[Buffer]) -> dict[Buffer, int]:
+    memory = ATLAS_A2.memory(space)
+    placed: dict[Buffer, int] = {}
+    end = 0
+    for buffer in buffers:
+        placed[buffer] = end
+        end += buffer.slots * slot_stride(buffer)
+    if end > memory.usable:
+        largest = max(buffers, key=lambda buffer: buffer.total_bytes)
+        text = f"{largest.name} with {largest.slots} x {largest.slot_bytes} bytes"
+        raise DoesNotFit(space.value, end, memory.usable, text, "choose a smaller tile_k, rows or max_rows")
+    return placed
+
+
+def slot_stride(buffer: Buffer) -> int:
+    """Bytes between the slots of a buffer: its size, aligned as its memory asks for."""
+    alignment = ATLAS_A2.memory(buffer.space).alignment
+    return -(-buffer.slot_bytes // alignment) * alignment

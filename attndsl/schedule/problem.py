@@ -1,0 +1,108 @@
+"""What the lowering needs from an operator's declaration: kernel arguments, sizes by role, strides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from attndsl.schedule.context import camel
+from attndsl.schedule.lower import Problem
+from attndsl.schedule.tiling import CORES, Sizes, TensorLayout, layout_choice
+from attndsl.spec.arguments import TensorSpec
+from attndsl.spec.call import Call
+from attndsl.spec.layout import Layout
+from attndsl.spec.operator import Operator
+from attndsl.tile.buffers import GlobalTensor
+
+_BYTES = frozenset({"bool", "int8", "uint8"})
+
+
+def describe_problem(operator: Operator, dtype: str, bucket: int, features: frozenset[str]) -> Problem:
+    """The operator's part of a lowering, for one specialisation.
+
+    Lengths are always an argument of the kernel; a call without them passes a null pointer.
+    """
+    present = kernel_inputs(operator, features)
+    extents = operator.axis_extents
+    tensors = [spec for spec in operator.tensors if spec.name in present]
+    layouts = {
+        spec.name: TensorLayout(spec.name, tuple(layout.strides() for layout in legal_layouts(spec, present)))
+        for spec in tensors
+    }
+    outputs = []
+    for output in operator.outputs:
+        used = [layout for layout in output.layouts.values() if _may_apply(layout, present)]
+        layouts[output.name] = TensorLayout(output.name, tuple(layout.strides() for layout in used))
+        outputs.append(GlobalTensor(name=output.name, dtype=dtype, role="output"))
+    return Problem(
+        name=operator.name,
+        summary=operator.summary,
+        dtype=dtype,
+        bucket=bucket,
+        present=present,
+        sizes=Sizes(
+            batch=extents["B"],
+            heads=extents["N"],
+            kv_heads=extents["K"],
+            keys=extents["T"],
+            head_dim=extents["D"],
+        ),
+        parameters=(*(_argument(spec, dtype) for spec in tensors), *outputs),
+        layouts=layouts,
+    )
+
+
+def kernel_inputs(operator: Operator, features: frozenset[str]) -> frozenset[str]:
+    """The tensors that a kernel with these features takes."""
+    always = (spec.name for spec in operator.tensors if spec.required or spec.kind == "lengths")
+    return frozenset(always) | features
+
+
+def feature_names(operator: Operator) -> tuple[str, ...]:
+    """The optional tensors a kernel can be specialised on, in signature order."""
+    return tuple(spec.name for spec in operator.tensors if spec.optional and spec.kind != "lengths")
+
+
+def legal_layouts(spec: TensorSpec, present: frozenset[str]) -> tuple[Layout, ...]:
+    """The layouts that a tensor can have when exactly these tensors are passed."""
+    return tuple(layout for layout in spec.layouts.values() if _may_apply(layout, present))
+
+
+def _may_apply(layout: Layout, present: frozenset[str]) -> bool:
+    """Whether presence alone does not rule the layout out."""
+    if layout.when is None:
+        return True
+    known = {name: name[6:-1] in present for name in layout.when.symbols() if name.startswith("given(")}
+    try:
+        return bool(layout.when.evaluate(known))
+    except KeyError:  # it depends on more than presence
+        return True
+
+
+def _argument(spec: TensorSpec, dtype: str) -> GlobalTensor:
+    if spec.kind == "lengths":
+        return GlobalTensor(name=spec.name, dtype="int64", role="scalars", optional=True)
+    if _BYTES.issuperset(spec.dtypes):
+        return GlobalTensor(name=spec.name, dtype="uint8", role="input", optional=spec.optional)
+    chosen = dtype if dtype in spec.dtypes else spec.dtypes[0]
+    return GlobalTensor(name=spec.name, dtype=chosen, role="input", optional=spec.optional)
+
+
+def host_scalars(call: Call, problem: Problem, cores: int) -> dict[str, Any]:
+    """Everything the tiling fields of a call are computed from: sizes, parameters, layouts, cores."""
+    env: dict[str, Any] = {**call.env(), CORES.name: cores}
+    for spec in call.operator.tensors:
+        if spec.kind == "lengths":
+            array = call.arrays.get(spec.name)
+            env[f"{camel(spec.name)}Count"] = 0 if array is None else array.size
+        if spec.name in call.arrays and spec.name in call.layouts:
+            keys = [layout.key for layout in legal_layouts(spec, problem.present)]
+            env[layout_choice(spec.name).name] = keys.index(call.layouts[spec.name])
+    for output in call.operator.outputs:
+        env[layout_choice(output.name).name] = env[layout_choice(output.like).name]
+    return env
+
+
+def tiling_values(fields: Mapping[str, Any], env: Mapping[str, Any]) -> dict[str, int | float]:
+    """The tiling fields' values under the host's scalars."""
+    return {name: field.value.evaluate(env) for name, field in fields.items()}

@@ -1,0 +1,96 @@
+"""Pass: one tree per core kind. Skewed loops become plain loops over steps with guards.
+
+Needs: a joint program whose cross-core flags were derived. Gives: ``program.cores``.
+"""
+
+from __future__ import annotations
+
+from attndsl.hardware import ATLAS_A2, Core, MemorySpace
+from attndsl.symbolic import Symbol
+from attndsl.tile.buffers import Buffer
+from attndsl.tile.program import Program
+from attndsl.tile.scalars import used
+from attndsl.tile.statements import (
+    Alloc,
+    For,
+    If,
+    Let,
+    Pipelined,
+    Seq,
+    Stage,
+    Statement,
+    as_seq,
+    rewrite,
+    seq,
+)
+
+
+def split_cores(program: Program) -> Program:
+    """The program with one tree for the AIC and one for its AIVs."""
+    cores = {core: _drop_unused(_restrict(program.body, core)) for core in Core}
+    return program.with_(cores=cores)
+
+
+def core_of(space: MemorySpace) -> Core:
+    """The core kind that owns an on-chip memory."""
+    return ATLAS_A2.memory(space).core
+
+
+def _owner(buffers: tuple[Buffer, ...]) -> Core:
+    owners = {core_of(buffer.space) for buffer in buffers}
+    assert len(owners) == 1, "buffers of one lifetime belong to one core kind"
+    return owners.pop()
+
+
+def _restrict(body: Seq, core: Core) -> Seq:
+    def change(statement: Statement) -> Statement | None:
+        if isinstance(statement, Stage):
+            return statement if statement.core is core else None
+        if isinstance(statement, Alloc) and _owner(statement.buffers) is not core:
+            return statement.body
+        if isinstance(statement, For | If) and not _does_something(statement):
+            return None
+        return statement
+
+    return as_seq(rewrite(_unskew(body, core), change) or Seq(body=()))
+
+
+def _does_something(statement: Statement) -> bool:
+    return any(not isinstance(inner, Let | Seq | For | If | Alloc) for inner in statement.walk())
+
+
+def _unskew(body: Seq, core: Core) -> Seq:
+    def change(statement: Statement) -> Statement | None:
+        return _loop_over_steps(statement, core) if isinstance(statement, Pipelined) else statement
+
+    return as_seq(rewrite(body, change) or Seq(body=()))
+
+
+def _loop_over_steps(loop: Pipelined, core: Core) -> Statement:
+    """``for step in 0..extent + deepest lag``: each stage of this core guarded to its own iterations."""
+    mine = [(s, lag) for s, lag in zip(loop.stages, loop.lags, strict=True) if s.core is core]
+    deepest = max((lag for _, lag in mine), default=0)
+    step = Symbol("step")
+    body: list[Statement] = []
+    for stage, lag in mine:
+        inside = seq(Let(symbol=loop.var, value=step - lag), stage)
+        if deepest == 0:
+            body.append(inside)
+        else:
+            condition = step < loop.extent if lag == 0 else step >= lag
+            body.append(If(condition=condition, then=inside, where=stage.where))
+    return For(var=step, end=loop.extent + deepest, body=seq(*body), where=loop.where)
+
+
+def _drop_unused(body: Seq) -> Seq:
+    """Scalars that this core never looks at."""
+    while True:
+        names = used(body)
+
+        def change(statement: Statement, names: set[str] = names) -> Statement | None:
+            return None if isinstance(statement, Let) and statement.symbol.name not in names else statement
+
+        smaller = as_seq(rewrite(body, change) or Seq(body=()))
+        if len(list(smaller.walk())) == len(list(body.walk())):
+            return smaller
+        body = smaller

@@ -1,0 +1,190 @@
+"""The legality table of tile programs, checked between passes.
+
+A rule yields one line for each violation. A new rule is a function and an entry in :data:`RULES`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from attndsl.errors import InternalError
+from attndsl.hardware import ATLAS_A2, Core
+from attndsl.tile.instructions import Instruction
+from attndsl.tile.program import CORE_SCALARS, SUB_BLOCK, Program
+from attndsl.tile.scalars import expressions, free
+from attndsl.tile.statements import (
+    Alloc,
+    For,
+    If,
+    Let,
+    Pipelined,
+    SetCrossFlag,
+    SetEvent,
+    Stage,
+    Statement,
+    WaitCrossFlag,
+    WaitEvent,
+)
+
+Rule = Callable[[Program], Iterator[str]]
+
+
+def check(program: Program, after: str) -> Program:
+    """The program itself, once every rule holds.
+
+    Raises:
+        InternalError: naming the pass and every violation.
+    """
+    problems = [problem for rule in RULES for problem in rule(program)]
+    if problems:
+        raise InternalError(f"{program.name}, after {after}: " + "; ".join(problems))
+    return program
+
+
+def operands_are_legal(program: Program) -> Iterator[str]:
+    """Every instruction satisfies its own operand limits."""
+    for item in program.instructions():
+        for problem in item.limits():
+            yield f"'{item.describe()}' ({item.where}): {problem}"
+
+
+def stages_hold_their_core(program: Program) -> Iterator[str]:
+    """A stage holds only instructions of its core kind."""
+    for stage in (item for item in program.statements() if isinstance(item, Stage)):
+        for item in stage.walk():
+            if isinstance(item, Instruction) and item.core is not stage.core:
+                yield f"stage {stage.name} runs on {stage.core.value}, '{item.describe()}' does not"
+
+
+def lifetimes_share_slots(program: Program) -> Iterator[str]:
+    """Buffers of one lifetime have the same number of slots and belong to one group only."""
+    group_of: dict[int, tuple[object, ...]] = {}
+    for item in program.statements():
+        if not isinstance(item, Alloc):
+            continue
+        if len({buffer.slots for buffer in item.buffers}) > 1:
+            yield f"buffers of one lifetime differ in slots: {[buffer.name for buffer in item.buffers]}"
+        for buffer in item.buffers:
+            if group_of.setdefault(id(buffer), item.buffers) != item.buffers:
+                yield f"{buffer.name} belongs to two different lifetimes"
+
+
+def slots_need_a_lifetime(program: Program) -> Iterator[str]:
+    """A buffer with several slots is used inside a lifetime, which selects the slot."""
+    held = {id(b) for item in program.statements() if isinstance(item, Alloc) for b in item.buffers}
+    for buffer in program.buffers():
+        if buffer.slots > 1 and id(buffer) not in held:
+            yield f"{buffer.name} has {buffer.slots} slots and no lifetime"
+
+
+def scalars_are_defined(program: Program) -> Iterator[str]:
+    """Every scalar is a tiling field, a core's own, or defined in front of its use."""
+    known = {field.name for field in program.tiling} | {symbol.name for symbol in CORE_SCALARS}
+    for tree in program.trees():
+        for name in free(tree):
+            if name not in known:
+                yield f"scalar {name} is used and defined nowhere"
+
+
+def flags_are_uniform(program: Program) -> Iterator[str]:
+    """Control flow around a cross-core flag depends only on values that all cores of a block share."""
+    for tree in program.trees():
+        yield from _uniform(tree, frozenset({SUB_BLOCK.name}))
+
+
+def _uniform(statement: Statement, varying: frozenset[str]) -> Iterator[str]:
+    for child in statement.children():
+        if isinstance(child, Let) and child.value.symbols() & varying:
+            varying = varying | {child.symbol.name}
+        if isinstance(child, For | If | Pipelined) and _has_flag(child):
+            depends = {name for expr in expressions(child) for name in expr.symbols()} & varying
+            if depends:
+                yield f"a cross-core flag stands under a condition on {', '.join(sorted(depends))}"
+        yield from _uniform(child, varying)
+
+
+def _has_flag(statement: Statement) -> bool:
+    return any(isinstance(item, SetCrossFlag | WaitCrossFlag) for item in statement.walk())
+
+
+def flags_are_in_range(program: Program) -> Iterator[str]:
+    """Cross-core flag ids stay clear of those that SyncAll uses; counters cannot overflow."""
+    for name, flag in program.flags.items():
+        if not 0 <= flag < ATLAS_A2.cross_core_flags:
+            yield f"flag {name} has id {flag}"
+    for loop in (item for item in program.statements() if isinstance(item, Pipelined)):
+        if max(loop.lags) + 1 > ATLAS_A2.cross_core_depth:
+            most = ATLAS_A2.cross_core_depth
+            yield f"{max(loop.lags) + 1} flags may be outstanding, a counter holds {most}"
+
+
+def events_balance(program: Program) -> Iterator[str]:
+    """In the program text each event is raised as often as it is awaited."""
+    for core, tree in program.cores.items():
+        balance: dict[str, int] = {}
+        for item in tree.walk():
+            if isinstance(item, SetEvent):
+                balance[item.name] = balance.get(item.name, 0) + (-1 if isinstance(item, WaitEvent) else 1)
+        for name, count in balance.items():
+            if count:
+                yield f"{core.value}: event {name} is raised {count:+d} times more than awaited"
+
+
+def flags_are_on_both_sides(program: Program) -> Iterator[str]:
+    """A flag that one core kind raises is awaited by somebody, and the other way round."""
+    raised = {item.name for item in program.statements() if isinstance(item, SetCrossFlag)}
+    awaited = {item.name for item in program.statements() if isinstance(item, WaitCrossFlag)}
+    for name in sorted(raised ^ awaited):
+        yield f"cross-core flag {name} is {'never awaited' if name in raised else 'never raised'}"
+
+
+def loops_define_fresh_scalars(program: Program) -> Iterator[str]:
+    """A loop variable does not hide a scalar of an enclosing loop."""
+
+    def visit(statement: Statement, bound: frozenset[str]) -> Iterator[str]:
+        if isinstance(statement, For):
+            if statement.var.name in bound:
+                yield f"loop variable {statement.var.name} is bound twice"
+            bound = bound | {statement.var.name}
+        for child in statement.children():
+            yield from visit(child, bound)
+
+    for tree in program.trees():
+        yield from visit(tree, frozenset())
+
+
+def tiling_fields_are_unique(program: Program) -> Iterator[str]:
+    """No two tiling fields share a name."""
+    seen: set[str] = set()
+    for field in program.tiling:
+        if field.name in seen:
+            yield f"tiling field {field.name} is declared twice"
+        seen.add(field.name)
+
+
+def cores_are_complete(program: Program) -> Iterator[str]:
+    """After the split there is a tree for each core kind, and no skewed loop is left."""
+    if not program.cores:
+        return
+    for core in Core:
+        if core not in program.cores:
+            yield f"no tree for {core.value}"
+    for item in program.statements():
+        if isinstance(item, Pipelined):
+            yield f"the skewed loop over {item.var} was not split"
+
+
+RULES: tuple[Rule, ...] = (
+    operands_are_legal,
+    stages_hold_their_core,
+    lifetimes_share_slots,
+    slots_need_a_lifetime,
+    scalars_are_defined,
+    flags_are_uniform,
+    flags_are_in_range,
+    flags_are_on_both_sides,
+    events_balance,
+    loops_define_fresh_scalars,
+    tiling_fields_are_unique,
+    cores_are_complete,
+)
