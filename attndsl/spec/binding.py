@@ -43,8 +43,9 @@ def bind(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -
     solver = ShapeSolver(operator, {**params, **extra})
     layouts = solver.solve(arrays)
     extra |= {layout_of(name).name: key for name, key in layouts.items()}
-    arrays = {name: _normal(operator.tensor(name), array, solver) for name, array in arrays.items()}
+    arrays |= {s.name: _rowwise(s, arrays[s.name], solver) for s in operator.tensors if s.name in arrays}
     _check_constraints(operator, {**solver.dims, **params, **extra, **arrays})
+    arrays = {name: _contiguous(array) for name, array in arrays.items()}
     return Call(operator, solver.dims, params, arrays, layouts, _io_dtype(operator, arrays), extra)
 
 
@@ -185,12 +186,17 @@ def _check_dtype(operator: Operator, spec: TensorSpec, arrays: Mapping[str, Arra
     )
 
 
-def _normal(spec: TensorSpec, array: Array, solver: ShapeSolver) -> Array:
-    """Native byte order, C-contiguous; lengths as int64, one a row."""
-    if spec.kind == "lengths":
-        rows = int(next(iter(spec.layouts.values())).shape()[0].evaluate(solver.env()))
-        values = array.reshape(-1).astype(np.int64)
-        return np.ascontiguousarray(np.broadcast_to(values, (rows,)) if values.size == 1 else values)
+def _rowwise(spec: TensorSpec, array: Array, solver: ShapeSolver) -> Array:
+    """Lengths as int64, one a row; other tensors as they are."""
+    if spec.kind != "lengths":
+        return array
+    rows = int(next(iter(spec.layouts.values())).shape()[0].evaluate(solver.env()))
+    values = array.reshape(-1).astype(np.int64)
+    return np.broadcast_to(values, (rows,)) if values.size == 1 else values
+
+
+def _contiguous(array: Array) -> Array:
+    """In native byte order and C-contiguous; a copy only where it is not."""
     return np.ascontiguousarray(array, dtype=DTYPES[dtype_name(array)]).reshape(array.shape)
 
 

@@ -1,0 +1,189 @@
+"""Every rule of the graph flags a graph that breaks it and passes a near twin."""
+
+from dataclasses import replace
+
+import pytest
+
+from attndsl.graph.errors import GraphError
+from attndsl.graph.graph import Graph
+from attndsl.graph.nodes import (
+    Cast,
+    Choose,
+    Dense,
+    Dequantize,
+    Elementwise,
+    IndexCondition,
+    Input,
+    Output,
+    Paged,
+    Quantize,
+    Replace,
+    RowMax,
+    Scalar,
+    Scores,
+    Softmax,
+    Take,
+    WeightedSum,
+)
+from attndsl.graph.rules import RULES, findings, verify
+from attndsl.source_line import SourceLine
+from attndsl.symbolic import Load, Symbol
+
+SCORE = ("B", "N", "Q", "T")
+OUT = ("B", "N", "Q", "E")
+query = Input(name="query", axes=("B", "N", "Q", "D"), dtypes=("float16",))
+key = Input(name="key", axes=("B", "K", "T", "D"), dtypes=("float16", "int8"))
+value = Input(name="value", axes=("B", "K", "T", "E"), dtypes=("float16",))
+mask = Input(name="mask", axes=("B", "T"), dtypes=("bool",))
+bias = Input(name="bias", axes=SCORE, dtypes=("float16",))
+lengths = Input(name="lengths", axes=("B",), dtypes=("int64",))
+table = Input(name="table", axes=("B", "W"), dtypes=("int32",))
+pages = Input(name="pages", axes=("P", "K", "R", "D"), dtypes=("float16",))
+scale = Input(name="scale", axes=("C", "K", "D"), dtypes=("float16",))
+channel = Input(name="channel", axes=("K", "D"), dtypes=("float16",))
+one = Input(name="one", axes=(), dtypes=("float32",))
+keys = Dense(axes=key.axes, tensor=key, length=lengths)
+values = Dense(axes=value.axes, tensor=value, length=lengths)
+scores = Scores(query=query, keys=keys)
+b, j = Symbol("b"), Symbol("j")
+PRESENT = frozenset("query key value mask bias lengths table pages scale channel one".split())
+
+
+def graph(node, axes=None):
+    """``node`` as the only output."""
+    axes = node.axes if axes is None else axes
+    return Graph("test", PRESENT, (Output(name="out", source=node, dtype="float16", axes=axes),))
+
+
+def scored(modified):
+    return WeightedSum(weights=Softmax(scores=modified), values=values)
+
+
+def paged(**changes):
+    fields = {"axes": key.axes, "tensor": pages, "table": table, "block_size": Symbol("size"), "length": lengths}
+    return Scores(query=query, keys=Paged(**(fields | changes)))
+
+
+def added(*inputs, op="add", axes=SCORE):
+    return Elementwise(op=op, inputs=inputs, axes=axes)
+
+
+def taken(**changes):
+    return replace(Take(source=scale, axis="C", index=0, axes=("K", "D")), **changes)
+
+
+def dequantized(**changes):
+    node = replace(Dequantize(source=key, scale=channel, offset=None, axes=key.axes), **changes)
+    return Scores(query=query, keys=Dense(axes=node.axes, tensor=node))
+
+
+def quantized(**changes):
+    return replace(Quantize(source=scored(scores), scale=one, offset=None, axes=OUT), **changes)
+
+
+late = Dense(axes=value.axes, tensor=value, start=Scalar(value=Load("lengths", b), axes=("B",)))
+
+CASES = {
+    "axes_are_known": (graph(replace(bias, axes=("B", "Z"))), graph(replace(bias, axes=("B", "J")))),
+    "choices_are_made": (
+        graph(Choose(needs=(frozenset({"bias"}),), alternatives=(bias, scores), axes=SCORE)),
+        graph(bias),
+    ),
+    "inputs_are_passed": (graph(replace(bias, name="absent")), graph(replace(bias, name="mask"))),
+    "loads_are_passed": (
+        graph(Scalar(value=Load("absent", b), axes=("B",))),
+        graph(Scalar(value=Load("lengths", b), axes=("B",))),
+    ),
+    "indices_have_axes": (graph(IndexCondition(condition=j < b, axes=("T",))), graph(IndexCondition(condition=j < b))),
+    "dense_rows_have_their_axes": (
+        graph(Scores(query=query, keys=Dense(axes=("B", "T", "D"), tensor=key))),
+        graph(Scores(query=query, keys=Dense(axes=("B", "K", "T", "D"), tensor=key))),
+    ),
+    "paged_rows_have_their_axes": (graph(paged(tensor=key)), graph(paged())),
+    "tables_are_integers": (graph(paged(table=replace(table, dtypes=("float16",)))), graph(paged())),
+    "lengths_are_per_row": (graph(paged(length=replace(lengths, dtypes=("float32",)))), graph(paged(length=None))),
+    "scores_contract_over_d": (graph(Scores(query=query, keys=values)), graph(Scores(query=query, keys=keys))),
+    "elementwise_broadcasts_by_name": (
+        graph(added(scores, mask, axes=("B", "T"))),
+        graph(added(scores, mask)),
+    ),
+    "rows_are_no_operands": (
+        graph(added(keys, key, axes=key.axes)),
+        graph(added(key, key, axes=key.axes)),
+    ),
+    "replacement_fits": (
+        graph(Replace(source=scores, condition=mask, value=float("nan"), axes=SCORE)),
+        graph(Replace(source=scores, condition=mask, value=float("-inf"), axes=SCORE)),
+    ),
+    "conditions_are_truth_values": (
+        graph(Replace(source=scores, condition=bias, value=0.0, axes=SCORE)),
+        graph(Replace(source=scores, condition=replace(bias, dtypes=("uint8",)), value=0.0, axes=SCORE)),
+    ),
+    "softmax_runs_over_keys": (graph(Softmax(scores=query)), graph(Softmax(scores=bias))),
+    "row_statistics_belong_to_softmax": (
+        graph(RowMax(softmax=scores)),
+        graph(RowMax(softmax=Softmax(scores=scores))),
+    ),
+    "weighted_sum_runs_over_keys": (
+        graph(WeightedSum(weights=scores, values=keys)),
+        graph(WeightedSum(weights=scores, values=values)),
+    ),
+    "keys_and_values_share_rows": (
+        graph(WeightedSum(weights=Softmax(scores=scores), values=late)),
+        graph(WeightedSum(weights=Softmax(scores=bias), values=late)),
+    ),
+    "scales_broadcast": (graph(dequantized(scale=scale)), graph(dequantized(scale=taken()))),
+    "dequantize_reads_int8": (
+        graph(dequantized(source=replace(key, dtypes=("float16",)))),
+        graph(dequantized(source=replace(key, dtypes=("int8",)))),
+    ),
+    "quantize_reads_floats": (
+        graph(quantized(source=replace(bias, axes=OUT, dtypes=("int8",)))),
+        graph(quantized(source=replace(bias, axes=OUT))),
+    ),
+    "take_drops_its_axis": (graph(taken(axis="T")), graph(taken())),
+    "stores_keep_axes": (
+        graph(Cast(source=bias, dtype="float16", axes=OUT)),
+        graph(Cast(source=bias, dtype="float16", axes=SCORE)),
+    ),
+    "outputs_are_unique": (
+        Graph("test", PRESENT, (Output(name="a", source=bias, dtype="x", axes=SCORE),) * 2),
+        Graph("test", PRESENT, tuple(Output(name=n, source=bias, dtype="x", axes=SCORE) for n in "ab")),
+    ),
+}
+
+
+def test_every_rule_has_its_case():
+    assert set(CASES) == {rule.name for rule in RULES}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_broken_rule_is_flagged_with_its_spec_line(name):
+    broken, _ = CASES[name]
+    assert name in {finding.rule for finding in findings(broken)}
+    with pytest.raises(GraphError):
+        verify(broken)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_near_twin_passes(name):
+    _, twin = CASES[name]
+    assert [str(finding) for finding in findings(twin)] == []
+    assert verify(twin) is twin
+
+
+def test_the_finding_names_the_line_of_its_node():
+    where = SourceLine("/somewhere/my_attention.py", 12)
+    with pytest.raises(GraphError, match=r"my_attention.py:12: test: Softmax"):
+        verify(graph(Softmax(scores=query, where=where)))
+
+
+def test_a_graph_without_outputs_is_rejected():
+    with pytest.raises(GraphError, match="no output"):
+        verify(Graph("test", PRESENT, ()))
+
+
+@pytest.mark.parametrize(("op", "count"), [("tanh", 2), ("add", 1), ("modulo", 2)])
+def test_arity_and_name_of_elementwise_operations(op, count):
+    broken = graph(added(*[scores] * count, op=op))
+    assert {finding.rule for finding in findings(broken)} == {"elementwise_broadcasts_by_name"}
