@@ -25,17 +25,26 @@ class Launch:
     """A kernel launch.
 
     Attributes:
+        host: the scalars the tiling is computed from.
         tiling: tiling fields' values by name.
         arguments: arrays by kernel parameter name, None for an absent optional one; outputs zeroed.
-        workspace_bytes: size of the user workspace.
     """
 
     compiled: Compiled
     call: Call
+    host: Mapping[str, Any]
     tiling: Mapping[str, int | float]
-    blocks: int
-    workspace_bytes: int
     arguments: Mapping[str, Array | None]
+
+    @property
+    def blocks(self) -> int:
+        """Blocks to launch."""
+        return int(self.tiling["blocks"])
+
+    @property
+    def workspace_bytes(self) -> int:
+        """Size of the user workspace."""
+        return int(self.tiling["workspaceBytes"])
 
     def outputs(self) -> tuple[Array, ...]:
         """The output arrays, in the operator's order."""
@@ -59,9 +68,8 @@ def prepare(call: Call, cores: int = ATLAS_A2.aic) -> Launch:
     return Launch(
         compiled=compiled,
         call=call,
-        tiling={field.name: field.value.evaluate(env) for field in program.tiling},
-        blocks=int(program.blocks.evaluate(env)),
-        workspace_bytes=int(program.workspace_bytes.evaluate(env)),
+        host=env,
+        tiling=program.tiling_values(env),
         arguments={**_inputs(call, compiled), **_outputs(call, env)},
     )
 

@@ -27,7 +27,6 @@ from attndsl.schedule.score_rules import ScoreStep, lower_modifier, scalar_field
 from attndsl.schedule.tiling import (
     Sizes,
     TensorLayout,
-    launched_blocks,
     place_workspace,
     stride_fields,
     work_fields,
@@ -72,9 +71,7 @@ def lower(attention: Attention, problem: Problem, schedule: Schedule) -> Program
     )
     constants = _constants(problem, schedule)
     fields = _fields(attention, problem, schedule)
-    items = next(item.value for item in fields if item.name == "items")
-    blocks = launched_blocks(items, schedule)
-    placed = place_workspace(_workspace(problem, schedule, items), blocks)
+    placed = place_workspace(_workspace(problem, schedule))
     fields = (*fields, *placed.fields)
     context = Context(
         attention=attention,
@@ -94,8 +91,6 @@ def lower(attention: Attention, problem: Problem, schedule: Schedule) -> Program
         workspace=placed.tensors,
         tiling=fields,
         constants=(*constants, *_EXTREMES),
-        blocks=blocks,
-        workspace_bytes=placed.total,
         body=seq(_item_loop(context, steps), _merge(context)),
     )
 
@@ -143,9 +138,9 @@ def _fields(attention: Attention, problem: Problem, schedule: Schedule) -> tuple
 _AXES_OF_ROLE = {"input": ("B", "N", "K", "T"), "output": ("B", "N")}
 
 
-def _workspace(problem: Problem, s: Schedule, items: Expr) -> tuple[GlobalTensor, ...]:
-    group = problem.sizes.heads // problem.sizes.kv_heads
-    scores, rows = s.ring * group * s.tile_k, items * group
+def _workspace(problem: Problem, s: Schedule) -> tuple[GlobalTensor, ...]:
+    group = Symbol("group")
+    scores, rows = s.ring * group * s.tile_k, Symbol("items") * group
 
     def tensor(name: str, dtype: str, elements: Expr, shared: str, meaning: str) -> GlobalTensor:
         return GlobalTensor(

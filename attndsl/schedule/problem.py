@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from attndsl.schedule.context import camel
@@ -101,8 +100,3 @@ def host_scalars(call: Call, problem: Problem, cores: int) -> dict[str, Any]:
     for output in call.operator.outputs:
         env[layout_choice(output.name).name] = env[layout_choice(output.like).name]
     return env
-
-
-def tiling_values(fields: Mapping[str, Any], env: Mapping[str, Any]) -> dict[str, int | float]:
-    """The tiling fields' values under the host's scalars."""
-    return {name: field.value.evaluate(env) for name, field in fields.items()}

@@ -24,7 +24,7 @@ from attndsl.symbolic import Const, Expr, Symbol, as_expr, ceil_div, minimum
 from attndsl.tile.buffers import GlobalRegion
 from attndsl.tile.instructions import Binary, Fill, LoadRows, StoreRows, Unary, WithScalar
 from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, SUB_BLOCK
-from attndsl.tile.statements import Alloc, For, If, Let, Stage, Statement, seq
+from attndsl.tile.statements import Alloc, For, If, Let, Note, Stage, Statement, seq
 
 _UNIT = Symbol("unit")
 _PART = Symbol("part")
@@ -123,6 +123,7 @@ def _merge_one(context: Context, row: Expr) -> Statement:
         LoadRows(dst=part_max, src=context.gm("partialMax", row, 1, CHUNK)),
         LoadRows(dst=part_sum, src=context.gm("partialSum", row, 1, CHUNK)),
         LoadRows(dst=partial, src=context.gm("partialOut", row * bucket, 1, CHUNK * bucket)),
+        Note(text="newMax = max(rowMax, partMax); both sides are rescaled to it and added"),
         Binary(op="Max", dst=new_max, first=row_max, second=part_max),
         Binary(op="Sub", dst=old_scale, first=row_max, second=new_max),
         Binary(op="Sub", dst=part_scale, first=part_max, second=new_max),

@@ -53,12 +53,14 @@ class ScoreStep:
     """One modifier, lowered.
 
     Attributes:
+        title: what it does, in the spec's terms.
         tile_loads: buffers loaded once a tile. ``row_loads``: buffers loaded with each chunk of rows.
         scratch: further vector buffers.
         load_tile, prepare_tile: statements at the start of a tile.
         load_rows, apply: statements for each chunk of rows, before and after the scores have arrived.
     """
 
+    title: str
     tile_loads: tuple[Buffer, ...] = ()
     row_loads: tuple[Buffer, ...] = ()
     scratch: tuple[Buffer, ...] = ()
@@ -91,6 +93,7 @@ def _elementwise(node: nodes.Node, tile_keys: int, rows: int, slots: int, dtype:
 
 
 _SCALAR_OPS = {"multiply": "Muls", "add": "Adds", "minimum": "Mins", "maximum": "Maxs"}
+_SIGNS = {"multiply": "*", "add": "+", "subtract": "-", "minimum": "min", "maximum": "max"}
 _TENSOR_OPS = {"add": "Add", "subtract": "Sub", "multiply": "Mul"}
 
 
@@ -110,7 +113,7 @@ def _with_scalar(node: nodes.Elementwise, scalar: nodes.Scalar) -> ScoreStep:
         score = context.ub("score", 0, 1, SPAN)
         return [WithScalar(op=_SCALAR_OPS[node.op], dst=score, src=score, scalar=operand, where=node.where)]
 
-    return ScoreStep(apply=apply)
+    return ScoreStep(title=f"score {_SIGNS[node.op]} {scalar.value}  ({node.where})", apply=apply)
 
 
 def _with_rows(
@@ -139,7 +142,8 @@ def _with_rows(
             Binary(op=_TENSOR_OPS[node.op], dst=score, first=score, second=widened, where=node.where),
         ]
 
-    return ScoreStep(row_loads=(narrow,), scratch=(wide,), load_rows=load_rows, apply=apply)
+    title = f"score {_SIGNS[node.op]} {tensor.name}  ({node.where})"
+    return ScoreStep(title=title, row_loads=(narrow,), scratch=(wide,), load_rows=load_rows, apply=apply)
 
 
 def _replace(node: nodes.Node, tile_keys: int, rows: int, slots: int, dtype: str) -> ScoreStep:
@@ -181,6 +185,7 @@ def _replace(node: nodes.Node, tile_keys: int, rows: int, slots: int, dtype: str
         return [For(var=_ROW, end=CHUNK, body=seq(pick), disjoint=(context.buffers["score"],))]
 
     return ScoreStep(
+        title=f"score = {node.value:g} where {mask.name} hides the key  ({node.where})",
         tile_loads=(loaded,),
         scratch=(wide, bits),
         load_tile=load_tile,

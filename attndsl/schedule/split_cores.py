@@ -15,6 +15,7 @@ from attndsl.tile.statements import (
     For,
     If,
     Let,
+    Note,
     Pipelined,
     Seq,
     Stage,
@@ -56,7 +57,7 @@ def _restrict(body: Seq, core: Core) -> Seq:
 
 
 def _does_something(statement: Statement) -> bool:
-    return any(not isinstance(inner, Let | Seq | For | If | Alloc) for inner in statement.walk())
+    return any(not isinstance(inner, Let | Note | Seq | For | If | Alloc) for inner in statement.walk())
 
 
 def _unskew(body: Seq, core: Core) -> Seq:

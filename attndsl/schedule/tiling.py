@@ -62,70 +62,62 @@ class Sizes:
 
 
 def work_fields(sizes: Sizes, schedule: Schedule) -> tuple[TilingField, ...]:
-    """Items, splits and head counts.
+    """Items, splits, blocks and head counts.
 
     Splits: with fewer (batch row, key/value head) pairs than cores, each pair's keys are cut into as many
-    parts as give every core one, but never finer than one key tile.
+    parts as give every core one, but never finer than one key tile. Never more blocks than items or cores.
     """
-    pairs = sizes.batch * sizes.kv_heads
-    cores = _cores(schedule)
+    cores = CORES if schedule.cores == "auto" else minimum(CORES, as_expr(schedule.cores))
+    pairs, group = Symbol("pairs"), Symbol("group")
     splits: Expr
     if schedule.split_kv == "auto":
         splits = maximum(1, minimum(cores // pairs, ceil_div(sizes.keys, schedule.tile_k)))
     else:
         splits = as_expr(schedule.split_kv)
+    fractals = ceil_div(group, ATLAS_A2.fractal)
     return (
+        TilingField("pairs", "int64", sizes.batch * sizes.kv_heads, "pairs of batch row and key/value head"),
         TilingField("splits", "int64", splits, "parts the keys of a row are split into"),
-        TilingField("items", "int64", pairs * splits, "units of work: (batch row, key/value head, split)"),
+        TilingField("items", "int64", pairs * Symbol("splits"), "units of work: a pair and a split"),
+        TilingField("blocks", "int64", minimum(Symbol("items"), cores), "blocks that are launched"),
         TilingField("kvHeads", "int64", sizes.kv_heads, "key/value heads"),
         TilingField("group", "int64", sizes.heads // sizes.kv_heads, "query heads of a key/value head"),
-        TilingField(
-            "rowFractals",
-            "int64",
-            ceil_div(sizes.heads // sizes.kv_heads, ATLAS_A2.fractal),
-            "fractals of 16 rows that the group fills",
-        ),
+        TilingField("rowFractals", "int64", fractals, "fractals of 16 rows that the group fills"),
         TilingField("headDim", "int64", sizes.head_dim, "true head size"),
         TilingField("keyCapacity", "int64", sizes.keys, "keys of a row when no lengths are given"),
     )
 
 
-def _cores(schedule: Schedule) -> Expr:
-    return CORES if schedule.cores == "auto" else minimum(CORES, as_expr(schedule.cores))
-
-
-def launched_blocks(items: Expr, schedule: Schedule) -> Expr:
-    """Never more blocks than items or cores."""
-    return minimum(items, _cores(schedule))
-
-
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """Workspace tensors with their tiling fields and the bytes they need together."""
+    """Workspace tensors with their tiling fields."""
 
     tensors: tuple[GlobalTensor, ...]
     fields: tuple[TilingField, ...]
-    total: Expr
 
 
-def place_workspace(tensors: tuple[GlobalTensor, ...], blocks: Expr) -> Placed:
+def place_workspace(tensors: tuple[GlobalTensor, ...]) -> Placed:
     """Consecutive byte offsets, each aligned for full Fixpipe rate.
 
     A tensor that the cores of one block share has a part for each block.
     """
-    offset: Expr = Const(0)
-    placed, fields = [], []
+    end: Expr = Const(0)
+    placed: list[GlobalTensor] = []
+    fields: list[TilingField] = []
+
+    def add(name: str, value: Expr, meaning: str) -> Symbol:
+        fields.append(TilingField(name, "int64", value, meaning))
+        return fields[-1].symbol
+
     for tensor in tensors:
-        name = f"{tensor.name}Offset"
-        bytes_of_one = round_up(tensor.elements * item_bytes(tensor.dtype), ATLAS_A2.workspace_alignment)
-        fields.append(TilingField(name, "int64", offset, f"bytes from the workspace to the {tensor.meaning}"))
-        at: Expr = fields[-1].symbol
+        start = add(f"{tensor.name}Offset", end, f"bytes from the workspace to the {tensor.meaning}")
+        size = round_up(tensor.elements * item_bytes(tensor.dtype), ATLAS_A2.workspace_alignment)
+        at: Expr = start
         if tensor.shared == "block":
-            part = TilingField(
-                f"{tensor.name}Part", "int64", bytes_of_one, f"bytes of a block's {tensor.name}"
-            )
-            fields.append(part)
-            at = at + BLOCK_INDEX * part.symbol
+            part = add(f"{tensor.name}Part", size, f"bytes of one block's {tensor.name}")
+            at = start + BLOCK_INDEX * part
+            size = part * Symbol("blocks")
         placed.append(replace(tensor, offset=at))
-        offset = offset + (bytes_of_one * blocks if tensor.shared == "block" else bytes_of_one)
-    return Placed(tuple(placed), tuple(fields), offset)
+        end = start + size
+    total = TilingField("workspaceBytes", "int64", end, "bytes of the user workspace")
+    return Placed(tuple(placed), (*fields, total))

@@ -43,7 +43,7 @@ from attndsl.tile.instructions import (
     WithScalar,
 )
 from attndsl.tile.program import SUB_BLOCK
-from attndsl.tile.statements import Alloc, For, If, Let, Seq, Stage, Statement, seq
+from attndsl.tile.statements import Alloc, For, If, Let, Note, Seq, Stage, Statement, seq
 
 _C0, _D0 = Symbol("c0"), Symbol("d0")
 
@@ -118,7 +118,8 @@ def softmax_tile(context: Context, slot: Expr, steps: tuple[ScoreStep, ...]) -> 
             ),
             *loads,
             Let(symbol=SPAN, value=(chunk - 1) * size + round_up(KEYS, LANES)),
-            *(statement for step in steps for statement in step.apply(context)),
+            *(statement for step in steps for statement in _applied(context, step)),
+            Note(text="Lanes behind the last key take no part in maximum and sum."),
             _hide_tail(context),
             *_update_maximum(context, stat),
             *_exponentials(context),
@@ -146,6 +147,10 @@ def softmax_tile(context: Context, slot: Expr, steps: tuple[ScoreStep, ...]) -> 
     return Stage(name="SoftmaxTile", core=Core.AIV, doc=doc, body=body, where=where)
 
 
+def _applied(context: Context, step: ScoreStep) -> list[Statement]:
+    return [Note(text=step.title), *step.apply(context)]
+
+
 def _with_tile_operands(context: Context, steps: tuple[ScoreStep, ...], rows: Statement) -> Statement:
     """What modifiers load and prepare once a tile, around the loop over rows."""
     loaded = tuple(buffer for step in steps for buffer in step.tile_loads)
@@ -153,11 +158,11 @@ def _with_tile_operands(context: Context, steps: tuple[ScoreStep, ...], rows: St
     if not loaded:
         return seq(*prepare, rows)
     loads = [statement for step in steps for statement in step.load_tile(context)]
-    return seq(Alloc(buffers=loaded, body=seq(*loads, *prepare)), rows)
+    titles = [Note(text=step.title) for step in steps if step.tile_loads]
+    return seq(Alloc(buffers=loaded, body=seq(*titles, *loads, *prepare)), rows)
 
 
 def _hide_tail(context: Context) -> Statement:
-    """Lanes behind the last key take no part in maximum and sum."""
     size = context.constant("tileKeys")
     last = context.ub("score", KEYS // LANES * LANES, CHUNK, LANES, size)
     fill = FillLanes(dst=last, first_lane=KEYS % LANES, value=LOWEST)
@@ -180,6 +185,7 @@ def _update_maximum(context: Context, stat: Expr) -> list[Statement]:
     tile_max, new_max = context.ub("tileStat", 0, 1, CHUNK), context.ub("newMax", 0, 1, CHUNK)
     row_max, rescale = context.ub("rowMax", R0, 1, CHUNK), context.ub("rescale", stat, 1, CHUNK)
     return [
+        Note(text="newMax = max(rowMax, row maximum of the tile); rescale = exp(rowMax - newMax)"),
         *_fold_lanes(context, "Max", LOWEST),
         RowReduce(op="Max", dst=tile_max, src=context.ub("lanes", 0, CHUNK, LANES, LANES)),
         Binary(op="Max", dst=new_max, first=row_max, second=tile_max),
@@ -197,6 +203,7 @@ def _exponentials(context: Context) -> list[Statement]:
         op="Sub", dst=column, first=column, second=row_blocks(context, "rowBlocks"), broadcast=True
     )
     return [
+        Note(text="score = exp(score - newMax)"),
         broadcast(context, "rowBlocks", "newMax"),
         For(
             var=_C0,
@@ -213,6 +220,7 @@ def _update_sum(context: Context, stat: Expr) -> list[Statement]:
     row_sum, tile_sum = context.ub("rowSum", R0, 1, CHUNK), context.ub("tileStat", 0, 1, CHUNK)
     rescale = context.ub("rescale", stat, 1, CHUNK)
     return [
+        Note(text="rowSum = rowSum * rescale + row sum of the tile"),
         *_fold_lanes(context, "Add", Const(0)),
         RowReduce(op="Sum", dst=tile_sum, src=context.ub("lanes", 0, CHUNK, LANES, LANES)),
         Binary(op="Mul", dst=row_sum, first=row_sum, second=rescale),
@@ -231,6 +239,7 @@ def update_tile(context: Context, slot: Expr) -> Stage:
         partial = context.ub("partial", 0, 1, chunk * bucket)
         body = seq(
             LoadRows(dst=partial, src=context.gm("outRing", offset, 1, chunk * bucket), where=where),
+            Note(text="accumulator = accumulator * rescale + partial"),
             broadcast(context, "rowBlocks", "rescale", slot * context.constant("rowsPerVector") + r0),
             scale_rows(context, "Mul", "accumulator", r0 * bucket, "rowBlocks"),
             Binary(op="Add", dst=accumulator, first=accumulator, second=partial, where=where),
@@ -278,6 +287,7 @@ def normalise_and_store(context: Context, r0: Expr, target: GlobalRegion) -> Seq
     row_sum = context.ub("rowSum", r0, 1, CHUNK)
     span = CHUNK * bucket
     return seq(
+        Note(text="result = accumulator / rowSum; a row without keys has sum 0 and gives zeros"),
         WithScalar(op="Maxs", dst=row_sum, src=row_sum, scalar=SMALLEST, where=where),
         broadcast(context, "rowBlocks", "rowSum", r0),
         scale_rows(context, "Div", "accumulator", r0 * bucket, "rowBlocks"),

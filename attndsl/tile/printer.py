@@ -11,6 +11,7 @@ from attndsl.tile.statements import (
     For,
     If,
     Let,
+    Note,
     Pipelined,
     Seq,
     SetCrossFlag,
@@ -67,6 +68,8 @@ def headline(statement: Statement) -> str:
     """The first line of a statement."""
     if isinstance(statement, Instruction):
         return f"{statement.pipe.value:<5} {statement.describe()}"
+    if isinstance(statement, Note):
+        return f"# {statement.text}"
     if isinstance(statement, Let):
         return f"{statement.symbol} := {statement.value}"
     if isinstance(statement, For):

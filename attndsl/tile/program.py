@@ -25,7 +25,7 @@ class TilingField:
     Attributes:
         name: its name in the tiling struct.
         ctype: "int64" or "float32".
-        value: what the host computes, over dimensions, parameters and the core count.
+        value: what the host computes, over dimensions, parameters, the core count and earlier fields.
         meaning: half a sentence for the reader of the struct.
     """
 
@@ -50,10 +50,8 @@ class Program:
         dtype: the io dtype.
         parameters: global tensors in the kernel's argument order (inputs, then outputs).
         workspace: tensors inside the user workspace.
-        tiling: fields of the tiling struct, in order.
+        tiling: fields of the tiling struct, in order; "blocks" and "workspaceBytes" are among them.
         constants: named compile-time numbers with their meaning.
-        blocks: how many blocks are launched (host expression).
-        workspace_bytes: size of the user workspace (host expression).
         body: the joint statements, before the program is split by core.
         cores: the statements of each core kind, after the split.
         flags: cross-core flags by name, after they were derived.
@@ -67,8 +65,6 @@ class Program:
     workspace: tuple[GlobalTensor, ...]
     tiling: tuple[TilingField, ...]
     constants: tuple[tuple[Named, str], ...]
-    blocks: Expr
-    workspace_bytes: Expr
     body: Seq
     cores: Mapping[Core, Seq] = field(default_factory=dict)
     flags: Mapping[str, int] = field(default_factory=dict)
@@ -100,6 +96,13 @@ class Program:
                 found.setdefault(id(buffer), buffer)
         order = list(MemorySpace)
         return tuple(sorted(found.values(), key=lambda buffer: order.index(buffer.space)))
+
+    def tiling_values(self, host: Mapping[str, object]) -> dict[str, int | float]:
+        """The tiling fields under the host's scalars, each over the ones in front of it."""
+        env, values = dict(host), {}
+        for item in self.tiling:
+            env[item.name] = values[item.name] = item.value.evaluate(env)
+        return values
 
     def with_(self, **changes: object) -> Program:
         """A copy with some attributes replaced."""

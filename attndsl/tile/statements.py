@@ -51,6 +51,13 @@ class Seq(Statement):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class Note(Statement):
+    """A sentence for the reader about the statements that follow; becomes a comment."""
+
+    text: str
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Let(Statement):
     """A scalar that stays constant from here to the end of the enclosing body."""
 

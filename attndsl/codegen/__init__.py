@@ -1,0 +1,1 @@
+"""Tile programs and contracts as files: names, text of statements, templates, projects."""

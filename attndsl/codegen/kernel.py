@@ -1,0 +1,225 @@
+"""A compiled specialisation as the data that the kernel templates print."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from attndsl.codegen.naming import (
+    Spelling,
+    constant,
+    gm_member,
+    memory_member,
+    parameter,
+    pascal,
+    slot_member,
+)
+from attndsl.codegen.statements import Function, Writer
+from attndsl.hardware import ATLAS_A2, Core
+from attndsl.schedule.choices import describe as describe_schedule
+from attndsl.schedule.compile import Compiled
+from attndsl.schedule.plan_memory import slot_stride
+from attndsl.schedule.problem import feature_names
+from attndsl.symbolic import Const
+from attndsl.tile.buffers import GlobalTensor
+from attndsl.tile.instructions.base import cxx
+from attndsl.tile.program import Program, TilingField
+from attndsl.tile.scalars import expressions
+from attndsl.tile.statements import Alloc, SetEvent
+
+CXX_SCALARS = {"int64": "int64_t", "float32": "float"}
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """``constexpr type name = value;  // meaning``."""
+
+    ctype: str
+    name: str
+    value: str
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class BufferRow:
+    """A line of the buffer map."""
+
+    name: str
+    address: str
+    slot_name: str
+    slot_bytes: int
+    slots: int
+    dtype: str
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryTable:
+    """One on-chip memory: its buffers and how the kernel reaches it."""
+
+    space: str
+    core: str
+    member: str
+    position: str
+    used: int
+    usable: int
+    rows: tuple[BufferRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TensorMember:
+    """A GlobalTensor member: its element type and the address expression it is set to."""
+
+    name: str
+    ctype: str
+    base: str
+    meaning: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class KernelText:
+    """Everything the kernel template prints."""
+
+    name: str
+    class_name: str
+    tiling_struct: str
+    summary: str
+    document: str
+    specialisation: str
+    schedule: tuple[str, ...]
+    arguments: tuple[str, ...]
+    constants: tuple[Constant, ...]
+    memories: tuple[MemoryTable, ...]
+    events: tuple[tuple[str, tuple[Constant, ...]], ...]
+    flags: tuple[Constant, ...]
+    tensors: tuple[TensorMember, ...]
+    scalars: tuple[TilingField, ...]
+    slots: tuple[str, ...]
+    members: tuple[tuple[str, str, str], ...]
+    cube_functions: tuple[Function, ...]
+    vector_functions: tuple[Function, ...]
+    cube: tuple[str, ...]
+    vector: tuple[str, ...]
+    vector_cores: int
+    ctypes: dict[str, str]
+
+
+def kernel_name(compiled: Compiled) -> str:
+    """The symbol and file name of a specialisation's kernel."""
+    order = feature_names(compiled.operator)
+    return f"{compiled.operator.name}_{compiled.specialisation.suffix(order)}"
+
+
+def kernel_text(compiled: Compiled) -> KernelText:
+    """The kernel of a compiled specialisation."""
+    program, spelling = compiled.program, Spelling(compiled.program)
+    cube, vector = Writer(program, spelling), Writer(program, spelling)
+    cube_lines, vector_lines = cube.body(program.cores[Core.AIC]), vector.body(program.cores[Core.AIV])
+    special = compiled.specialisation
+    features = ", ".join(name for name in feature_names(compiled.operator) if name in special.features)
+    return KernelText(
+        name=kernel_name(compiled),
+        class_name=f"{pascal(compiled.operator.name)}Kernel",
+        tiling_struct=f"{pascal(kernel_name(compiled))}Tiling",
+        summary=program.summary or compiled.operator.name,
+        document=compiled.operator.document,
+        specialisation=f"{special.dtype}, head sizes {special.bucket - 15} to {special.bucket}"
+        + (f", with {features}" if features else ""),
+        schedule=tuple(describe_schedule(compiled.schedule, compiled.operator.schedule_choices).split("\n")),
+        arguments=tuple(parameter(tensor) for tensor in program.parameters),
+        constants=tuple(_constants(program)),
+        memories=tuple(_memories(program)),
+        events=tuple(_events(program, spelling)),
+        flags=tuple(
+            Constant("uint16_t", constant(name), str(flag), "") for name, flag in program.flags.items()
+        ),
+        tensors=tuple(_tensors(program)),
+        scalars=_used_fields(program),
+        slots=tuple(_slots(program)),
+        members=tuple(_single_slot_members(program)),
+        cube_functions=tuple(cube.functions),
+        vector_functions=tuple(vector.functions),
+        cube=cube_lines,
+        vector=vector_lines,
+        vector_cores=ATLAS_A2.aiv_per_aic,
+        ctypes=CXX_SCALARS,
+    )
+
+
+def _constants(program: Program) -> Iterator[Constant]:
+    for named, meaning in program.constants:
+        number = Const(named.value).text(cxx=True)
+        ctype = "float" if isinstance(named.value, float) else "int64_t"
+        yield Constant(ctype, named.cxx_name, number, meaning)
+
+
+def _memories(program: Program) -> Iterator[MemoryTable]:
+    for memory in ATLAS_A2.memories:
+        rows = tuple(
+            BufferRow(
+                name=constant(buffer.name),
+                address=f"0x{program.addresses[buffer]:05x}",
+                slot_name=f"{constant(buffer.name)}Slot",
+                slot_bytes=slot_stride(buffer),
+                slots=buffer.slots,
+                dtype=cxx(buffer.dtype),
+                meaning=buffer.meaning,
+            )
+            for buffer in program.buffers()
+            if buffer.space is memory.space
+        )
+        used = sum(row.slots * row.slot_bytes for row in rows)
+        member = memory_member(memory.space)
+        yield MemoryTable(
+            memory.space.value, memory.core.value, member, memory.position, used, memory.usable, rows
+        )
+
+
+def _events(program: Program, spelling: Spelling) -> Iterator[tuple[str, tuple[Constant, ...]]]:
+    """Event ids by pipe pair, in order of id."""
+    by_pair: dict[str, dict[str, SetEvent]] = {}
+    for item in program.statements():
+        if isinstance(item, SetEvent):
+            by_pair.setdefault(f"{item.source.value}_{item.target.value}", {}).setdefault(item.name, item)
+    for pair, events in sorted(by_pair.items()):
+        rows = []
+        for name, event in sorted(events.items(), key=lambda entry: entry[1].first_id):
+            meaning = "one id a slot" if event.ids > 1 else ""
+            rows.append(Constant("int32_t", spelling.events[name], str(event.first_id), meaning))
+        yield pair, tuple(rows)
+
+
+def _tensors(program: Program) -> Iterator[TensorMember]:
+    for tensor in (*program.parameters, *program.workspace):
+        base = parameter(tensor) if tensor.role != "workspace" else f"workspace + {_at(tensor)}"
+        yield TensorMember(gm_member(tensor), cxx(tensor.dtype), base, tensor.meaning)
+
+
+def _at(tensor: GlobalTensor) -> str:
+    return tensor.offset.text(cxx=True)
+
+
+def _used_fields(program: Program) -> tuple[TilingField, ...]:
+    """The tiling fields that the kernel looks at, in the struct's order."""
+    used = {name for item in program.statements() for expr in expressions(item) for name in expr.symbols()}
+    for tensor in program.workspace:
+        used |= tensor.offset.symbols()
+    return tuple(field for field in program.tiling if field.name in used)
+
+
+def _slots(program: Program) -> Iterator[str]:
+    seen: set[str] = set()
+    for item in program.statements():
+        if isinstance(item, Alloc) and item.buffers[0].slots > 1:
+            name = slot_member(item.buffers)
+            if name not in seen:
+                seen.add(name)
+                yield name
+
+
+def _single_slot_members(program: Program) -> Iterator[tuple[str, str, str]]:
+    """Members for buffers with one slot: name, element type, memory expression, by core."""
+    for buffer in program.buffers():
+        if buffer.slots == 1:
+            place = f"{memory_member(buffer.space)}[{constant(buffer.name)}]"
+            yield f"{buffer.name}_", cxx(buffer.dtype), place
