@@ -1,0 +1,44 @@
+"""What can go wrong when a kernel is compiled for the emulator or run on it."""
+
+from __future__ import annotations
+
+from attndsl.errors import AttnDslError, UserError
+
+
+class EmulatorError(AttnDslError):
+    """Root of the emulator's errors."""
+
+
+class CompilerMissing(EmulatorError, UserError):
+    """No C++17 compiler was found."""
+
+    def __init__(self, tried: tuple[str, ...]) -> None:
+        super().__init__(
+            f"no C++17 compiler found (tried {', '.join(tried)}): install g++ or clang++, set CXX, "
+            "or install the extra attndsl[cxx]"
+        )
+
+
+class CompileFailed(EmulatorError):
+    """The compiler rejected a kernel; `log` has everything it said."""
+
+    def __init__(self, what: str, log: str) -> None:
+        self.log = log
+        lines = [line for line in log.splitlines() if "error" in line] or log.splitlines()
+        super().__init__(f"{what} does not compile:\n" + "\n".join(lines[:8]))
+
+
+class KernelCrashed(EmulatorError):
+    """The kernel's process died: a wild pointer, an exhausted stack, too much memory."""
+
+
+class KernelTimeout(EmulatorError):
+    """The kernel did not end in time."""
+
+
+class LaunchError(EmulatorError, UserError):
+    """The launch itself is wrong: number of arguments, a read-only output, an unknown entry."""
+
+
+class FindingsError(EmulatorError):
+    """The checks found something; the message lists it."""

@@ -1,0 +1,166 @@
+// Loads to L0, Mmad, Fixpipe.
+#pragma once
+#include "attnemu/cube.h"
+#include "data_copy.h"
+
+namespace AscendC {
+
+template <class T>
+void LoadData(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LoadData2DParams& p, attnemu::SourceLine at = attnemu::SourceLine::here()) {
+  attnemu::FractalLoad l;
+  l.start = p.startIndex;
+  l.repeats = p.repeatTimes;
+  l.from_step = p.srcStride;
+  l.to_step = 1u + p.dstGap;
+  l.transpose = p.ifTranspose;
+  attnemu::load_fractals("LoadData", at, detail::Pipe::MTE1, dst.place(), src.place(), sizeof(T), l);
+}
+template <class T>
+void LoadData(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const LoadData2DParams& p, attnemu::SourceLine at = attnemu::SourceLine::here()) {
+  attnemu::Place from = detail::global_place(src.GetPhyAddr(), "LoadData", at);
+  if (!from.memory) return;
+  attnemu::FractalLoad l;
+  l.start = p.startIndex;
+  l.repeats = p.repeatTimes;
+  l.from_step = p.srcStride;
+  l.to_step = 1u + p.dstGap;
+  l.transpose = p.ifTranspose;
+  attnemu::load_fractals("LoadData", at, detail::Pipe::MTE2, dst.place(), from, sizeof(T), l);
+}
+template <class T>
+void LoadData(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LoadData3DParamsV2<T>& p, attnemu::SourceLine at = attnemu::SourceLine::here()) {
+  bool plain = p.filterW == 1 && p.filterH == 1 && p.strideW == 1 && p.strideH == 1 && p.dilationFilterW == 1 && p.dilationFilterH == 1 &&
+               !p.padList[0] && !p.padList[1] && !p.padList[2] && !p.padList[3] && !p.enTranspose && !p.fMatrixCtrl;
+  detail::require(plain, "unsupported", at, "LoadData 3D: only 1x1 filters with stride 1, no padding and no enTranspose are modelled");
+  if (!plain) return;
+  detail::require(p.l1H >= 1 && p.l1W >= 1 && p.l1H <= 32767 && p.l1W <= 32767, "load3d_range", at, attnemu::format("LoadData 3D: l1H %u and l1W %u are 1..32767", p.l1H, p.l1W));
+  attnemu::WindowLoad w;
+  w.rows = static_cast<uint32_t>(p.l1H) * p.l1W;
+  w.channels = p.channelSize;
+  w.row_start = p.mStartPt;
+  w.channel_start = p.kStartPt;
+  w.row_count = p.mExtension;
+  w.channel_count = p.kExtension;
+  w.pad_bits = detail::bits_of_value(p.padValue);
+  attnemu::load_window("LoadData 3D", at, dst.place(), src.place(), sizeof(T), w);
+}
+template <class T>
+void LoadDataWithTranspose(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LoadData2dTransposeParams& p, attnemu::SourceLine at = attnemu::SourceLine::here()) {
+  attnemu::TransposeLoad l;
+  l.start = p.startIndex;
+  l.repeats = p.repeatTimes;
+  l.from_step = p.srcStride;
+  l.gap = p.dstGap;
+  l.fractal_gap = p.dstFracGap;
+  attnemu::load_transposed("LoadDataWithTranspose", at, dst.place(), src.place(), sizeof(T), l);
+}
+
+namespace detail {
+template <class D, class A, class B>
+constexpr bool product_types() {
+  return (one_of<D, float> && std::is_same_v<A, B> && one_of<A, half, bfloat16_t, float>) ||
+         (one_of<D, int32_t> && one_of<A, int8_t, uint8_t> && one_of<B, int8_t, uint8_t>);
+}
+inline attnemu::Product product_of(const MmadParams& p) {
+  attnemu::Product q;
+  q.m = p.m;
+  q.n = p.n;
+  q.k = p.k;
+  q.accumulate = !p.cmatrixInitVal && !p.cmatrixSource;
+  q.unit_flag = p.unitFlag;
+  q.align_k = p.kDirectionAlign;
+  return q;
+}
+}  // namespace detail
+
+template <class D, class A, class B>
+void Mmad(const LocalTensor<D>& dst, const LocalTensor<A>& fm, const LocalTensor<B>& filter, const MmadParams& p, attnemu::SourceLine at = attnemu::SourceLine::here()) {
+  static_assert(detail::product_types<D, A, B>(), "Mmad: no such combination of element types is modelled");
+  attnemu::multiply("Mmad", at, dst.place(), detail::dtype_of<D>(), fm.place(), detail::dtype_of<A>(), filter.place(), detail::dtype_of<B>(), nullptr, detail::product_of(p));
+}
+template <class D, class A, class B, class C>
+void Mmad(const LocalTensor<D>& dst, const LocalTensor<A>& fm, const LocalTensor<B>& filter, const LocalTensor<C>& bias, const MmadParams& p,
+          attnemu::SourceLine at = attnemu::SourceLine::here()) {
+  static_assert(detail::product_types<D, A, B>(), "Mmad: no such combination of element types is modelled");
+  static_assert(std::is_same_v<C, D>, "Mmad: the bias has the type of the result");
+  attnemu::Place row = bias.place();
+  attnemu::multiply("Mmad", at, dst.place(), detail::dtype_of<D>(), fm.place(), detail::dtype_of<A>(), filter.place(), detail::dtype_of<B>(), &row, detail::product_of(p));
+}
+
+namespace detail {
+
+template <class D, class S>
+constexpr bool quantises(QuantMode_t q) {
+  switch (q) {
+    case NoQuant: return std::is_same_v<D, S>;
+    case F322F16: return std::is_same_v<S, float> && std::is_same_v<D, half>;
+    case F322BF16: return std::is_same_v<S, float> && std::is_same_v<D, bfloat16_t>;
+    case DEQF16: case VDEQF16: return std::is_same_v<S, int32_t> && std::is_same_v<D, half>;
+    case REQ8: case VREQ8: return std::is_same_v<S, int32_t> && sizeof(D) == 1;
+    default: return std::is_same_v<S, float> && sizeof(D) == 1;
+  }
+}
+inline attnemu::Quantise quantise_of(QuantMode_t q) {
+  using Q = attnemu::Quantise;
+  switch (q) {
+    case NoQuant: return Q::None;
+    case F322F16: return Q::ToHalf;
+    case F322BF16: return Q::ToBfloat;
+    case DEQF16: case VDEQF16: return Q::IntToHalf;
+    case REQ8: case VREQ8: return Q::IntToInt8;
+    default: return Q::FloatToInt8;
+  }
+}
+
+template <class D, class S>
+void fixpipe(attnemu::Place to, const LocalTensor<S>& src, const attnemu::Place* words, const FixpipeParamsV220& p, bool row_major, const SourceLine& at) {
+  bool fits = quantises<D, S>(p.quantPre);
+  require(fits, "fixpipe_quant", at, "Fixpipe: quantPre does not convert the source's element type to the destination's");
+  if (!fits) return;
+  attnemu::WriteBack w;
+  w.n = p.nSize;
+  w.m = p.mSize;
+  w.from_step = p.srcStride;
+  w.to_step = p.dstStride;
+  w.row_major = row_major;
+  w.quantise = quantise_of(p.quantPre);
+  w.quant_word = p.deqScalar;
+  w.channel_words = words;
+  w.matrices = p.ndNum;
+  w.from_matrix_step = p.srcNdStride;
+  w.to_matrix_step = p.dstNdStride;
+  w.relu = p.reluEn;
+  w.channel_split = p.isChannelSplit;
+  w.unit_flag = p.unitFlag;
+  attnemu::write_back("Fixpipe", at, to, dtype_of<D>(), src.place(), dtype_of<S>(), w);
+}
+
+}  // namespace detail
+
+template <class D, class S, const FixpipeConfig& config = CFG_ROW_MAJOR>
+void Fixpipe(const GlobalTensor<D>& dst, const LocalTensor<S>& src, const FixpipeParamsV220& p, attnemu::SourceLine at = attnemu::SourceLine::here()) {
+  attnemu::Place to = detail::global_place(dst.GetPhyAddr(), "Fixpipe", at);
+  if (to.memory) detail::fixpipe<D, S>(to, src, nullptr, p, config.format == CO2Layout::ROW_MAJOR, at);
+}
+template <class D, class S, const FixpipeConfig& config = CFG_ROW_MAJOR>
+void Fixpipe(const LocalTensor<D>& dst, const LocalTensor<S>& src, const FixpipeParamsV220& p, attnemu::SourceLine at = attnemu::SourceLine::here()) {
+  detail::fixpipe<D, S>(dst.place(), src, nullptr, p, config.format == CO2Layout::ROW_MAJOR, at);
+}
+template <class D, class S, const FixpipeConfig& config = CFG_ROW_MAJOR>
+void Fixpipe(const GlobalTensor<D>& dst, const LocalTensor<S>& src, const LocalTensor<uint64_t>& words, const FixpipeParamsV220& p,
+             attnemu::SourceLine at = attnemu::SourceLine::here()) {
+  attnemu::Place to = detail::global_place(dst.GetPhyAddr(), "Fixpipe", at), w = words.place();
+  if (to.memory) detail::fixpipe<D, S>(to, src, &w, p, config.format == CO2Layout::ROW_MAJOR, at);
+}
+
+// Fills L1, L0A or L0B with one value; a block is 32 bytes in L1 and 512 bytes in L0.
+template <class T>
+void InitConstValue(const LocalTensor<T>& dst, const InitConstValueParams<T>& p, attnemu::SourceLine at = attnemu::SourceLine::here()) {
+  bool l1 = detail::memory_of(dst.position()) == attnemu::MemoryKind::L1;
+  attnemu::fill_units("InitConstValue", at, l1 ? detail::Pipe::MTE2 : detail::Pipe::MTE1, dst.place(), sizeof(T), detail::bits_of_value(p.initValue),
+                      p.repeatTimes, p.blockNum, p.dstGap, l1 ? 32 : 512);
+}
+template <class T>
+void SetLoadDataPaddingValue(const T value) { attnemu::core->reg.load_pad_value = detail::bits_of_value(value); }
+
+}  // namespace AscendC

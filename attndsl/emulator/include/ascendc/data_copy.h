@@ -1,0 +1,164 @@
+// DataCopy and DataCopyPad.
+#pragma once
+#include "attnemu/dma.h"
+#include "params.h"
+#include "tensor.h"
+
+namespace AscendC {
+namespace detail {
+
+// The pipe that moves data between two memories; S where there is no such path.
+constexpr Pipe path(MemoryKind from, MemoryKind to) {
+  if (from == MemoryKind::GM && (to == MemoryKind::UB || to == MemoryKind::L1)) return Pipe::MTE2;
+  if (to == MemoryKind::GM && (from == MemoryKind::UB || from == MemoryKind::L1)) return Pipe::MTE3;
+  if (from == MemoryKind::UB && to == MemoryKind::UB) return Pipe::V;
+  if (from == MemoryKind::L1 && to == MemoryKind::BT) return Pipe::MTE1;
+  if (from == MemoryKind::L1 && to == MemoryKind::FB) return Pipe::FIX;
+  return Pipe::S;
+}
+
+inline bool bad_path(MemoryKind from, MemoryKind to, const SourceLine& at) {
+  if (path(from, to) != Pipe::S) return false;
+  if (attnemu::machine->knobs.memcheck)
+    attnemu::machine->report("memcheck", "wrong_position", at, attnemu::format("DataCopy: there is no path from %s to %s", attnemu::name_of(from), attnemu::name_of(to)));
+  return true;
+}
+
+inline void require(bool holds, const char* rule, const SourceLine& at, const std::string& message) {
+  if (!holds && attnemu::machine->knobs.memcheck) attnemu::machine->report("memcheck", rule, at, message);
+}
+
+// Bursts of 32-byte blocks with gaps.
+inline void copy_blocks(Pipe pipe, attnemu::Place to, attnemu::Place from, const DataCopyParams& p, uint32_t unit, bool atomic, const SourceLine& at) {
+  require(p.blockCount <= 4095, "copy_range", at, attnemu::format("DataCopy: blockCount %u is at most 4095", p.blockCount));
+  attnemu::Bursts b;
+  b.run = static_cast<uint64_t>(p.blockLen) * unit;
+  b.count = p.blockCount;
+  b.from_step = b.run + static_cast<uint64_t>(p.srcStride) * unit;
+  b.to_step = b.run + static_cast<uint64_t>(p.dstStride) * unit;
+  b.atomic = atomic;
+  attnemu::copy_bursts("DataCopy", at, pipe, to, from, b);
+}
+
+template <class T>
+DataCopyParams whole(uint32_t count, const SourceLine& at) {
+  uint64_t bytes = static_cast<uint64_t>(count) * sizeof(T);
+  require(bytes % attnemu::kBlock == 0, "copy_tail", at,
+          attnemu::format("DataCopy: %u elements are %llu bytes, rounded down to a multiple of 32; use DataCopyPad for the tail", count, static_cast<unsigned long long>(bytes)));
+  require(bytes / attnemu::kBlock <= 65535, "copy_range", at, attnemu::format("DataCopy: %llu bytes are more than 65535 blocks", static_cast<unsigned long long>(bytes)));
+  return DataCopyParams(1, static_cast<uint16_t>(bytes / attnemu::kBlock), 0, 0);
+}
+
+}  // namespace detail
+
+template <class T>
+void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const DataCopyParams& p, attnemu::SourceLine at = attnemu::SourceLine::here()) {
+  attnemu::MemoryKind to = detail::memory_of(dst.position());
+  if (detail::bad_path(attnemu::MemoryKind::GM, to, at)) return;
+  attnemu::Place from = detail::global_place(src.GetPhyAddr(), "DataCopy", at);
+  if (from.memory) detail::copy_blocks(detail::Pipe::MTE2, dst.place(), from, p, 32, false, at);
+}
+template <class T>
+void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const DataCopyParams& p, attnemu::SourceLine at = attnemu::SourceLine::here()) {
+  attnemu::MemoryKind from = detail::memory_of(src.position());
+  if (detail::bad_path(from, attnemu::MemoryKind::GM, at)) return;
+  attnemu::Place to = detail::global_place(dst.GetPhyAddr(), "DataCopy", at);
+  if (to.memory) detail::copy_blocks(detail::Pipe::MTE3, to, src.place(), p, 32, true, at);
+}
+template <class T>
+void DataCopy(const LocalTensor<T>& dst, const LocalTensor<T>& src, const DataCopyParams& p, attnemu::SourceLine at = attnemu::SourceLine::here()) {
+  attnemu::MemoryKind from = detail::memory_of(src.position()), to = detail::memory_of(dst.position());
+  if (detail::bad_path(from, to, at)) return;
+  uint32_t unit = to == attnemu::MemoryKind::BT ? 64 : to == attnemu::MemoryKind::FB ? 128 : 32;
+  detail::copy_blocks(detail::path(from, to), dst.place(), src.place(), p, unit, false, at);
+}
+template <class T>
+void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const uint32_t count, attnemu::SourceLine at = attnemu::SourceLine::here()) {
+  DataCopy(dst, src, detail::whole<T>(count, at), at);
+}
+template <class T>
+void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t count, attnemu::SourceLine at = attnemu::SourceLine::here()) {
+  DataCopy(dst, src, detail::whole<T>(count, at), at);
+}
+template <class T>
+void DataCopy(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t count, attnemu::SourceLine at = attnemu::SourceLine::here()) {
+  DataCopy(dst, src, detail::whole<T>(count, at), at);
+}
+
+template <class T>
+void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const Nd2NzParams& p, attnemu::SourceLine at = attnemu::SourceLine::here()) {
+  using attnemu::format;
+  detail::require(detail::memory_of(dst.position()) == attnemu::MemoryKind::L1, "wrong_position", at, "DataCopy Nd2Nz: the destination must be in L1");
+  detail::require(p.ndNum <= 4095, "nd2nz_range", at, format("DataCopy Nd2Nz: ndNum %u is at most 4095", p.ndNum));
+  detail::require(p.nValue <= 16384, "nd2nz_range", at, format("DataCopy Nd2Nz: nValue %u is at most 16384", p.nValue));
+  detail::require(p.srcDValue >= p.dValue || p.nValue <= 1, "nd2nz_range", at, format("DataCopy Nd2Nz: srcDValue %u is below dValue %u (is the pitch above 65535?)", p.srcDValue, p.dValue));
+  detail::require(p.dstNzC0Stride >= 1 && p.dstNzC0Stride <= 16384, "nd2nz_range", at, format("DataCopy Nd2Nz: dstNzC0Stride %u is 1..16384", p.dstNzC0Stride));
+  detail::require(p.dstNzNStride >= 1 && p.dstNzNStride <= 16384, "nd2nz_range", at, format("DataCopy Nd2Nz: dstNzNStride %u is 1..16384", p.dstNzNStride));
+  attnemu::Place from = detail::global_place(src.GetPhyAddr(), "DataCopy Nd2Nz", at);
+  if (!from.memory) return;
+  attnemu::RowsToFractals r;
+  r.matrices = p.ndNum;
+  r.rows = p.nValue;
+  r.columns = p.dValue;
+  r.element = sizeof(T);
+  r.from_matrix_step = static_cast<uint64_t>(p.srcNdMatrixStride) * sizeof(T);
+  r.from_row_step = static_cast<uint64_t>(p.srcDValue) * sizeof(T);
+  r.to_matrix_step = static_cast<uint64_t>(p.dstNzMatrixStride) * sizeof(T);
+  r.to_column_step = static_cast<uint64_t>(p.dstNzC0Stride) * 32;
+  r.to_row_step = static_cast<uint64_t>(p.dstNzNStride) * 32;
+  attnemu::rows_to_fractals("DataCopy Nd2Nz", at, dst.place(), from, r);
+}
+
+template <class T>
+void DataCopyPad(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const DataCopyExtParams& p, const DataCopyPadExtParams<T>& pad,
+                 attnemu::SourceLine at = attnemu::SourceLine::here()) {
+  using attnemu::format;
+  detail::require(detail::memory_of(dst.position()) == attnemu::MemoryKind::UB, "wrong_position", at, "DataCopyPad: the destination must be in UB");
+  detail::require(p.blockCount <= 4095, "copy_range", at, format("DataCopyPad: blockCount %u is at most 4095", p.blockCount));
+  detail::require(p.blockLen <= 2097151, "copy_range", at, format("DataCopyPad: blockLen %u is at most 2097151", p.blockLen));
+  detail::require(p.blockLen % sizeof(T) == 0, "copy_range", at, format("DataCopyPad: blockLen %u is no multiple of the element's %zu bytes", p.blockLen, sizeof(T)));
+  detail::require(pad.leftPadding * sizeof(T) <= 32 && pad.rightPadding * sizeof(T) <= 32, "copy_padding", at, "DataCopyPad: a padding is at most 32 bytes");
+  detail::require(sizeof(T) < 8 || (pad.leftPadding == 0 && pad.rightPadding == 0), "copy_padding", at, "DataCopyPad: 64-bit elements take no padding");
+  attnemu::Place from = detail::global_place(src.GetPhyAddr(), "DataCopyPad", at);
+  if (!from.memory) return;
+  attnemu::PaddedLoad l;
+  l.run = p.blockLen;
+  l.count = p.blockCount;
+  l.from_step = static_cast<uint64_t>(p.blockLen) + p.srcStride;
+  l.gap_blocks = p.dstStride;
+  l.element = sizeof(T);
+  l.pad = pad.isPad;
+  l.left = pad.leftPadding;
+  l.right = pad.rightPadding;
+  l.value = detail::bits_of_value(pad.paddingValue);
+  attnemu::load_padded("DataCopyPad", at, dst.place(), from, l);
+}
+template <class T>
+void DataCopyPad(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const DataCopyParams& p, const DataCopyPadParams& pad,
+                 attnemu::SourceLine at = attnemu::SourceLine::here()) {
+  DataCopyPad(dst, src, DataCopyExtParams(p.blockCount, p.blockLen, p.srcStride, p.dstStride, 0),
+              DataCopyPadExtParams<T>(pad.isPad, pad.leftPadding, pad.rightPadding, detail::value_of_bits<T>(pad.paddingValue)), at);
+}
+template <class T>
+void DataCopyPad(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const DataCopyExtParams& p, attnemu::SourceLine at = attnemu::SourceLine::here()) {
+  using attnemu::format;
+  detail::require(detail::memory_of(src.position()) == attnemu::MemoryKind::UB, "wrong_position", at, "DataCopyPad: the source must be in UB");
+  detail::require(p.blockCount <= 4095, "copy_range", at, format("DataCopyPad: blockCount %u is at most 4095", p.blockCount));
+  detail::require(p.blockLen <= 2097151, "copy_range", at, format("DataCopyPad: blockLen %u is at most 2097151", p.blockLen));
+  detail::require(p.blockLen % sizeof(T) == 0, "copy_range", at, format("DataCopyPad: blockLen %u is no multiple of the element's %zu bytes", p.blockLen, sizeof(T)));
+  attnemu::Place to = detail::global_place(dst.GetPhyAddr(), "DataCopyPad", at);
+  if (!to.memory) return;
+  attnemu::Bursts b;
+  b.run = p.blockLen;
+  b.count = p.blockCount;
+  b.from_step = attnemu::round_up(p.blockLen, 32) + static_cast<uint64_t>(p.srcStride) * 32;
+  b.to_step = static_cast<uint64_t>(p.blockLen) + p.dstStride;
+  b.atomic = true;
+  attnemu::copy_bursts("DataCopyPad", at, detail::Pipe::MTE3, to, src.place(), b);
+}
+template <class T>
+void DataCopyPad(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const DataCopyParams& p, attnemu::SourceLine at = attnemu::SourceLine::here()) {
+  DataCopyPad(dst, src, DataCopyExtParams(p.blockCount, p.blockLen, p.srcStride, p.dstStride, 0), at);
+}
+
+}  // namespace AscendC

@@ -1,0 +1,55 @@
+// Qualifiers and entry macros of AscendC kernels, as an ordinary C++17 compiler sees them.
+#pragma once
+#include <cstdint>
+
+#include "attnemu/harness.h"
+
+#define __aicore__
+#define __global__
+#define __gm__
+#define __ubuf__
+#define __cbuf__
+#define __ca__
+#define __cb__
+#define __cc__
+#define __fbuf__
+#define __inline__ inline
+#define __BLOCK_LOCAL__
+#define GM_ADDR __gm__ uint8_t*
+
+#define ASCEND_IS_AIC (attnemu::core->kind == attnemu::CoreKind::Cube)
+#define ASCEND_IS_AIV (attnemu::core->kind == attnemu::CoreKind::Vector)
+#define ASCEND_IS_NOT_AIC (attnemu::core->kind != attnemu::CoreKind::Cube)
+#define ASCEND_IS_NOT_AIV (attnemu::core->kind != attnemu::CoreKind::Vector)
+
+enum KernelMetaType : uint8_t {
+  KERNEL_TYPE_AIV_ONLY, KERNEL_TYPE_AIC_ONLY, KERNEL_TYPE_MIX_AIV_1_0, KERNEL_TYPE_MIX_AIC_1_0,
+  KERNEL_TYPE_MIX_AIC_1_1, KERNEL_TYPE_MIX_AIC_1_2
+};
+
+// A local type carries the name of the kernel it stands in, so that the launcher knows before the first call.
+#define KERNEL_TASK_TYPE_DEFAULT(type)                                      \
+  do {                                                                      \
+    struct AttnemuTask {};                                                  \
+    (void)attnemu::TaskNote<AttnemuTask, static_cast<int>(type), -1>::noted; \
+  } while (0)
+#define KERNEL_TASK_TYPE(key, type)                                                                  \
+  do {                                                                                               \
+    struct AttnemuTask {};                                                                           \
+    (void)attnemu::TaskNote<AttnemuTask, static_cast<int>(type), static_cast<long>(key)>::noted; \
+  } while (0)
+
+#ifndef TILING_KEY_VAR
+#define TILING_KEY_VAR (attnemu::tiling_key())
+#endif
+#define TILING_KEY_IS(k) (TILING_KEY_VAR == (k))
+
+#define REGISTER_TILING_DEFAULT(type) using AttnemuTilingData = type
+#define GET_TILING_DATA_WITH_STRUCT(type, name, address) \
+  type name = *reinterpret_cast<const __gm__ type*>(address)
+#define GET_TILING_DATA(name, address) GET_TILING_DATA_WITH_STRUCT(AttnemuTilingData, name, address)
+#define GET_TILING_DATA_MEMBER(type, member, name, address) \
+  decltype(type::member) name = reinterpret_cast<const __gm__ type*>(address)->member
+
+enum pipe_t : uint8_t { PIPE_S, PIPE_V, PIPE_M, PIPE_MTE1, PIPE_MTE2, PIPE_MTE3, PIPE_FIX, PIPE_ALL };
+enum event_t : int32_t { EVENT_ID0, EVENT_ID1, EVENT_ID2, EVENT_ID3, EVENT_ID4, EVENT_ID5, EVENT_ID6, EVENT_ID7 };

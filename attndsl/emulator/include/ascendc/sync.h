@@ -1,0 +1,67 @@
+// Flags, barriers, cross-core flags, cache maintenance.
+#pragma once
+#include "attnemu/sync.h"
+#include "macros.h"
+#include "tensor.h"
+
+namespace AscendC {
+
+template <HardEvent event>
+void SetFlag(int32_t eventID, attnemu::SourceLine at = attnemu::SourceLine::here()) {
+  constexpr detail::PipePair p = detail::pipes_of(event);
+  attnemu::set_flag(p.from, p.to, eventID, at);
+}
+template <HardEvent event>
+void WaitFlag(int32_t eventID, attnemu::SourceLine at = attnemu::SourceLine::here()) {
+  constexpr detail::PipePair p = detail::pipes_of(event);
+  attnemu::wait_flag(p.from, p.to, eventID, at);
+}
+template <pipe_t pipe>
+void PipeBarrier(attnemu::SourceLine at = attnemu::SourceLine::here()) {
+  static_assert(pipe != PIPE_S, "PipeBarrier<PIPE_S> is not allowed");
+  if constexpr (pipe == PIPE_ALL) attnemu::pipe_barrier_all(at);
+  else attnemu::pipe_barrier(detail::pipe_of(pipe), at);
+}
+template <uint8_t modeId, pipe_t pipe>
+void CrossCoreSetFlag(uint16_t flagId, attnemu::SourceLine at = attnemu::SourceLine::here()) {
+  static_assert(modeId <= 2, "modes are 0, 1 and 2");
+  static_assert(pipe != PIPE_S && pipe != PIPE_ALL, "the pipe is one of V, M, MTE1, MTE2, MTE3, FIX");
+  attnemu::cross_core_set(modeId, detail::pipe_of(pipe), flagId, at);
+}
+template <uint8_t modeId = 0, pipe_t pipe = PIPE_S>
+void CrossCoreWaitFlag(uint16_t flagId, attnemu::SourceLine at = attnemu::SourceLine::here()) {
+  attnemu::cross_core_wait(flagId, at);
+}
+
+// The hardware form, with the ids the library reserves for it (11 to 14).
+template <bool isAIVOnly = true>
+void SyncAll(attnemu::SourceLine at = attnemu::SourceLine::here()) {
+  using attnemu::Pipe;
+  constexpr int kCubeAll = 11, kCubeToVector = 12, kVectorToCube = 13, kVectorAll = 14;
+  attnemu::pipe_barrier_all(at);
+  if constexpr (isAIVOnly) {
+    if (attnemu::core->kind == attnemu::CoreKind::Cube) return;
+    attnemu::cross_core_set(0, Pipe::MTE3, kVectorAll, at);
+    attnemu::cross_core_wait(kVectorAll, at);
+  } else if (attnemu::core->kind == attnemu::CoreKind::Cube) {
+    attnemu::cross_core_wait(kVectorToCube, at);
+    attnemu::cross_core_set(0, Pipe::FIX, kCubeAll, at);
+    attnemu::cross_core_wait(kCubeAll, at);
+    attnemu::cross_core_set(2, Pipe::MTE3, kCubeToVector, at);
+  } else {
+    attnemu::cross_core_set(2, Pipe::MTE3, kVectorToCube, at);
+    attnemu::cross_core_wait(kCubeToVector, at);
+  }
+}
+
+template <class T, CacheLine entire, DcciDst dst>
+void DataCacheCleanAndInvalid(const GlobalTensor<T>& t, attnemu::SourceLine at = attnemu::SourceLine::here()) {
+  attnemu::clean_cache(entire == CacheLine::ENTIRE_DATA_CACHE ? attnemu::Place{} : detail::global_place(t.GetPhyAddr(), "DataCacheCleanAndInvalid", at),
+                       entire == CacheLine::ENTIRE_DATA_CACHE, at);
+}
+template <class T, CacheLine entire>
+void DataCacheCleanAndInvalid(const GlobalTensor<T>& t, attnemu::SourceLine at = attnemu::SourceLine::here()) {
+  DataCacheCleanAndInvalid<T, entire, DcciDst::CACHELINE_ALL>(t, at);
+}
+
+}  // namespace AscendC

@@ -1,0 +1,123 @@
+// Views of memory: LocalTensor on chip, GlobalTensor in global memory.
+#pragma once
+#include <cstring>
+
+#include "attnemu/dma.h"
+#include "types.h"
+
+namespace AscendC {
+
+struct QueueBuffer;
+using TBufHandle = QueueBuffer*;
+
+struct TBuffAddr {
+  uint32_t dataLen = 0;
+  uint32_t bufferAddr = 0;
+  TBufHandle bufferHandle = nullptr;
+  uint8_t logicPos = 0;
+};
+
+namespace detail {
+// Where in global memory `p` lies; null memory after a finding when it lies in no registered array.
+inline attnemu::Place global_place(const void* p, const char* what, const SourceLine& at) {
+  attnemu::Memory* m = attnemu::machine->find_region(p);
+  if (!m) {
+    if (attnemu::machine->knobs.memcheck)
+      attnemu::machine->report("memcheck", "unknown_address", at,
+                               attnemu::format("%s: address %p lies in no array of this launch (a null argument, or far out of range)", what, p));
+    return {};
+  }
+  return {m, static_cast<uint64_t>(static_cast<const uint8_t*>(p) - m->data)};
+}
+template <class T> uint64_t bits_of_value(T v) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, &v, sizeof(T));
+  return bits;
+}
+template <class T> T value_of_bits(uint64_t bits) {
+  T v;
+  std::memcpy(&v, &bits, sizeof(T));
+  return v;
+}
+}  // namespace detail
+
+template <class T>
+class LocalTensor {
+ public:
+  using PrimType = PrimT<T>;
+  LocalTensor() = default;
+  explicit LocalTensor(TBuffAddr& address) { SetAddr(address); }
+
+  void SetAddr(const TBuffAddr& a) { address_ = a; }
+  uint64_t GetPhyAddr() const { return address_.bufferAddr; }
+  uint64_t GetPhyAddr(uint32_t offset) const { return address_.bufferAddr + offset * sizeof(T); }
+  int32_t GetPosition() const { return address_.logicPos; }
+  uint32_t GetSize() const { return static_cast<uint32_t>(address_.dataLen / sizeof(T)); }
+  uint32_t GetLength() const { return address_.dataLen; }
+  void SetSize(uint32_t elements) { address_.dataLen = static_cast<uint32_t>(elements * sizeof(T)); }
+  void SetBufferLen(uint32_t elements) { SetSize(elements); }
+
+  LocalTensor operator[](uint32_t offset) const {
+    LocalTensor t = *this;
+    uint32_t bytes = static_cast<uint32_t>(offset * sizeof(T));
+    t.address_.bufferAddr += bytes;
+    t.address_.dataLen = bytes <= address_.dataLen ? address_.dataLen - bytes : 0;
+    return t;
+  }
+  template <class U>
+  LocalTensor<U> ReinterpretCast() const {
+    LocalTensor<U> t;
+    t.SetAddr(address_);
+    return t;
+  }
+  T GetValue(uint32_t index, attnemu::SourceLine at = attnemu::SourceLine::here()) const {
+    return detail::value_of_bits<T>(attnemu::scalar_load(place(index), sizeof(T), "GetValue", at));
+  }
+  template <class V>
+  void SetValue(uint32_t index, const V value, attnemu::SourceLine at = attnemu::SourceLine::here()) const {
+    attnemu::scalar_store(place(index), detail::bits_of_value(static_cast<T>(value)), sizeof(T), "SetValue", at);
+  }
+
+  // For the face's own use.
+  const TBuffAddr& address() const { return address_; }
+  TPosition position() const { return static_cast<TPosition>(address_.logicPos); }
+  attnemu::Memory* memory() const { return attnemu::core->memory(detail::memory_of(position())); }
+  attnemu::Place place(uint32_t index = 0) const { return {memory(), address_.bufferAddr + static_cast<uint64_t>(index) * sizeof(T)}; }
+
+ private:
+  TBuffAddr address_;
+};
+
+template <class T>
+class GlobalTensor {
+ public:
+  using PrimType = PrimT<T>;
+  GlobalTensor() = default;
+  void SetGlobalBuffer(T* buffer) { pointer_ = buffer; size_ = 0; }
+  void SetGlobalBuffer(T* buffer, uint64_t elements) { pointer_ = buffer; size_ = elements; }
+  const T* GetPhyAddr() const { return pointer_; }
+  T* GetPhyAddr(uint64_t offset) const { return pointer_ + offset; }
+  uint64_t GetSize() const { return size_; }
+  GlobalTensor operator[](uint64_t offset) const {
+    GlobalTensor t = *this;
+    t.pointer_ += offset;
+    t.size_ = offset <= size_ ? size_ - offset : 0;
+    return t;
+  }
+  T GetValue(uint64_t offset, attnemu::SourceLine at = attnemu::SourceLine::here()) const {
+    attnemu::Place p = detail::global_place(pointer_ + offset, "GetValue", at);
+    return p.memory ? detail::value_of_bits<T>(attnemu::scalar_load(p, sizeof(T), "GetValue", at)) : detail::value_of_bits<T>(0);
+  }
+  void SetValue(uint64_t offset, T value, attnemu::SourceLine at = attnemu::SourceLine::here()) const {
+    attnemu::Place p = detail::global_place(pointer_ + offset, "SetValue", at);
+    if (p.memory) attnemu::scalar_store(p, detail::bits_of_value(value), sizeof(T), "SetValue", at);
+  }
+  template <CacheRwMode mode = CacheRwMode::RW>
+  void SetL2CacheHint(CacheMode) {}
+
+ private:
+  T* pointer_ = nullptr;
+  uint64_t size_ = 0;
+};
+
+}  // namespace AscendC

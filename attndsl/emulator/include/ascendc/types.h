@@ -1,0 +1,121 @@
+// Element types and enumerations.
+#pragma once
+#include <cstdint>
+#include <type_traits>
+
+#include "attnemu/base.h"
+#include "attnemu/numeric.h"
+#include "macros.h"
+
+// Storage of half; arithmetic goes through float.
+struct half {
+  uint16_t bits;
+  half() = default;
+  template <class T, std::enable_if_t<std::is_arithmetic_v<T>, bool> = true>
+  half(T v) : bits(attnemu::float_to_half(static_cast<float>(v))) {}
+  operator float() const { return attnemu::half_to_float(bits); }
+};
+
+struct bfloat16_t {
+  uint16_t bits;
+  bfloat16_t() = default;
+  template <class T, std::enable_if_t<std::is_arithmetic_v<T>, bool> = true>
+  bfloat16_t(T v) : bits(attnemu::float_to_bfloat(static_cast<float>(v))) {}
+  operator float() const { return attnemu::bfloat_to_float(bits); }
+};
+
+enum QuantMode_t { NoQuant, F322F16, F322BF16, DEQF16, VDEQF16, REQ8, VREQ8, QF322B8_PRE, VQF322B8_PRE };
+enum class pad_t : uint8_t { PAD_NONE };
+
+namespace AscendC {
+
+using ::event_t;
+
+template <class T> struct PrimTOf { using type = T; };
+template <class T> using PrimT = typename PrimTOf<T>::type;
+template <class A, class B> struct IsSameType { static constexpr bool value = std::is_same_v<A, B>; };
+template <class... T> constexpr bool SupportType() { return true; }
+
+enum class TPosition : uint8_t {
+  GM, A1, A2, B1, B2, C1, C2, CO1, CO2, VECIN, VECOUT, VECCALC, LCM = VECCALC, SPM, SHM = SPM, TSCM, C2PIPE2GM, MAX
+};
+using QuePosition = TPosition;
+
+enum class HardEvent : uint8_t {
+  MTE2_MTE1, MTE1_MTE2, MTE1_M, M_MTE1, MTE2_V, V_MTE2, MTE3_V, V_MTE3, M_V, V_M, V_V, MTE3_MTE1, MTE1_MTE3, MTE1_V,
+  MTE2_M, M_MTE2, V_MTE1, M_FIX, FIX_M, MTE3_MTE2, MTE2_MTE3, S_V, V_S, S_MTE2, MTE2_S, S_MTE3, MTE3_S, MTE2_FIX,
+  FIX_MTE2, FIX_S, M_S, FIX_MTE3, MTE1_FIX, FIX_MTE1, FIX_FIX, MAX
+};
+using TEventID = int8_t;
+
+enum class RoundMode : uint8_t { CAST_NONE, CAST_RINT, CAST_FLOOR, CAST_CEIL, CAST_ROUND, CAST_TRUNC, CAST_ODD };
+enum class CMPMODE : uint8_t { LT, GT, EQ, LE, GE, NE };
+enum class SELMODE : uint8_t { VSEL_CMPMASK_SPR, VSEL_TENSOR_SCALAR_MODE, VSEL_TENSOR_TENSOR_MODE };
+enum class ReduceOrder : uint8_t { ORDER_VALUE_INDEX, ORDER_INDEX_VALUE, ORDER_ONLY_VALUE, ORDER_ONLY_INDEX };
+enum class MaskMode : uint8_t { NORMAL, COUNTER };
+enum class CacheLine : uint64_t { SINGLE_CACHE_LINE, ENTIRE_DATA_CACHE };
+enum class DcciDst : uint64_t { CACHELINE_ALL, CACHELINE_UB, CACHELINE_OUT, CACHELINE_ATOMIC };
+enum class CacheMode { CACHE_MODE_DISABLE = 0, CACHE_MODE_NORMAL = 1, CACHE_MODE_LAST = 2, CACHE_MODE_PERSISTENT = 4 };
+enum class CacheRwMode { READ = 1, WRITE = 2, RW = 3 };
+enum class CO2Layout : uint8_t { NZ, ROW_MAJOR, COLUMN_MAJOR };
+enum class GatherMaskMode : uint8_t { VERSION_V1, VERSION_V2 };
+constexpr GatherMaskMode defaultGatherMaskMode = GatherMaskMode::VERSION_V1;
+
+constexpr uint64_t MASK_PLACEHOLDER = 0;
+constexpr int32_t MAX_REPEAT_TIMES = 255;
+constexpr uint16_t ONE_BLK_SIZE = 32;
+constexpr int32_t ONE_REPEAT_BYTE_SIZE = 256;
+constexpr int32_t DEFAULT_BLK_NUM = 8;
+constexpr int32_t DEFAULT_BLK_STRIDE = 1;
+constexpr uint8_t DEFAULT_REPEAT_STRIDE = 8;
+
+inline float ToFloat(const bfloat16_t& v) { return static_cast<float>(v); }
+inline bfloat16_t ToBfloat16(const float& v) { return bfloat16_t(v); }
+
+namespace detail {
+using attnemu::DType;
+using attnemu::MemoryKind;
+using attnemu::Pipe;
+using attnemu::SourceLine;
+
+template <class T> constexpr DType dtype_of() {
+  if constexpr (std::is_same_v<T, half>) return DType::F16;
+  else if constexpr (std::is_same_v<T, bfloat16_t>) return DType::BF16;
+  else if constexpr (std::is_same_v<T, float>) return DType::F32;
+  else if constexpr (std::is_same_v<T, int8_t>) return DType::I8;
+  else if constexpr (std::is_same_v<T, uint8_t> || std::is_same_v<T, bool>) return DType::U8;
+  else if constexpr (std::is_same_v<T, int16_t>) return DType::I16;
+  else if constexpr (std::is_same_v<T, uint16_t>) return DType::U16;
+  else if constexpr (std::is_same_v<T, int32_t>) return DType::I32;
+  else if constexpr (std::is_same_v<T, uint32_t>) return DType::U32;
+  else if constexpr (std::is_signed_v<T>) { static_assert(sizeof(T) == 8, "no such element type"); return DType::I64; }
+  else { static_assert(sizeof(T) == 8, "no such element type"); return DType::U64; }
+}
+template <class T, class... Allowed> constexpr bool one_of = (std::is_same_v<T, Allowed> || ...);
+
+constexpr MemoryKind memory_of(TPosition p) {
+  switch (p) {
+    case TPosition::A1: case TPosition::B1: case TPosition::C1: case TPosition::TSCM: return MemoryKind::L1;
+    case TPosition::A2: return MemoryKind::L0A;
+    case TPosition::B2: return MemoryKind::L0B;
+    case TPosition::CO1: return MemoryKind::L0C;
+    case TPosition::C2: return MemoryKind::BT;
+    case TPosition::C2PIPE2GM: return MemoryKind::FB;
+    case TPosition::VECIN: case TPosition::VECOUT: case TPosition::VECCALC: return MemoryKind::UB;
+    default: return MemoryKind::GM;
+  }
+}
+
+struct PipePair { Pipe from, to; };
+constexpr PipePair pipes_of(HardEvent e) {
+  constexpr Pipe S = Pipe::S, V = Pipe::V, M = Pipe::M, M1 = Pipe::MTE1, M2 = Pipe::MTE2, M3 = Pipe::MTE3, F = Pipe::FIX;
+  constexpr PipePair table[] = {
+      {M2, M1}, {M1, M2}, {M1, M}, {M, M1}, {M2, V}, {V, M2}, {M3, V}, {V, M3}, {M, V}, {V, M}, {V, V}, {M3, M1},
+      {M1, M3}, {M1, V}, {M2, M}, {M, M2}, {V, M1}, {M, F}, {F, M}, {M3, M2}, {M2, M3}, {S, V}, {V, S}, {S, M2},
+      {M2, S}, {S, M3}, {M3, S}, {M2, F}, {F, M2}, {F, S}, {M, S}, {F, M3}, {M1, F}, {F, M1}, {F, F}};
+  return table[static_cast<int>(e)];
+}
+constexpr Pipe pipe_of(pipe_t p) { return static_cast<Pipe>(p); }
+}  // namespace detail
+
+}  // namespace AscendC

@@ -1,0 +1,81 @@
+// One core: its pipes with their clocks, its memories, flags, counters and registers.
+#pragma once
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base.h"
+#include "cross_core.h"
+#include "events.h"
+#include "memory.h"
+#include "vector_clock.h"
+
+namespace attnemu {
+
+struct PipeState {
+  VectorClock clock;             // known complete before the pipe's next instruction may start
+  uint32_t issued = 0;           // instructions so far, waits included
+  uint64_t scalar_version = 0;   // state of the scalar clock already joined
+};
+
+enum class AtomicOp : uint8_t { None, Add, Max, Min };
+
+// Special registers that instructions read.
+struct Registers {
+  uint64_t mask[2] = {~0ull, ~0ull};   // low, high lanes
+  bool counter_mode = false;
+  AtomicOp atomic = AtomicOp::None;
+  DType atomic_type = DType::F32;
+  uint8_t compare_mask[32] = {};
+  bool compare_mask_defined = false;
+  float deq_scale = 1.0f;
+  uint64_t pad_value = 0;
+  uint64_t load_pad_value = 0;
+  uint64_t quant_word = 0;
+  uint16_t nd_num = 1, nd_source_stride = 0, nd_target_stride = 0;
+  bool hf32 = false;
+  bool saturate = false;
+  uint64_t reduce_count = 0;
+  uint16_t merged[4] = {};
+};
+
+class Core {
+ public:
+  Core(int index, int block, int sub, CoreKind kind, size_t agents, uint32_t poison, bool saturate);
+
+  const int index, block, sub;  // sub: 0/1 among the vector cores of a block
+  const CoreKind kind;
+  std::array<PipeState, kPipes> pipes;
+  uint64_t scalar_version = 1;
+  EventTable events;
+  std::array<CrossCounter, kCounterIds> counters;
+  Registers reg;
+  std::array<uint64_t, kPipes> instructions{};  // issued a pipe, without synchronisation
+  void* buffers = nullptr;                      // the face's buffer manager
+  SourceLine scratch_select{nullptr, 0}, scratch_data{nullptr, 0};
+  SourceLine last{"", 0};                       // last thing issued, for crash reports
+  int waiting_id = -1;                          // counter the core is blocked on
+  SourceLine waiting_at{"", 0};
+
+  bool has(Pipe p) const;
+  bool has(MemoryKind m) const;
+  Memory* memory(MemoryKind m);
+  uint16_t agent(Pipe p) const { return static_cast<uint16_t>(index * kPipes + static_cast<int>(p)); }
+  PipeState& pipe(Pipe p) { return pipes[static_cast<int>(p)]; }
+  std::string label() const;
+
+  // The scalar unit issues an instruction to `p`: its number, with the clock brought up to date.
+  uint32_t issue(Pipe p, bool auto_sync);
+  // Clock of everything issued to `p` so far, all of it complete.
+  VectorClock snapshot(Pipe p);
+  void join(Pipe p, const VectorClock& c);
+  void barrier(Pipe p);
+  void barrier_all();
+
+ private:
+  std::array<Memory, kMemories> memories_;
+  std::vector<std::unique_ptr<uint8_t[]>> storage_;
+};
+
+}  // namespace attnemu

@@ -1,0 +1,27 @@
+// Counters between cores: sixteen a core, raised by groups of cores in three modes.
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "base.h"
+#include "vector_clock.h"
+
+namespace attnemu {
+
+constexpr int kCounterIds = 16;
+constexpr int kCounterMax = 15;
+
+struct Arrival {
+  VectorClock clock;
+  SourceLine at;
+  int mode;
+};
+
+// What one core has of one id: arrivals not yet matched by the rest of the group, and the counter itself.
+struct CrossCounter {
+  std::deque<Arrival> sent[3];  // own sets waiting for partners, by mode
+  std::deque<Arrival> ready;    // the counter: one entry a unit
+};
+
+}  // namespace attnemu

@@ -1,0 +1,63 @@
+// The cube core: fractal loads, matrix product, write-back.
+#pragma once
+#include <cstdint>
+
+#include "dma.h"
+
+namespace attnemu {
+
+constexpr uint32_t kFractal = 512;        // bytes of an input fractal
+constexpr uint32_t kResultFractal = 1024; // bytes of a 16x16 result fractal
+
+// Fractals copied one by one: repeat r takes fractal start + r * from_step to fractal r * to_step.
+struct FractalLoad {
+  uint32_t start = 0, repeats = 0, from_step = 0, to_step = 1;
+  bool transpose = false;  // 16-bit elements only
+};
+void load_fractals(const char* what, const SourceLine& at, Pipe pipe, Place to, Place from, uint32_t element, const FractalLoad& p);
+
+// 8-bit: two adjacent 16x32 fractals are one 32x32 block, transposed and split again.
+struct TransposeLoad {
+  uint32_t start = 0, repeats = 0, from_step = 0, gap = 0, fractal_gap = 0;
+};
+void load_transposed(const char* what, const SourceLine& at, Place to, Place from, uint32_t element, const TransposeLoad& p);
+
+// A window of a matrix in Nz order [rows, channels], with filter 1x1, as Zz (L0A) or transposed as Zn (L0B).
+struct WindowLoad {
+  uint32_t rows = 0, channels = 0;                 // of the source
+  uint32_t row_start = 0, channel_start = 0;
+  uint32_t row_count = 0, channel_count = 0;
+  uint64_t pad_bits = 0;
+};
+void load_window(const char* what, const SourceLine& at, Place to, Place from, uint32_t element, const WindowLoad& p);
+
+struct Product {
+  uint32_t m = 0, n = 0, k = 0;
+  bool accumulate = false;   // to what the target holds
+  uint8_t unit_flag = 0;
+  bool align_k = false;      // fp32: fractals of k padded to 16
+};
+// C[m,n] (Nz, L0C) = A (Zz, L0A) * B (Zn, L0B) [+ C or + bias row from the bias table].
+void multiply(const char* what, const SourceLine& at, Place c, DType c_type, Place a, DType a_type, Place b, DType b_type,
+              const Place* bias, const Product& p);
+
+enum class Quantise : uint8_t { None, ToHalf, ToBfloat, IntToHalf, IntToInt8, FloatToInt8 };
+struct WriteBack {
+  uint32_t n = 0, m = 0;
+  uint32_t from_step = 0;      // rows of a column of fractals in L0C
+  uint64_t to_step = 0;        // row-major: elements a row; fractals: blocks between column groups
+  bool row_major = true;
+  Quantise quantise = Quantise::None;
+  uint64_t quant_word = 0;
+  const Place* channel_words = nullptr;  // per column, 8 bytes each
+  uint32_t matrices = 1, from_matrix_step = 0, to_matrix_step = 0;  // 1024-byte units; elements
+  bool relu = false, channel_split = false;
+  uint8_t unit_flag = 0;
+};
+void write_back(const char* what, const SourceLine& at, Place to, DType to_type, Place from, DType from_type, const WriteBack& p);
+
+// Fills `runs` runs of `blocks` units with one value.
+void fill_units(const char* what, const SourceLine& at, Pipe pipe, Place to, uint32_t element, uint64_t bits, uint32_t runs,
+                uint32_t blocks, uint32_t gap, uint32_t unit_bytes);
+
+}  // namespace attnemu

@@ -1,0 +1,57 @@
+// Bookkeeping of one instruction: ranges, ordering, counters. The caller performs the data effect between
+// admit() and its return.
+#pragma once
+#include <vector>
+
+#include "machine.h"
+
+namespace attnemu {
+
+class Instruction {
+ public:
+  // Announces an instruction of `pipe` of the running core. Tests false when the core has no such pipe.
+  Instruction(Pipe pipe, const char* what, const SourceLine& at, uint8_t traits = 0);
+  explicit operator bool() const { return valid_; }
+
+  void reads(Memory* m, const Extent& e) { add(m, e, AccessKind::Read); }
+  void writes(Memory* m, const Extent& e) { add(m, e, AccessKind::Write); }
+  void accumulates(Memory* m, const Extent& e) { add(m, e, AccessKind::Atomic); }
+  void reads(Memory* m, const LaneExtent& e) { add(m, e, AccessKind::Read); }
+  void writes(Memory* m, const LaneExtent& e) { add(m, e, AccessKind::Write); }
+
+  // A condition of the instruction; a finding of memcheck and no effect when it does not hold.
+  bool require(bool holds, const char* rule, const char* pattern, ...) __attribute__((format(printf, 4, 5)));
+  bool aligned(const Memory* m, uint64_t at, uint32_t to, const char* operand);
+  // Checks ranges and hazards of the operands; false: the effect must not take place.
+  bool admit();
+
+  const SourceLine& at() const { return at_; }
+  Pipe pipe() const { return pipe_; }
+  const char* what() const { return what_; }
+  // A value that is not defined reaches `sink` ("a GM output", "a scalar", "an address").
+  void undefined_reaches(const char* sink, const Memory* from, uint64_t address, uint64_t bytes);
+
+ private:
+  struct Operand {
+    Memory* memory;
+    Extent extent;
+    LaneExtent lanes;
+    bool is_lanes;
+    AccessKind kind;
+  };
+  void add(Memory* m, const Extent& e, AccessKind kind);
+  void add(Memory* m, const LaneExtent& e, AccessKind kind);
+  static std::vector<Operand>& operands();  // of the instruction being built; instructions do not nest
+  bool in_range(const Operand& o);
+  void track(const Operand& o, const Epoch& e);
+  void report_hazards(const Memory& m);
+  void note_scratch(const Operand& o);
+
+  Pipe pipe_;
+  const char* what_;
+  SourceLine at_;
+  uint8_t traits_;
+  bool valid_ = true;
+};
+
+}  // namespace attnemu

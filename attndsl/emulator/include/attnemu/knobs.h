@@ -1,0 +1,23 @@
+// Every choice the device model makes where public documentation is silent or leaves it to the build or the host.
+#pragma once
+#include <cstdint>
+#include <string>
+
+namespace attnemu {
+
+struct Knobs {
+  uint64_t seed = 0;          // order in which runnable cores are continued; 0 = lowest index first
+  bool auto_sync = false;     // the compiler's automatic V-V barriers on the vector core (--cce-auto-sync)
+  bool saturate = false;      // CTRL[48] = 0: half/bf16 results saturate, NaN becomes 0; false keeps inf and NaN
+  bool race = true;           // racecheck
+  bool memcheck = true;       // ranges, alignment, limits
+  bool synccheck = true;      // flags, counters
+  bool initcheck = true;      // definedness
+  bool strict_core = true;    // an instruction the core kind does not have is a finding; false: silently nothing
+  uint32_t poison = 0x7FFF;   // 16-bit pattern of never-written on-chip memory (a NaN for half, bf16 and float)
+  uint32_t max_per_rule = 20; // findings kept a rule; the rest are counted
+  uint64_t stack_bytes = 1u << 20;  // stack of one core's task
+  bool set(const std::string& key, const std::string& value);  // false: no such knob
+};
+
+}  // namespace attnemu

@@ -1,0 +1,70 @@
+// The whole device as one kernel launch sees it: cores, global memory, findings, the scheduler of core tasks.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core.h"
+#include "findings.h"
+#include "knobs.h"
+#include "memory.h"
+
+namespace attnemu {
+
+struct LaunchShape {
+  int blocks = 1;
+  int cubes = 1;    // cube cores a block, 0 or 1
+  int vectors = 2;  // vector cores a block, 0 to 2
+};
+
+struct Site {
+  std::string file;
+  int line;
+  const char* what;
+};
+
+class Machine {
+ public:
+  Machine(const Knobs& knobs, const LaunchShape& shape);
+  ~Machine();
+  const Knobs knobs;
+  const LaunchShape shape;
+  Findings findings;
+  std::vector<std::unique_ptr<Core>> cores;
+  std::vector<std::unique_ptr<Memory>> regions;  // global memory, sorted by address
+  std::string source_dir;                        // prefix taken off file names
+
+  size_t agents() const { return cores_ * kPipes; }
+  Memory* add_region(std::string name, uint8_t* data, uint64_t bytes, bool output, bool defined);
+  Memory* find_region(const void* p);            // null: in no registered array
+  uint16_t site(const SourceLine& at, const char* what);
+  std::string text(const SourceLine& at) const;  // "file:line"
+  std::string text(uint16_t site) const;
+  const char* what(uint16_t site) const { return sites_[site].what; }
+
+  // Runs `body` once a core, as cooperative tasks; returns when all ended or none can go on.
+  void run(const std::function<void()>& body);
+  // Called by a core's task: gives way to others until its counter `id` is above zero.
+  void wait_for_counter(int id, const SourceLine& at);
+
+  void report(const char* check, const char* rule, const SourceLine& at, std::string message,
+              const char* pipe = "", const std::string& buffer = "", uint64_t address = 0, uint64_t bytes = 0,
+              const std::string& other = "");
+
+  struct Impl;
+
+ private:
+  size_t cores_;
+  std::vector<Site> sites_;
+  std::unique_ptr<Impl> impl_;
+  Memory* last_region_ = nullptr;
+  void report_deadlock();
+  void report_left_over();
+};
+
+extern Machine* machine;  // the launch in progress
+extern Core* core;        // the core whose task runs
+
+}  // namespace attnemu

@@ -1,0 +1,94 @@
+// Memories: real bytes at real addresses, with their shadows (race records, definedness).
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base.h"
+#include "race.h"
+
+namespace attnemu {
+
+// One address space: an on-chip memory of a core or one registered array of global memory.
+struct Memory {
+  MemoryKind kind = MemoryKind::GM;
+  std::string name;
+  uint8_t* data = nullptr;
+  uint64_t bytes = 0;
+  RaceShadow race;
+  std::vector<uint32_t> defined;  // a bit a byte, a word a block
+  bool output = false;            // undefined bytes stored here are findings
+  bool written = false;
+  uint64_t read_bytes = 0, write_bytes = 0;
+
+  void attach(MemoryKind k, std::string n, uint8_t* p, uint64_t size, bool is_defined);
+  bool is_defined(uint64_t at, uint64_t n) const;
+  void set_defined(uint64_t at, uint64_t n, bool value);
+  // Definedness of the 32 bytes from any address, a bit a byte; and its change where `written` is set.
+  uint32_t defined_at(uint64_t at) const {
+    uint64_t b = at / kBlock;
+    uint32_t shift = at % kBlock;
+    if (!shift) return defined[b];
+    return defined[b] >> shift | (b + 1 < defined.size() ? defined[b + 1] << (32 - shift) : 0);
+  }
+  void define_at(uint64_t at, uint32_t written_bytes, uint32_t value) {
+    uint64_t b = at / kBlock;
+    uint32_t shift = at % kBlock, low = written_bytes << shift;
+    defined[b] = (defined[b] & ~low) | ((value << shift) & low);
+    if (!shift || !(written_bytes >> (32 - shift))) return;
+    uint32_t high = written_bytes >> (32 - shift);
+    defined[b + 1] = (defined[b + 1] & ~high) | ((value >> (32 - shift)) & high);
+  }
+};
+
+// Bytes an operand touches: `inner` runs of `run` bytes, `step` apart, repeated `outer` times, `jump` apart.
+struct Extent {
+  uint64_t at = 0;
+  uint64_t run = 0;
+  uint64_t inner = 1, step = 0;
+  uint64_t outer = 1, jump = 0;
+  uint64_t end() const { return run == 0 || inner == 0 || outer == 0 ? at : at + (outer - 1) * jump + (inner - 1) * step + run; }
+  bool empty() const { return run == 0 || inner == 0 || outer == 0; }
+};
+
+// Bytes a masked vector operand touches: a repeat takes `blocks` blocks, bytes by `mask` (the last one by `last`).
+struct LaneExtent {
+  uint64_t at = 0;
+  uint32_t repeats = 0, blocks = 0;
+  uint64_t block_step = 32, repeat_step = 256;  // bytes
+  uint32_t mask[8] = {};
+  uint32_t last[8] = {};
+  uint64_t end() const;
+};
+
+// Calls f(block index, byte mask) for every block touched.
+template <class F>
+void for_each_block(const Extent& e, F&& f) {
+  for (uint64_t o = 0; o < e.outer; ++o)
+    for (uint64_t i = 0; i < e.inner; ++i) {
+      uint64_t from = e.at + o * e.jump + i * e.step, to = from + e.run;
+      uint64_t b = from / kBlock, last = (to - 1) / kBlock;
+      if (b == last) { f(b, byte_mask(from % kBlock, to - b * kBlock)); continue; }
+      f(b, byte_mask(from % kBlock, kBlock));
+      for (++b; b < last; ++b) f(b, kAllBytes);
+      f(last, byte_mask(0, to - last * kBlock));
+    }
+}
+
+template <class F>
+void for_each_block(const LaneExtent& e, F&& f) {
+  for (uint32_t r = 0; r < e.repeats; ++r) {
+    const uint32_t* mask = r + 1 == e.repeats ? e.last : e.mask;
+    for (uint32_t b = 0; b < e.blocks; ++b) {
+      if (!mask[b]) continue;
+      uint64_t at = e.at + r * e.repeat_step + b * e.block_step;
+      if (at % kBlock == 0) { f(at / kBlock, mask[b]); continue; }
+      uint32_t shift = at % kBlock;  // an unaligned operand: memcheck reports it, the shadow still follows the bytes
+      if (mask[b] << shift) f(at / kBlock, mask[b] << shift);
+      if (mask[b] >> (32 - shift)) f(at / kBlock + 1, mask[b] >> (32 - shift));
+    }
+  }
+}
+
+}  // namespace attnemu

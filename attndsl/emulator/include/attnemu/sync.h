@@ -1,0 +1,22 @@
+// Synchronisation instructions: flags, barriers, cross-core counters.
+#pragma once
+#include "dma.h"
+#include "machine.h"
+
+namespace attnemu {
+
+// Who handles a flag: the kernel, a queue of the programming model, or its buffer manager that keeps it set.
+enum class FlagOwner : uint8_t { Kernel, Queue, Holder };
+void set_flag(Pipe from, Pipe to, int id, const SourceLine& at, FlagOwner owner = FlagOwner::Kernel);
+void wait_flag(Pipe from, Pipe to, int id, const SourceLine& at, FlagOwner owner = FlagOwner::Kernel);
+void pipe_barrier(Pipe p, const SourceLine& at);
+void pipe_barrier_all(const SourceLine& at);
+void cross_core_set(int mode, Pipe p, int id, const SourceLine& at);
+void cross_core_wait(int id, const SourceLine& at);
+int allocate_event(Pipe from, Pipe to, const SourceLine& at);
+int peek_event(Pipe from, Pipe to);
+void release_event(Pipe from, Pipe to, int id);
+// Writes back and drops the scalar unit's cached line at `place`, or all of them.
+void clean_cache(Place place, bool all, const SourceLine& at);
+
+}  // namespace attnemu

@@ -1,0 +1,67 @@
+// The vector unit: what each instruction does to its lanes.
+#pragma once
+#include <cstdint>
+
+#include "lanes.h"
+#include "numeric.h"
+
+namespace attnemu {
+
+enum class VectorOp : uint8_t {
+  Add, Sub, Mul, Div, Max, Min, And, Or, AddRelu, SubRelu, MulAddDst, FusedMulAdd, FusedMulAddRelu,
+  Exp, Ln, Abs, Sqrt, Rsqrt, Reciprocal, Relu, Not,
+  Adds, Muls, Maxs, Mins, ShiftLeft, ShiftRight, LeakyRelu, Axpy,
+  Fill, Index, Copy
+};
+
+struct Scalar {
+  double value = 0;     // for arithmetic
+  uint64_t bits = 0;    // for Fill
+};
+
+// dst = op(sources..., scalar) lane by lane. Half and bfloat16 compute in fp32 and round once (to nearest even).
+void elementwise(const char* what, const SourceLine& at, VectorOp op, const LaneOperand& dst, const LaneOperand* sources,
+                 int n, const LaneShape& shape, const Scalar& scalar = {});
+// Conversion; lanes a repeat follow the wider type.
+void convert(const char* what, const SourceLine& at, const LaneOperand& dst, const LaneOperand& src, const LaneShape& shape,
+             Rounding mode);
+
+enum class Comparison : uint8_t { LT, GT, EQ, LE, GE, NE };
+// One bit a lane, packed contiguously from `dst`; `b` null compares with the scalar.
+void compare(const char* what, const SourceLine& at, Memory* dst, uint64_t dst_at, const LaneOperand& a, const LaneOperand* b,
+             double scalar, Comparison c, const LaneShape& shape);
+// The same into the comparison mask register, one repeat.
+void compare_to_register(const char* what, const SourceLine& at, const LaneOperand& a, const LaneOperand& b, Comparison c,
+                         const LaneShape& shape);
+enum class SelectBits : uint8_t { Register, Repeated, Continuous };
+// dst = bit ? a : (b or scalar). Bits from `bits` (or the register); Repeated uses the first bits for every repeat.
+void select(const char* what, const SourceLine& at, const LaneOperand& dst, Memory* bits, uint64_t bits_at, SelectBits how,
+            const LaneOperand& a, const LaneOperand* b, double scalar, const LaneShape& shape, bool uses_scratch);
+
+enum class Reduction : uint8_t { Sum, Max, Min };
+enum class ReduceOutput : uint8_t { ValueIndex, IndexValue, Value, Index };
+// One result a repeat; `dst_step` in elements (in pairs of elements where value and index are written).
+void reduce_repeats(const char* what, const SourceLine& at, Reduction op, ReduceOutput out, const LaneOperand& dst,
+                    uint32_t dst_step, const LaneOperand& src, const LaneShape& shape);
+// One result a block of 32 bytes, eight a repeat; or one a pair of lanes.
+void reduce_blocks(const char* what, const SourceLine& at, Reduction op, const LaneOperand& dst, uint32_t dst_step,
+                   const LaneOperand& src, const LaneShape& shape);
+void reduce_pairs(const char* what, const SourceLine& at, const LaneOperand& dst, uint32_t dst_step, const LaneOperand& src,
+                  const LaneShape& shape);
+// The whole tensor to dst[0] (and the index to dst[1]).
+void reduce_all(const char* what, const SourceLine& at, Reduction op, bool with_index, const LaneOperand& dst,
+                const LaneOperand& src, Memory* work, uint64_t work_at, const LaneShape& shape);
+
+// Eight consecutive elements a repeat, each filling one block of dst.
+void broadcast_blocks(const char* what, const SourceLine& at, const LaneOperand& dst, const LaneOperand& src, uint32_t repeats);
+// dst lane = element at byte src.at + base + offset lane.
+void gather(const char* what, const SourceLine& at, const LaneOperand& dst, const LaneOperand& src, const LaneOperand& offsets,
+            uint32_t base, const LaneShape& shape);
+// 32-byte blocks, eight offsets a repeat.
+void gather_blocks(const char* what, const SourceLine& at, const LaneOperand& dst, const LaneOperand& src,
+                   const LaneOperand& offsets, uint32_t repeats);
+// Compaction: lanes picked by a fixed pattern 1..7 or by bits, packed; returns how many.
+uint64_t gather_mask(const char* what, const SourceLine& at, Memory* dst_memory, uint64_t dst_at, const LaneOperand& src,
+                     uint32_t pattern, Memory* bits, uint64_t bits_at, uint32_t bits_step, const LaneShape& shape);
+
+}  // namespace attnemu

@@ -1,0 +1,281 @@
+"""Compile an AscendC kernel file, unedited, and run it on the emulator."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import mmap
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from attndsl.emulator.errors import KernelCrashed, KernelTimeout, LaunchError
+from attndsl.emulator.knobs import Knobs
+from attndsl.emulator.report import Report, report_of
+from attndsl.emulator.toolchain import (
+    KERNEL_FLAGS,
+    PRELUDE,
+    Compiler,
+    cache_dir,
+    digest,
+    publish,
+    require_compiler,
+    run_compiler,
+    runtime,
+)
+
+PAGE = 4096
+_MEMORY_LIMIT = 12 << 30
+
+KINDS = ("AIV_ONLY", "AIC_ONLY", "MIX_AIV_1_0", "MIX_AIC_1_0", "MIX_AIC_1_1", "MIX_AIC_1_2")
+"""Kernel types in the order of KernelMetaType."""
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One argument of a launch: a private array in global memory, 512-byte aligned, of exactly its bytes.
+
+    `array` None is a null pointer. After the run the array holds what the kernel left there. `output`:
+    its bytes count as undefined at the start, and undefined bytes stored there are findings. `scratch`:
+    a workspace, filled with poison and undefined at the start, where undefined bytes may rest.
+    """
+
+    name: str
+    array: npt.NDArray[Any] | None
+    output: bool = False
+    scratch: bool = False
+
+
+def _text_and_place(source: str | Path) -> tuple[str, Path | None]:
+    if isinstance(source, str) and "\n" in source:
+        return source, None
+    path = Path(source).resolve()
+    if not path.is_file():
+        raise LaunchError(f"no such kernel file: {source}")
+    return path.read_text(), path
+
+
+def _headers_near(path: Path | None, include_dirs: Sequence[str | Path]) -> list[Path]:
+    # every header a kernel can include from its own folders belongs to the cache key
+    folders = ([path.parent] if path else []) + [Path(folder) for folder in include_dirs]
+    return sorted(
+        {file for folder in folders for file in folder.rglob("*.h")}
+        | {f for folder in folders for f in folder.rglob("*.hpp")}
+    )
+
+
+def build_all(
+    source: str | Path,
+    *,
+    entries: Sequence[str],
+    include_dirs: Sequence[str | Path] = (),
+    extra_sources: Sequence[str | Path] = (),
+    defines: Sequence[str] = (),
+) -> dict[str, Kernel]:
+    """As `build`, for several kernels of one source file compiled together."""
+    for entry in entries:
+        if not re.fullmatch(r"[A-Za-z_]\w*", entry):
+            raise LaunchError(f"entry {entry!r} is no C++ function name")
+    compiler = require_compiler()
+    made = runtime(compiler)
+    text, path = _text_and_place(source)
+    extras = [Path(extra).resolve() for extra in extra_sources]
+    near = _headers_near(path, include_dirs)
+    key = digest(
+        made.key, text, str(path), *entries, *defines, *map(str, include_dirs),
+        *(part for file in [*extras, *near] for part in (str(file), file.read_bytes())),
+    )  # fmt: skip
+    target = cache_dir() / f"kernel-{key}"
+    if not target.is_dir():
+        folder = Path(tempfile.mkdtemp(prefix="kernel-", dir=cache_dir()))
+        try:
+            flags = [*KERNEL_FLAGS, *made.include_flags]
+            flags += [part for include in include_dirs for part in ("-I", str(Path(include).resolve()))]
+            flags += [f"-D{define}" for define in defines]
+            _compile(compiler, flags, text, path, entries, extras, folder, made.objects)
+            publish(folder, target)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+    source_dir = str(path.parent) if path else ""
+    return {entry: Kernel(entry, target / "kernel", source_dir) for entry in entries}
+
+
+def _compile(
+    compiler: Compiler,
+    flags: Sequence[str],
+    text: str,
+    path: Path | None,
+    entries: Sequence[str],
+    extras: Sequence[Path],
+    folder: Path,
+    objects: Sequence[Path],
+) -> None:
+    if path is None:
+        # "kernel.cpp" is how findings name a source given as text
+        (folder / "kernel.cpp").write_text(text)
+    include = str(path) if path else "kernel.cpp"
+    lines = [
+        f'#include "{PRELUDE}"',
+        f'#include "{include}"',
+        *(f"ATTNEMU_ENTRY({entry})" for entry in entries),
+    ]
+    (folder / "main.cpp").write_text("\n".join(lines) + "\n")
+    what = path.name if path else "the kernel"
+    parts = ["main.o"]
+    run_compiler(compiler, [*flags, "-I", ".", "-c", "main.cpp", "-o", "main.o"], what, cwd=folder)
+    for number, extra in enumerate(extras):
+        parts.append(f"extra{number}.o")
+        run_compiler(compiler, [*flags, "-c", extra, "-o", parts[-1]], extra.name, cwd=folder)
+    run_compiler(compiler, [*parts, *objects, "-o", "kernel"], what, cwd=folder)
+
+
+def build(
+    source: str | Path,
+    *,
+    entry: str,
+    include_dirs: Sequence[str | Path] = (),
+    extra_sources: Sequence[str | Path] = (),
+    defines: Sequence[str] = (),
+) -> Kernel:
+    """Compile a kernel: `source` is a file, or the text itself when it holds a newline.
+
+    Compiled things are cached by the bytes of every source and header, the compiler and the flags.
+    Raises `CompilerMissing`, `CompileFailed`, `LaunchError` (no such file).
+    """
+    kernels = build_all(
+        source, entries=[entry], include_dirs=include_dirs, extra_sources=extra_sources, defines=defines
+    )
+    return kernels[entry]
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A compiled kernel."""
+
+    entry: str
+    executable: Path
+    source_dir: str
+
+    def run(
+        self,
+        blocks: int,
+        args: Sequence[Argument],
+        *,
+        knobs: Knobs | None = None,
+        timeout: float = 120.0,
+        kind: str | None = None,
+        tiling_key: int = 0,
+    ) -> Report:
+        """Run the kernel on `blocks` blocks with `args` in the order of its parameters.
+
+        `kind` overrides the kernel's own KERNEL_TASK_TYPE; one of `KINDS`. The arrays are updated in
+        place. Raises `KernelCrashed`, `KernelTimeout`, `LaunchError`.
+        """
+        if blocks < 1:
+            raise LaunchError(f"blocks is {blocks}; at least 1 is needed")
+        if kind is not None and kind not in KINDS:
+            raise LaunchError(f"kind {kind!r} is none of {', '.join(KINDS)}")
+        shared = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+        with tempfile.TemporaryDirectory(prefix="attndsl-", dir=shared) as name:
+            folder = Path(name)
+            memory = _Memory(folder / "data", args, (knobs or Knobs()).poison)
+            request = [f"blocks {blocks}", f"entry {self.entry}", f"report {folder / 'report.json'}"]
+            request += [
+                f"kind {KINDS.index(kind) if kind else -1}",
+                f"key {tiling_key}",
+                f"limit {_MEMORY_LIMIT + memory.bytes}",
+            ]
+            request += [f"source_dir {self.source_dir}/"] if self.source_dir else []
+            request += memory.request()
+            for field in dataclasses.fields(Knobs):
+                request.append(f"knob {field.name} {int(getattr(knobs or Knobs(), field.name))}")
+            (folder / "request").write_text("\n".join(request) + "\n")
+            self._execute(folder, timeout)
+            data = json.loads((folder / "report.json").read_text())
+            memory.copy_back(data["arrays"])
+        return report_of(data)
+
+    def _execute(self, folder: Path, timeout: float) -> None:
+        command = [str(self.executable), str(folder / "request")]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=timeout)
+        except subprocess.TimeoutExpired:
+            raise KernelTimeout(
+                f"{self.entry} did not end within {timeout:g} s: an endless loop, or raise timeout"
+            ) from None
+        if done.returncode == 0:
+            return
+        said = done.stderr.strip().splitlines()
+        if done.returncode == 3:
+            raise LaunchError(
+                f"{self.entry}: {said[-1].removeprefix('attnemu-error: ') if said else 'failed'}"
+            )
+        crash = next((line for line in said if line.startswith("attnemu-crash: ")), said[-1] if said else "")
+        number = -done.returncode
+        names = {int(value): value.name for value in signal.Signals}
+        how = names.get(number, f"exit code {done.returncode}")
+        raise KernelCrashed(f"{self.entry} died of {how}: {crash.removeprefix('attnemu-crash: ')}")
+
+
+class _Memory:
+    """Global memory of a launch: a file of all arrays, each on its own pages with a gap behind it."""
+
+    def __init__(self, path: Path, args: Sequence[Argument], poison: int) -> None:
+        self.args = args
+        self.offsets: list[int] = []
+        end = PAGE
+        for arg in args:
+            self.offsets.append(end)
+            size = 0 if arg.array is None else arg.array.nbytes
+            end += -(-size // PAGE) * PAGE + PAGE
+        self.bytes = end
+        self.path = path
+        with path.open("wb+") as file:
+            file.truncate(end)
+            self._map = mmap.mmap(file.fileno(), end)
+        for index, arg in enumerate(args):
+            if arg.array is None:
+                continue
+            if arg.scratch:
+                raw = np.frombuffer(self._map, np.uint8, arg.array.nbytes, self.offsets[index])
+                raw[0::2] = poison & 0xFF
+                raw[1::2] = poison >> 8
+            else:
+                self._view(index)[...] = arg.array
+
+    def _view(self, index: int) -> npt.NDArray[Any]:
+        array = self.args[index].array
+        assert array is not None
+        return np.frombuffer(self._map, array.dtype, array.size, self.offsets[index]).reshape(array.shape)
+
+    def request(self) -> list[str]:
+        """Lines of the launch request."""
+        lines = [f"data {self.bytes} {self.path}"]
+        for arg, offset in zip(self.args, self.offsets, strict=True):
+            size = 0 if arg.array is None else arg.array.nbytes
+            defined = not (arg.output or arg.scratch)
+            lines.append(
+                f"array {offset} {size} {int(arg.array is None)} {int(arg.output)} {int(defined)} {arg.name}"
+            )
+        return lines
+
+    def copy_back(self, arrays: Mapping[str, Any]) -> None:
+        """Updates the arrays the kernel wrote."""
+        for index, arg in enumerate(self.args):
+            if arg.array is None or not (arrays[arg.name]["written"]):
+                continue
+            if not arg.array.flags.writeable:
+                raise LaunchError(
+                    f"the kernel wrote argument {arg.name!r}, whose array is read-only: pass a copy"
+                )
+            arg.array[...] = self._view(index)

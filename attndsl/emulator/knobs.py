@@ -1,0 +1,36 @@
+"""Choices of the device model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Knobs:
+    """Every choice the device model makes where public documentation is silent or leaves it open.
+
+    Mirrors ``include/attnemu/knobs.h``.
+    """
+
+    seed: int = 0
+    """Order in which runnable cores are continued; 0 takes the lowest index first."""
+    auto_sync: bool = False
+    """The compiler's automatic V-V barriers on the vector core (``--cce-auto-sync``)."""
+    saturate: bool = False
+    """CTRL[48] = 0: half and bfloat16 results saturate and NaN becomes 0; false keeps inf and NaN."""
+    race: bool = True
+    """racecheck: hazards that nothing orders."""
+    memcheck: bool = True
+    """memcheck: ranges, alignment, positions, limits."""
+    synccheck: bool = True
+    """synccheck: flags, counters, deadlock."""
+    initcheck: bool = True
+    """initcheck: never-written bytes that reach an output, a scalar or an address."""
+    strict_core: bool = True
+    """An instruction the core kind does not have is a finding; false: silently nothing, as on the device."""
+    poison: int = 0x7FFF
+    """16-bit pattern of never-written memory: a NaN for half, bfloat16 and float."""
+    max_per_rule: int = 20
+    """Findings kept a rule; the rest are counted."""
+    stack_bytes: int = 1 << 20
+    """Stack of one core's task."""

@@ -1,0 +1,79 @@
+"""What a run on the emulator has to say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from attndsl.emulator.errors import FindingsError
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One defect: the check and rule that saw it, where it happened and what to do."""
+
+    check: str
+    """racecheck, synccheck, memcheck or initcheck."""
+    rule: str
+    message: str
+    core: str
+    """As "block 3 AIV1"."""
+    pipe: str
+    buffer: str
+    """UB, L1, L0A, ... or the name of the argument in global memory."""
+    address: int
+    """Byte in the buffer."""
+    bytes: int
+    source: str
+    """"file:line" of the instruction."""
+    other: str
+    """"file:line" of the other instruction of a pair, or empty."""
+
+    def __str__(self) -> str:
+        return f"{self.check}/{self.rule} at {self.source} ({self.core}): {self.message}"
+
+
+@dataclass(frozen=True)
+class Report:
+    """Findings and counters of one run."""
+
+    findings: tuple[Finding, ...]
+    finding_counts: Mapping[str, int]
+    """How often each "check/rule" was met, those beyond the cap and repetitions included."""
+    counters: Mapping[str, Any]
+    """`instructions`: executed a pipe; `gm_read_bytes`, `gm_write_bytes`: by argument name."""
+    never_fully_written: tuple[str, ...]
+    """Names of arguments with bytes that are undefined at the end."""
+    cores: tuple[int, int, int]
+    """Blocks, cube cores a block, vector cores a block."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether no check found anything."""
+        return not self.finding_counts
+
+    def raise_for_findings(self) -> None:
+        """Raises `FindingsError` with the findings unless there are none."""
+        if not self.ok:
+            lines = [str(finding) for finding in self.findings[:10]]
+            more = sum(self.finding_counts.values()) - len(lines)
+            tail = f"\n(and {more} more)" if more > 0 else ""
+            raise FindingsError("\n".join(lines) + tail)
+
+
+def report_of(data: Mapping[str, Any]) -> Report:
+    """A report from what the harness wrote."""
+    arrays = data["arrays"]
+    blocks, cubes, vectors = data["kind"]
+    return Report(
+        findings=tuple(Finding(**finding) for finding in data["findings"]),
+        finding_counts=data["finding_counts"],
+        counters={
+            "instructions": data["instructions"],
+            "gm_read_bytes": {name: array["read_bytes"] for name, array in arrays.items()},
+            "gm_write_bytes": {name: array["write_bytes"] for name, array in arrays.items()},
+        },
+        never_fully_written=tuple(name for name, array in arrays.items() if not array["fully_defined"]),
+        cores=(blocks, cubes, vectors),
+    )

@@ -1,0 +1,131 @@
+#include <cstring>
+#include <vector>
+
+#include "attnemu/vector.h"
+#include "lane_values.h"
+
+namespace attnemu {
+namespace {
+
+// An address taken from memory: must be defined, aligned and inside.
+bool usable(Instruction& ins, const LaneOperand& offsets, uint64_t offset_at, uint64_t address, uint32_t size, const Memory& m) {
+  if (!offsets.memory->is_defined(offset_at, 4)) ins.undefined_reaches("an address", offsets.memory, offset_at, 4);
+  return ins.require(address % size == 0, "misaligned", "gathers from byte %llu, which must be a multiple of %u", static_cast<unsigned long long>(address), size) &&
+         ins.require(address + size <= m.bytes, "out_of_range", "gathers from bytes [%llu, %llu) of %s, which has %llu", static_cast<unsigned long long>(address),
+                     static_cast<unsigned long long>(address + size), m.name.c_str(), static_cast<unsigned long long>(m.bytes));
+}
+
+}  // namespace
+
+void gather(const char* what, const SourceLine& at, const LaneOperand& dst, const LaneOperand& src, const LaneOperand& offsets,
+            uint32_t base, const LaneShape& shape) {
+  Instruction ins(Pipe::V, what, at);
+  if (!ins || shape.repeats == 0) return;
+  uint32_t size = dtype_size(src.type);
+  std::vector<uint64_t> from;
+  for (uint32_t r = 0; r < shape.repeats; ++r)
+    for (uint32_t i = 0; i < shape.lanes; ++i) {
+      if (!shape.of(r).test(i)) continue;
+      uint64_t offset_at = offsets.at + (static_cast<uint64_t>(r) * shape.lanes + i) * 4;
+      if (!ins.require(offset_at + 4 <= offsets.memory->bytes, "out_of_range", "reads offsets behind the end of %s", offsets.memory->name.c_str())) { ins.admit(); return; }
+      uint32_t offset;
+      std::memcpy(&offset, offsets.memory->data + offset_at, 4);
+      uint64_t address = src.at + base + offset;
+      if (!usable(ins, offsets, offset_at, address, size, *src.memory)) { ins.admit(); return; }
+      from.push_back(address);
+      Extent e;
+      e.at = address;
+      e.run = size;
+      ins.reads(src.memory, e);
+    }
+  Extent e;
+  e.at = offsets.at;
+  e.run = from.size() * 4;
+  ins.reads(offsets.memory, e);
+  add_lanes(ins, dst, shape, AccessKind::Write);
+  if (!ins.admit()) return;
+  size_t next = 0;
+  for (uint32_t r = 0; r < shape.repeats; ++r)
+    for (uint32_t i = 0; i < shape.lanes; ++i) {
+      if (!shape.of(r).test(i)) continue;
+      uint64_t address = from[next++];
+      auto* p = const_cast<uint8_t*>(dst.lane(r, i));
+      std::memcpy(p, src.memory->data + address, size);
+      dst.memory->set_defined(static_cast<uint64_t>(p - dst.memory->data), size, src.memory->is_defined(address, size));
+    }
+}
+
+void gather_blocks(const char* what, const SourceLine& at, const LaneOperand& dst, const LaneOperand& src,
+                   const LaneOperand& offsets, uint32_t repeats) {
+  Instruction ins(Pipe::V, what, at);
+  if (!ins || repeats == 0) return;
+  std::vector<uint64_t> from;
+  for (uint32_t i = 0; i < repeats * 8; ++i) {
+    uint32_t offset;
+    std::memcpy(&offset, offsets.memory->data + offsets.at + i * 4ull, 4);
+    uint64_t address = src.at + offset;
+    if (!usable(ins, offsets, offsets.at + i * 4ull, address, kBlock, *src.memory)) { ins.admit(); return; }
+    from.push_back(address);
+    Extent e;
+    e.at = address;
+    e.run = kBlock;
+    ins.reads(src.memory, e);
+  }
+  Extent e;
+  e.at = offsets.at;
+  e.run = repeats * 32ull;
+  ins.reads(offsets.memory, e);
+  uint32_t lanes = 256 / dtype_size(dst.type);
+  add_lanes(ins, dst, LaneShape::masked(LaneMask::first(lanes), repeats, lanes), AccessKind::Write);
+  if (!ins.admit()) return;
+  for (uint32_t i = 0; i < repeats * 8; ++i) {
+    uint64_t to = dst.repeat_at(i / 8) + static_cast<uint64_t>(i % 8) * dst.block_step * kBlock;
+    std::memmove(dst.memory->data + to, src.memory->data + from[i], kBlock);
+    dst.memory->define_at(to, kAllBytes, src.memory->defined_at(from[i]));
+  }
+}
+
+uint64_t gather_mask(const char* what, const SourceLine& at, Memory* dst, uint64_t dst_at, const LaneOperand& src,
+                     uint32_t pattern, Memory* bits, uint64_t bits_at, uint32_t bits_step, const LaneShape& shape) {
+  Instruction ins(Pipe::V, what, at);
+  if (!ins) return 0;
+  ins.require(bits || (pattern >= 1 && pattern <= 7), "gather_mask_pattern", "pattern %u is not one of 1..7", pattern);
+  ins.aligned(dst, dst_at, kBlock, "the destination");
+  ins.aligned(src.memory, src.at, kBlock, "the source");
+  if (!ins) { ins.admit(); return 0; }
+  uint32_t size = dtype_size(src.type);
+  std::vector<const uint8_t*> picked;
+  for (uint32_t r = 0; r < shape.repeats; ++r)
+    for (uint32_t i = 0; i < shape.lanes; ++i) {
+      if (!shape.of(r).test(i)) continue;
+      bool take;
+      if (bits) take = bits->data[bits_at + static_cast<uint64_t>(r) * bits_step * kBlock + i / 8] >> (i % 8) & 1;
+      else if (pattern <= 2) take = i % 2 == pattern - 1;
+      else take = pattern == 7 || i % 4 == pattern - 3;
+      if (take) picked.push_back(src.lane(r, i));
+    }
+  add_lanes(ins, src, shape, AccessKind::Read);
+  if (bits) {
+    Extent e;
+    e.at = bits_at;
+    e.run = ceil_div(shape.lanes, 8);
+    e.inner = bits_step ? shape.repeats : 1;
+    e.step = bits_step * static_cast<uint64_t>(kBlock);
+    ins.reads(bits, e);
+  }
+  Extent e;
+  e.at = dst_at;
+  e.run = picked.size() * size;
+  ins.writes(dst, e);
+  if (!ins.admit()) return 0;
+  uint64_t to = dst_at;
+  for (const uint8_t* p : picked) {
+    bool ok = src.memory->is_defined(static_cast<uint64_t>(p - src.memory->data), size);
+    std::memmove(dst->data + to, p, size);
+    dst->set_defined(to, size, ok);
+    to += size;
+  }
+  return picked.size();
+}
+
+}  // namespace attnemu

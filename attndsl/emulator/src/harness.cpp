@@ -1,0 +1,198 @@
+// Main program of a compiled kernel: reads a launch request, maps the arrays, runs, writes the report.
+#include "attnemu/harness.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <stdexcept>
+
+#include "attnemu/machine.h"
+
+namespace attnemu {
+namespace {
+
+struct Entry { int arguments; EntryCall call; };
+std::map<std::string, Entry>& entries() { static std::map<std::string, Entry> e; return e; }
+std::map<std::pair<std::string, long>, int>& notes() { static std::map<std::pair<std::string, long>, int> n; return n; }
+uint64_t key = 0;
+
+struct Array { std::string name; uint64_t offset, bytes; bool null, output, defined; };
+
+struct Request {
+  Knobs knobs;
+  int blocks = 1, kind = -1;
+  uint64_t limit = 0, file_bytes = 0;
+  std::string entry, data, report, source_dir;
+  std::vector<Array> arrays;
+};
+
+// One word a line decides, the rest are its values; names and paths come last on their line.
+Request read_request(const char* path) {
+  Request r;
+  std::ifstream in(path);
+  if (!in) throw std::runtime_error(std::string("cannot read ") + path);
+  std::string line, word;
+  auto rest = [](std::istringstream& s) { std::string t; std::getline(s >> std::ws, t); return t; };
+  while (std::getline(in, line)) {
+    std::istringstream s(line);
+    s >> word;
+    if (word == "blocks") s >> r.blocks;
+    else if (word == "kind") s >> r.kind;
+    else if (word == "key") s >> key;
+    else if (word == "limit") s >> r.limit;
+    else if (word == "entry") r.entry = rest(s);
+    else if (word == "report") r.report = rest(s);
+    else if (word == "source_dir") r.source_dir = rest(s);
+    else if (word == "data") { s >> r.file_bytes; r.data = rest(s); }
+    else if (word == "knob") {
+      std::string name, value;
+      s >> name >> value;
+      if (!r.knobs.set(name, value)) throw std::runtime_error("no such knob: " + name);
+    } else if (word == "array") {
+      Array a{};
+      s >> a.offset >> a.bytes >> a.null >> a.output >> a.defined;
+      a.name = rest(s);
+      r.arrays.push_back(a);
+    }
+  }
+  return r;
+}
+
+LaunchShape shape_of(int kind, int blocks) {
+  // KERNEL_TYPE_ AIV_ONLY, AIC_ONLY, MIX_AIV_1_0, MIX_AIC_1_0, MIX_AIC_1_1, MIX_AIC_1_2
+  static const int cubes[] = {0, 1, 0, 1, 1, 1}, vectors[] = {1, 0, 1, 0, 1, 2};
+  if (kind < 0 || kind > 5) throw std::runtime_error("no such kernel type: " + std::to_string(kind));
+  return {blocks, cubes[kind], vectors[kind]};
+}
+
+int kind_of(const Request& r) {
+  if (r.kind >= 0) return r.kind;
+  for (long k : {static_cast<long>(key), -1L}) {
+    auto found = notes().find({r.entry, k});
+    if (found != notes().end()) return found->second;
+  }
+  return 5;  // what the compiler assumes for a kernel that says nothing
+}
+
+void write_report(const Request& r, const Machine& m) {
+  std::string out = "{\"findings\": [";
+  bool first = true;
+  for (const Finding& f : m.findings.kept()) {
+    out += first ? "\n" : ",\n";
+    first = false;
+    auto field = [&](const char* name, const std::string& v) { out += std::string("\"") + name + "\": \"" + json_escape(v) + "\", "; };
+    out += "{";
+    field("check", f.check); field("rule", f.rule); field("message", f.message); field("core", f.core); field("pipe", f.pipe);
+    field("buffer", f.buffer); field("source", f.source); field("other", f.other);
+    out += "\"address\": " + std::to_string(f.address) + ", \"bytes\": " + std::to_string(f.bytes) + "}";
+  }
+  out += "],\n\"finding_counts\": {";
+  first = true;
+  for (auto& [name, n] : m.findings.counts()) { out += (first ? "" : ", ") + ("\"" + json_escape(name) + "\": ") + std::to_string(n); first = false; }
+  uint64_t issued[kPipes] = {};
+  for (auto& c : m.cores) for (int p = 0; p < kPipes; ++p) issued[p] += c->instructions[static_cast<size_t>(p)];
+  out += "},\n\"instructions\": {";
+  for (int p = 0; p < kPipes; ++p) out += std::string(p ? ", " : "") + "\"" + name_of(static_cast<Pipe>(p)) + "\": " + std::to_string(issued[p]);
+  out += "},\n\"arrays\": {";
+  first = true;
+  for (auto& g : m.regions) {
+    bool whole = g->is_defined(0, g->bytes);
+    out += (first ? "" : ",\n") + ("\"" + json_escape(g->name) + "\": {\"read_bytes\": ") + std::to_string(g->read_bytes) + ", \"write_bytes\": " +
+           std::to_string(g->write_bytes) + ", \"written\": " + (g->written ? "true" : "false") + ", \"fully_defined\": " + (whole ? "true" : "false") + "}";
+    first = false;
+  }
+  out += "},\n\"kind\": [" + std::to_string(m.shape.blocks) + ", " + std::to_string(m.shape.cubes) + ", " + std::to_string(m.shape.vectors) + "]}\n";
+  std::ofstream(r.report) << out;
+}
+
+void on_crash(int number) {
+  char text[512];
+  int n = std::snprintf(text, sizeof text, "attnemu-crash: signal %d on %s after %s:%d\n", number, core ? core->label().c_str() : "no core",
+                        core ? core->last.file : "", core ? core->last.line : 0);
+  if (n > 0 && write(2, text, static_cast<size_t>(n)) < 0) _exit(120);
+  signal(number, SIG_DFL);
+  raise(number);
+}
+
+void catch_crashes() {
+  static uint8_t stack[65536];
+  stack_t alternative{};
+  alternative.ss_sp = stack;
+  alternative.ss_size = sizeof stack;
+  sigaltstack(&alternative, nullptr);
+  struct sigaction action{};
+  action.sa_handler = on_crash;
+  action.sa_flags = SA_ONSTACK | SA_NODEFER;
+  for (int s : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) sigaction(s, &action, nullptr);
+}
+
+int launch(const Request& r) {
+  auto found = entries().find(r.entry);
+  if (found == entries().end()) throw std::runtime_error("no kernel of that name: " + r.entry);
+  if (found->second.arguments != static_cast<int>(r.arrays.size()))
+    throw std::runtime_error(format("%s takes %d arguments, %zu were given", r.entry.c_str(), found->second.arguments, r.arrays.size()));
+  if (r.limit) {
+    rlimit limit{r.limit, r.limit};
+    setrlimit(RLIMIT_AS, &limit);
+  }
+  uint8_t* base = nullptr;
+  if (r.file_bytes) {
+    int file = open(r.data.c_str(), O_RDWR);
+    void* p = file < 0 ? MAP_FAILED : mmap(nullptr, r.file_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (p == MAP_FAILED) throw std::runtime_error("cannot map " + r.data);
+    base = static_cast<uint8_t*>(p);
+  }
+  Machine m(r.knobs, shape_of(kind_of(r), r.blocks));
+  m.source_dir = r.source_dir;
+  std::vector<void*> arguments;
+  for (const Array& a : r.arrays) {
+    if (a.null) { arguments.push_back(nullptr); continue; }
+    m.add_region(a.name, base + a.offset, a.bytes, a.output, a.defined);
+    arguments.push_back(base + a.offset);
+    uint64_t end = round_up(a.offset + a.bytes, 4096);
+    mprotect(base + end, 4096, PROT_NONE);  // a wild pointer behind the array ends the run
+  }
+  catch_crashes();
+  EntryCall call = found->second.call;
+  m.run([&] { call(arguments.data()); });
+  write_report(r, m);
+  return 0;
+}
+
+}  // namespace
+
+bool register_entry(const char* name, int arguments, EntryCall call) {
+  entries()[name] = {arguments, call};
+  return true;
+}
+
+bool note_task_type(const char* mangled, int type, long k) {
+  // "Z", the length of the enclosing function's name, the name
+  const char* p = *mangled == 'Z' ? mangled + 1 : mangled;
+  size_t n = std::strtoul(p, const_cast<char**>(&p), 10);
+  notes()[{std::string(p, n), k}] = type;
+  return true;
+}
+
+uint64_t tiling_key() { return key; }
+
+}  // namespace attnemu
+
+int main(int count, char** values) {
+  if (count != 2) return std::fprintf(stderr, "usage: %s REQUEST\n", values[0]), 2;
+  try {
+    return attnemu::launch(attnemu::read_request(values[1]));
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "attnemu-error: %s\n", e.what());
+    return 3;
+  }
+}

@@ -1,0 +1,154 @@
+#include "attnemu/instruction.h"
+
+#include <cstdarg>
+#include <cstdio>
+
+namespace attnemu {
+namespace {
+
+// Scratch of the instruction being checked; instructions do not nest and cores switch only between them.
+std::vector<Hazard> hazards;
+
+}  // namespace
+
+
+Instruction::Instruction(Pipe pipe, const char* what, const SourceLine& at, uint8_t traits)
+    : pipe_(pipe), what_(what), at_(at), traits_(traits) {
+  core->last = at;
+  operands().clear();
+  if (core->has(pipe)) return;
+  valid_ = false;
+  if (machine->knobs.strict_core && machine->knobs.memcheck)
+    machine->report("memcheck", "wrong_core", at,
+                    format("%s: %s has no pipe %s; guard the call by the core kind", what, core->label().c_str(), name_of(pipe)),
+                    name_of(pipe));
+}
+
+std::vector<Instruction::Operand>& Instruction::operands() {
+  static std::vector<Operand> pool;
+  return pool;
+}
+
+void Instruction::add(Memory* m, const Extent& e, AccessKind kind) {
+  if (e.empty()) return;
+  if (!m) { require(false, "wrong_memory", "an operand is in a memory that %s does not have", core->label().c_str()); return; }
+  operands().push_back({m, e, {}, false, kind});
+}
+
+void Instruction::add(Memory* m, const LaneExtent& e, AccessKind kind) {
+  if (e.repeats == 0) return;
+  if (!m) { require(false, "wrong_memory", "an operand is in a memory that %s does not have", core->label().c_str()); return; }
+  operands().push_back({m, {}, e, true, kind});
+}
+
+bool Instruction::require(bool holds, const char* rule, const char* pattern, ...) {
+  if (holds) return true;
+  char text[512];
+  va_list args;
+  va_start(args, pattern);
+  std::vsnprintf(text, sizeof text, pattern, args);
+  va_end(args);
+  valid_ = false;
+  if (machine->knobs.memcheck)
+    machine->report("memcheck", rule, at_, std::string(what_) + ": " + text, name_of(pipe_));
+  return false;
+}
+
+bool Instruction::aligned(const Memory* m, uint64_t at, uint32_t to, const char* operand) {
+  if (!m || at % to == 0) return true;
+  return require(false, "misaligned", "%s is at byte %llu of %s, which must be a multiple of %u", operand,
+                 static_cast<unsigned long long>(at), m->name.c_str(), to);
+}
+
+bool Instruction::in_range(const Operand& o) {
+  uint64_t end = o.is_lanes ? o.lanes.end() : o.extent.end();
+  uint64_t from = o.is_lanes ? o.lanes.at : o.extent.at;
+  if (end <= o.memory->bytes) return true;
+  valid_ = false;
+  if (machine->knobs.memcheck)
+    machine->report("memcheck", "out_of_range", at_,
+                    format("%s %s bytes [%llu, %llu) of %s, which has %llu", what_, o.kind == AccessKind::Read ? "reads" : "writes",
+                           static_cast<unsigned long long>(from), static_cast<unsigned long long>(end), o.memory->name.c_str(),
+                           static_cast<unsigned long long>(o.memory->bytes)),
+                    name_of(pipe_), o.memory->name, from, end - from);
+  return false;
+}
+
+void Instruction::note_scratch(const Operand& o) {
+  if (o.memory->kind != MemoryKind::UB) return;
+  uint64_t end = o.is_lanes ? o.lanes.end() : o.extent.end();
+  if (end > kSelectScratch && !core->scratch_data.file) core->scratch_data = at_;
+}
+
+void Instruction::track(const Operand& o, const Epoch& e) {
+  RaceShadow& shadow = o.memory->race;
+  auto touch = [&](uint64_t block, uint32_t mask) { shadow.access(block, mask, o.kind, e, hazards); };
+  if (o.is_lanes) for_each_block(o.lanes, touch);
+  else for_each_block(o.extent, touch);
+}
+
+void Instruction::report_hazards(const Memory& m) {
+  for (size_t i = 0; i < hazards.size();) {
+    const Hazard& h = hazards[i];
+    uint64_t first = h.block, last = h.block;
+    size_t j = i + 1;
+    while (j < hazards.size() && hazards[j].earlier.site == h.earlier.site && hazards[j].earlier.agent == h.earlier.agent &&
+           hazards[j].kind == h.kind && hazards[j].earlier.kind == h.earlier.kind) {
+      first = hazards[j].block < first ? hazards[j].block : first;
+      last = hazards[j].block > last ? hazards[j].block : last;
+      ++j;
+    }
+    bool was_read = h.earlier.kind == AccessKind::Read, is_read = h.kind == AccessKind::Read;
+    const char* rule = is_read ? "read_after_write" : was_read ? "write_after_read" : "write_after_write";
+    const Core& other = *machine->cores[h.earlier.agent / kPipes];
+    Pipe other_pipe = static_cast<Pipe>(h.earlier.agent % kPipes);
+    const char* advice = &other != core ? "order the two cores by a cross-core flag"
+                         : other_pipe == pipe_ ? "put a PipeBarrier of that pipe between them"
+                                               : "order the two pipes by a flag";
+    machine->report("racecheck", rule, at_,
+                    format("%s on pipe %s %s bytes [%llu, %llu) of %s that %s on pipe %s of %s (%s) %s without anything in between: %s",
+                           what_, name_of(pipe_), is_read ? "reads" : "writes", static_cast<unsigned long long>(first * kBlock),
+                           static_cast<unsigned long long>((last + 1) * kBlock), m.name.c_str(), machine->what(h.earlier.site),
+                           name_of(other_pipe), other.label().c_str(), machine->text(h.earlier.site).c_str(),
+                           was_read ? "reads" : "wrote", advice),
+                    name_of(pipe_), m.name, first * kBlock, (last - first + 1) * kBlock, machine->text(h.earlier.site));
+    i = j;
+  }
+}
+
+bool Instruction::admit() {
+  auto& list = operands();
+  if (valid_)
+    for (const Operand& o : list) in_range(o);
+  uint32_t count = core->issue(pipe_, machine->knobs.auto_sync);
+  ++core->instructions[static_cast<size_t>(pipe_)];
+  if (!valid_) return false;
+  Epoch e{count, core->agent(pipe_), machine->site(at_, what_), &core->pipe(pipe_).clock, traits_};
+  // reads first: an instruction that writes what it reads is not its own hazard
+  for (int pass = 0; pass < 2; ++pass)
+    for (const Operand& o : list) {
+      if ((o.kind == AccessKind::Read) != (pass == 0)) continue;
+      note_scratch(o);
+      if (machine->knobs.race) {
+        hazards.clear();
+        track(o, e);
+        if (!hazards.empty()) report_hazards(*o.memory);
+      }
+      if (o.memory->kind != MemoryKind::GM) continue;
+      uint64_t bytes = o.extent.run * o.extent.inner * o.extent.outer;
+      if (o.kind == AccessKind::Read) { o.memory->read_bytes += bytes; continue; }
+      o.memory->write_bytes += bytes;
+      o.memory->written = true;
+    }
+  return true;
+}
+
+void Instruction::undefined_reaches(const char* sink, const Memory* from, uint64_t address, uint64_t bytes) {
+  if (!machine->knobs.initcheck) return;
+  machine->report("initcheck", "undefined_value", at_,
+                  format("%s: bytes [%llu, %llu) of %s were never written and reach %s", what_, static_cast<unsigned long long>(address),
+                         static_cast<unsigned long long>(address + bytes), from ? from->name.c_str() : "?", sink),
+                  name_of(pipe_), from ? from->name : "", address, bytes);
+}
+
+}  // namespace attnemu

@@ -1,0 +1,118 @@
+#include "attnemu/lanes.h"
+
+namespace attnemu {
+
+const uint8_t* LaneOperand::lane(uint32_t repeat, uint32_t index) const {
+  uint32_t size = dtype_size(type), per_block = kBlock / size;
+  return memory->data + repeat_at(repeat) + static_cast<uint64_t>(index / per_block) * block_step * kBlock +
+         static_cast<uint64_t>(index % per_block) * size;
+}
+
+LaneMask LaneMask::first(uint32_t n) {
+  LaneMask m;
+  m.bits[0] = n >= 64 ? ~0ull : (1ull << n) - 1;
+  m.bits[1] = n >= 128 ? ~0ull : n > 64 ? (1ull << (n - 64)) - 1 : 0;
+  return m;
+}
+
+LaneShape LaneShape::count(uint64_t n, uint32_t lanes) {
+  LaneShape s;
+  s.lanes = lanes;
+  s.repeats = static_cast<uint32_t>(ceil_div(n, lanes));
+  s.mask = LaneMask::first(lanes);
+  s.last = n == 0 ? LaneMask{} : LaneMask::first(static_cast<uint32_t>(n - (s.repeats - 1ull) * lanes));
+  return s;
+}
+
+LaneShape LaneShape::masked(const LaneMask& m, uint32_t repeats, uint32_t lanes) {
+  LaneShape s;
+  s.lanes = lanes;
+  s.repeats = repeats;
+  s.mask = s.last = m & LaneMask::first(lanes);
+  return s;
+}
+
+uint32_t block_bytes(const LaneMask& m, uint32_t block, uint32_t size) {
+  uint32_t per_block = kBlock / size, first = block * per_block;
+  uint64_t bits = first >= 128 ? 0 : m.bits[first >> 6] >> (first & 63);
+  uint32_t lanes = static_cast<uint32_t>(bits & (per_block == 32 ? 0xFFFFFFFFull : (1ull << per_block) - 1));
+  uint32_t all = per_block == 32 ? 0xFFFFFFFFu : (1u << per_block) - 1;
+  if (lanes == all) return kAllBytes;
+  uint32_t out = 0;
+  for (uint32_t i = 0; i < per_block; ++i)
+    if (lanes >> i & 1) out |= ((size == 32 ? 0xFFFFFFFFu : (1u << size) - 1)) << (i * size);
+  return out;
+}
+
+void add_lanes(Instruction& op, const LaneOperand& o, const LaneShape& s, AccessKind kind) {
+  if (s.repeats == 0) return;
+  uint32_t size = dtype_size(o.type);
+  LaneMask full = LaneMask::first(s.lanes);
+  bool dense = o.block_step == 1 && !o.repeat_bytes && o.repeat_step * kBlock == s.lanes * size;
+  if (dense && s.mask == full) {
+    int active = __builtin_popcountll(s.last.bits[0]) + __builtin_popcountll(s.last.bits[1]);
+    if (s.last == LaneMask::first(static_cast<uint32_t>(active))) {
+      Extent e;
+      e.at = o.at;
+      e.run = ((s.repeats - 1ull) * s.lanes + static_cast<uint64_t>(active)) * size;
+      kind == AccessKind::Read ? op.reads(o.memory, e) : op.writes(o.memory, e);
+      return;
+    }
+  }
+  LaneExtent e;
+  e.at = o.at;
+  e.repeats = s.repeats;
+  e.blocks = static_cast<uint32_t>(ceil_div(s.lanes * size, kBlock));
+  e.block_step = o.block_step * static_cast<uint64_t>(kBlock);
+  e.repeat_step = o.repeat_bytes ? o.repeat_bytes : o.repeat_step * static_cast<uint64_t>(kBlock);
+  for (uint32_t b = 0; b < e.blocks; ++b) {
+    e.mask[b] = block_bytes(s.mask, b, size);
+    e.last[b] = block_bytes(s.last, b, size);
+  }
+  kind == AccessKind::Read ? op.reads(o.memory, e) : op.writes(o.memory, e);
+}
+
+namespace {
+
+uint32_t bytes_to_lanes(uint32_t bytes, uint32_t size) {
+  if (bytes == kAllBytes) return size == 1 ? kAllBytes : (1u << (kBlock / size)) - 1;
+  uint32_t out = 0, one = size == 32 ? kAllBytes : (1u << size) - 1;
+  for (uint32_t i = 0; i < kBlock / size; ++i)
+    if ((bytes >> (i * size) & one) == one) out |= 1u << i;
+  return out;
+}
+
+}  // namespace
+
+LaneMask defined_lanes(const LaneOperand& o, uint32_t repeat, uint32_t lanes) {
+  uint32_t size = dtype_size(o.type), per_block = kBlock / size, blocks = static_cast<uint32_t>(ceil_div(lanes, per_block));
+  LaneMask m;
+  uint64_t at = o.repeat_at(repeat);
+  for (uint32_t b = 0; b < blocks; ++b, at += o.block_step * static_cast<uint64_t>(kBlock)) {
+    if (at >= o.memory->bytes) break;
+    uint64_t bits = bytes_to_lanes(o.memory->defined_at(at), size);
+    uint32_t first = b * per_block;
+    m.bits[first >> 6] |= bits << (first & 63);
+  }
+  return m;
+}
+
+void define_lanes(const LaneOperand& o, uint32_t repeat, const LaneMask& written, const LaneMask& defined, uint32_t lanes) {
+  uint32_t size = dtype_size(o.type), per_block = kBlock / size, blocks = static_cast<uint32_t>(ceil_div(lanes, per_block));
+  uint64_t at = o.repeat_at(repeat);
+  for (uint32_t b = 0; b < blocks; ++b, at += o.block_step * static_cast<uint64_t>(kBlock)) {
+    uint32_t bytes = block_bytes(written, b, size);
+    if (bytes) o.memory->define_at(at, bytes, block_bytes(defined, b, size));
+  }
+}
+
+void propagate(const LaneOperand& dst, const LaneOperand* sources, int n, const LaneShape& s) {
+  if (!machine->knobs.initcheck) return;
+  for (uint32_t r = 0; r < s.repeats; ++r) {
+    LaneMask d = LaneMask::first(s.lanes);
+    for (int i = 0; i < n; ++i) d = d & defined_lanes(sources[i], r, s.lanes);
+    define_lanes(dst, r, s.of(r), d, s.lanes);
+  }
+}
+
+}  // namespace attnemu

@@ -1,0 +1,235 @@
+#include "attnemu/machine.h"
+
+#include <sys/mman.h>
+#include <ucontext.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <stdexcept>
+#include <unordered_map>
+
+namespace attnemu {
+
+Machine* machine = nullptr;
+Core* core = nullptr;
+
+namespace {
+
+constexpr size_t kPage = 4096;
+
+struct Task {
+  ucontext_t context;
+  uint8_t* stack = nullptr;
+  size_t stack_bytes = 0;
+  bool done = false;
+};
+
+struct SiteKey {
+  const char* file;
+  int line;
+  const char* what;
+  bool operator==(const SiteKey& o) const { return file == o.file && line == o.line && what == o.what; }
+};
+struct SiteHash {
+  size_t operator()(const SiteKey& k) const {
+    return reinterpret_cast<size_t>(k.file) * 31 + static_cast<size_t>(k.line) * 1000003 + reinterpret_cast<size_t>(k.what);
+  }
+};
+
+}  // namespace
+
+struct Machine::Impl {
+  std::vector<Task> tasks;
+  ucontext_t scheduler;
+  const std::function<void()>* body = nullptr;
+  std::mt19937_64 order;
+  std::unordered_map<SiteKey, uint16_t, SiteHash> site_of;
+  bool deadlocked = false;
+};
+
+namespace {
+Machine::Impl* running = nullptr;
+
+void task_main() {
+  (*running->body)();
+  running->tasks[static_cast<size_t>(core->index)].done = true;
+  swapcontext(&running->tasks[static_cast<size_t>(core->index)].context, &running->scheduler);
+}
+
+void prepare(Task& t, size_t stack_bytes) {
+  t.stack_bytes = round_up(stack_bytes, kPage) + kPage;
+  void* p = mmap(nullptr, t.stack_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (p == MAP_FAILED) throw std::runtime_error("no memory for the stack of a core");
+  t.stack = static_cast<uint8_t*>(p);
+  mprotect(t.stack, kPage, PROT_NONE);  // guard page below the stack
+  getcontext(&t.context);
+  t.context.uc_stack.ss_sp = t.stack + kPage;
+  t.context.uc_stack.ss_size = t.stack_bytes - kPage;
+  t.context.uc_link = nullptr;
+  makecontext(&t.context, task_main, 0);
+}
+
+bool can_run(const Core& c, const Task& t) {
+  return !t.done && (c.waiting_id < 0 || !c.counters[static_cast<size_t>(c.waiting_id)].ready.empty());
+}
+
+}  // namespace
+
+Machine::Machine(const Knobs& k, const LaunchShape& s) : knobs(k), shape(s), impl_(new Impl) {
+  cores_ = static_cast<size_t>(s.blocks) * static_cast<size_t>(s.cubes + s.vectors);
+  findings.max_per_rule = k.max_per_rule;
+  sites_.push_back({"", 0, ""});
+  int index = 0;
+  for (int b = 0; b < s.blocks; ++b) {
+    for (int c = 0; c < s.cubes; ++c)
+      cores.emplace_back(new Core(index++, b, 0, CoreKind::Cube, agents(), k.poison, k.saturate));
+    for (int v = 0; v < s.vectors; ++v)
+      cores.emplace_back(new Core(index++, b, v, CoreKind::Vector, agents(), k.poison, k.saturate));
+  }
+  machine = this;
+}
+
+Machine::~Machine() {
+  for (Task& t : impl_->tasks) munmap(t.stack, t.stack_bytes);
+  if (machine == this) machine = nullptr;
+}
+
+Memory* Machine::add_region(std::string name, uint8_t* data, uint64_t bytes, bool output, bool defined) {
+  auto m = std::make_unique<Memory>();
+  m->attach(MemoryKind::GM, std::move(name), data, bytes, defined);
+  m->output = output;
+  Memory* out = m.get();
+  auto at = std::lower_bound(regions.begin(), regions.end(), m, [](const auto& a, const auto& b) { return a->data < b->data; });
+  regions.insert(at, std::move(m));
+  return out;
+}
+
+Memory* Machine::find_region(const void* p) {
+  auto* a = static_cast<const uint8_t*>(p);
+  if (last_region_ && a >= last_region_->data && a < last_region_->data + last_region_->bytes) return last_region_;
+  Memory* best = nullptr;
+  for (auto& r : regions)
+    if (r->data <= a) best = r.get();
+  // an address up to a page behind an array still belongs to it: the range check names the array
+  if (!best || a >= best->data + best->bytes + kPage) return nullptr;
+  return last_region_ = best;
+}
+
+uint16_t Machine::site(const SourceLine& at, const char* what) {
+  SiteKey key{at.file, at.line, what};
+  auto found = impl_->site_of.find(key);
+  if (found != impl_->site_of.end()) return found->second;
+  if (sites_.size() >= 65535) return 0;
+  auto id = static_cast<uint16_t>(sites_.size());
+  sites_.push_back({at.file, at.line, what});
+  impl_->site_of.emplace(key, id);
+  return id;
+}
+
+std::string Machine::text(const SourceLine& at) const {
+  std::string file = at.file ? at.file : "";
+  if (!source_dir.empty() && file.compare(0, source_dir.size(), source_dir) == 0) file = file.substr(source_dir.size());
+  return file + ":" + std::to_string(at.line);
+}
+
+std::string Machine::text(uint16_t s) const { return text(SourceLine{sites_[s].file.c_str(), sites_[s].line}); }
+
+void Machine::report(const char* check, const char* rule, const SourceLine& at, std::string message, const char* pipe,
+                     const std::string& buffer, uint64_t address, uint64_t bytes, const std::string& other) {
+  Finding f;
+  f.check = check;
+  f.rule = rule;
+  f.message = std::move(message);
+  f.core = core ? core->label() : "";
+  f.pipe = pipe;
+  f.buffer = buffer;
+  f.source = text(at);
+  f.other = other;
+  f.address = address;
+  f.bytes = bytes;
+  findings.add(std::move(f));
+}
+
+void Machine::run(const std::function<void()>& body) {
+  impl_->body = &body;
+  impl_->order.seed(knobs.seed);
+  impl_->tasks.resize(cores.size());
+  running = impl_.get();
+  for (Task& t : impl_->tasks) prepare(t, knobs.stack_bytes);
+  std::vector<size_t> ready;
+  while (true) {
+    ready.clear();
+    bool all_done = true;
+    for (size_t i = 0; i < cores.size(); ++i) {
+      all_done = all_done && impl_->tasks[i].done;
+      if (can_run(*cores[i], impl_->tasks[i])) ready.push_back(i);
+    }
+    if (all_done) break;
+    if (ready.empty()) { report_deadlock(); break; }
+    size_t next = knobs.seed == 0 ? ready[0] : ready[impl_->order() % ready.size()];
+    core = cores[next].get();
+    core->waiting_id = -1;
+    swapcontext(&impl_->scheduler, &impl_->tasks[next].context);
+  }
+  core = nullptr;
+  if (!impl_->deadlocked && knobs.synccheck) report_left_over();
+}
+
+void Machine::wait_for_counter(int id, const SourceLine& at) {
+  CrossCounter& c = core->counters[static_cast<size_t>(id)];
+  while (c.ready.empty()) {
+    core->waiting_id = id;
+    core->waiting_at = at;
+    Core* me = core;
+    swapcontext(&impl_->tasks[static_cast<size_t>(me->index)].context, &impl_->scheduler);
+  }
+}
+
+void Machine::report_deadlock() {
+  impl_->deadlocked = true;
+  std::string graph;
+  int listed = 0;
+  Core* first = nullptr;
+  for (auto& c : cores) {
+    if (c->waiting_id < 0 || impl_->tasks[static_cast<size_t>(c->index)].done) continue;
+    if (!first) first = c.get();
+    if (++listed <= 12)
+      graph += format("%s%s waits for cross-core flag %d at %s", listed > 1 ? "; " : "", c->label().c_str(),
+                      c->waiting_id, text(c->waiting_at).c_str());
+  }
+  if (listed > 12) graph += format("; and %d more", listed - 12);
+  core = first;
+  report("synccheck", "deadlock", first->waiting_at, "no core can go on: " + graph + ". The flags were never set by all of their group");
+}
+
+void Machine::report_left_over() {
+  for (auto& c : cores) {
+    core = c.get();
+    for (int p = 0; p < kPipes; ++p)
+      for (int q = 0; q < kPipes; ++q)
+        for (int id = 0; id < kEventIds; ++id) {
+          EventFlag& f = c->events.flag[p][q][id];
+          if (!f.set || f.held_by_runtime) continue;
+          report("synccheck", "unpaired_flag", f.set_at,
+                 format("flag %s_%s id %d is still set when the kernel ends: add the missing WaitFlag",
+                        name_of(static_cast<Pipe>(p)), name_of(static_cast<Pipe>(q)), id),
+                 name_of(static_cast<Pipe>(p)));
+        }
+    for (int id = 0; id < kCounterIds; ++id) {
+      CrossCounter& n = c->counters[static_cast<size_t>(id)];
+      if (!n.ready.empty())
+        report("synccheck", "unpaired_cross_core", n.ready.back().at,
+               format("cross-core flag %d of %s is still %zu when the kernel ends: a wait is missing", id,
+                      c->label().c_str(), n.ready.size()));
+      for (int mode = 0; mode < 3; ++mode)
+        if (!n.sent[mode].empty())
+          report("synccheck", "unmatched_cross_core", n.sent[mode].back().at,
+                 format("%s set cross-core flag %d in mode %d %zu time(s) more than its partners", c->label().c_str(), id,
+                        mode, n.sent[mode].size()));
+    }
+  }
+  core = nullptr;
+}
+
+}  // namespace attnemu

@@ -1,0 +1,172 @@
+#include <cstring>
+#include <vector>
+
+#include "attnemu/cube.h"
+#include "lane_values.h"
+
+namespace attnemu {
+namespace {
+
+// Rows of an operand in fractals as a dense fp32 matrix [rows, k]; `band_step`, `group_step`: fractals between bands of
+// sixteen rows and between groups of C0 columns.
+void unpack(const Memory& m, uint64_t at, DType type, uint32_t rows, uint32_t k, uint32_t band_step, uint32_t group_step, float* out) {
+  uint32_t c0 = kBlock / dtype_size(type);
+  for (uint32_t r = 0; r < rows; ++r)
+    for (uint32_t g = 0; g * c0 < k; ++g) {
+      const uint8_t* p = m.data + at + (static_cast<uint64_t>(r / 16) * band_step + static_cast<uint64_t>(g) * group_step) * kFractal + (r % 16) * kBlock;
+      float* to = out + static_cast<uint64_t>(r) * k + g * c0;
+      uint32_t n = k - g * c0 < c0 ? k - g * c0 : c0;
+      float values[32];
+      if (type == DType::F16) halves_to_floats(reinterpret_cast<const uint16_t*>(p), values, 16);
+      else for (uint32_t i = 0; i < c0; ++i) values[i] = static_cast<float>(decode(type, p + i * dtype_size(type)));
+      std::memcpy(to, values, n * sizeof(float));
+    }
+}
+
+// Are the first k elements of each row defined?
+void defined_rows(const Memory& m, uint64_t at, uint32_t element, uint32_t rows, uint32_t k, uint32_t band_step, uint32_t group_step, std::vector<uint8_t>& out) {
+  out.assign(rows, 1);
+  uint32_t c0 = kBlock / element;
+  for (uint32_t r = 0; r < rows; ++r)
+    for (uint32_t g = 0; g * c0 < k; ++g) {
+      uint32_t n = k - g * c0 < c0 ? k - g * c0 : c0, want = byte_mask(0, n * element);
+      uint64_t p = at + (static_cast<uint64_t>(r / 16) * band_step + static_cast<uint64_t>(g) * group_step) * kFractal + (r % 16) * kBlock;
+      if ((m.defined_at(p) & want) != want) { out[r] = 0; break; }
+    }
+}
+
+constexpr uint32_t kTile = 32;
+
+// acc[rows<=4][32] += a[rows, k] * b[k, 32 of n], k in order.
+template <int Rows, class T>
+void tile(const T* a, uint32_t k, const T* b, uint32_t n, T* c, uint32_t width) {
+  T acc[Rows][kTile];
+  for (int r = 0; r < Rows; ++r)
+    for (uint32_t j = 0; j < kTile; ++j) acc[r][j] = j < width ? c[static_cast<uint64_t>(r) * n + j] : T(0);
+  for (uint32_t i = 0; i < k; ++i) {
+    const T* row = b + static_cast<uint64_t>(i) * n;
+    for (int r = 0; r < Rows; ++r) {
+      T f = a[static_cast<uint64_t>(r) * k + i];
+#pragma GCC ivdep
+      for (uint32_t j = 0; j < kTile; ++j) acc[r][j] += f * row[j];
+    }
+  }
+  for (int r = 0; r < Rows; ++r)
+    for (uint32_t j = 0; j < width; ++j) c[static_cast<uint64_t>(r) * n + j] = acc[r][j];
+}
+
+// b has 32 spare elements behind its end.
+template <class T>
+void product(const T* a, const T* b, T* c, uint32_t m, uint32_t n, uint32_t k) {
+  for (uint32_t j = 0; j < n; j += kTile) {
+    uint32_t width = n - j < kTile ? n - j : kTile, i = 0;
+    for (; i + 4 <= m; i += 4) tile<4>(a + static_cast<uint64_t>(i) * k, k, b + j, n, c + static_cast<uint64_t>(i) * n + j, width);
+    for (; i < m; ++i) tile<1>(a + static_cast<uint64_t>(i) * k, k, b + j, n, c + static_cast<uint64_t>(i) * n + j, width);
+  }
+}
+
+template <class T>
+void store_result(Memory& m, uint64_t at, const T* c, uint32_t rows, uint32_t columns, const std::vector<uint8_t>& row_ok, const std::vector<uint8_t>& column_ok, bool keeps) {
+  uint64_t m16 = round_up(rows, 16);
+  for (uint32_t g = 0; g * 16 < columns; ++g)
+    for (uint32_t i = 0; i < m16; ++i) {
+      uint64_t p = at + (g * m16 + i) * 64;
+      uint32_t n = columns - g * 16 < 16 ? columns - g * 16 : 16;
+      if (i < rows) std::memcpy(m.data + p, c + static_cast<uint64_t>(i) * columns + g * 16, n * 4);
+      if (!machine->knobs.initcheck) continue;
+      for (uint32_t half = 0; half < 2; ++half) {
+        uint32_t ok = 0;
+        if (i < rows && row_ok[i])
+          for (uint32_t j = half * 8; j < half * 8 + 8 && j < n; ++j) ok |= column_ok[g * 16 + j] ? 0xFu << ((j - half * 8) * 4) : 0;
+        if (keeps) ok &= m.defined_at(p + half * 32);
+        m.define_at(p + half * 32, kAllBytes, ok);
+      }
+    }
+}
+
+template <class T>
+void load_result(const Memory& m, uint64_t at, T* c, uint32_t rows, uint32_t columns) {
+  uint64_t m16 = round_up(rows, 16);
+  for (uint32_t i = 0; i < rows; ++i)
+    for (uint32_t g = 0; g * 16 < columns; ++g)
+      std::memcpy(c + static_cast<uint64_t>(i) * columns + g * 16, m.data + at + (g * m16 + i) * 64, (columns - g * 16 < 16 ? columns - g * 16 : 16) * 4);
+}
+
+std::vector<float> float_a, float_b, float_c, transposed;
+std::vector<int32_t> int_a, int_b, int_c;
+std::vector<uint8_t> row_ok, column_ok;
+
+template <class T>
+void transpose(const std::vector<float>& from, std::vector<T>& to, uint32_t rows, uint32_t columns) {
+  to.assign(static_cast<size_t>(rows) * columns + kTile, T(0));
+  for (uint32_t r0 = 0; r0 < rows; r0 += 16)
+    for (uint32_t c = 0; c < columns; ++c)
+      for (uint32_t r = r0; r < rows && r < r0 + 16; ++r) to[static_cast<size_t>(c) * rows + r] = static_cast<T>(from[static_cast<size_t>(r) * columns + c]);
+}
+
+bool check_product(Instruction& ins, Place c, DType ct, Place a, DType at, Place b, DType bt, const Place* bias, const Product& p) {
+  auto in = [&](const Place& x, MemoryKind want, const char* name) {
+    return ins.require(x.memory && x.memory->kind == want, "wrong_position", "%s is in %s; %s is wanted", name,
+                       x.memory ? x.memory->name.c_str() : "no memory of this core", name_of(want));
+  };
+  bool ok = in(c, MemoryKind::L0C, "the result") & in(a, MemoryKind::L0A, "the left operand") & in(b, MemoryKind::L0B, "the right operand");
+  if (bias) ok = ok & in(*bias, MemoryKind::BT, "the bias");
+  ok = ok & ins.require(p.m <= 4095 && p.n <= 4095 && p.k <= 4095, "product_range", "m %u, n %u, k %u: each is at most 4095", p.m, p.n, p.k);
+  ok = ok & ins.aligned(c.memory, c.at, kResultFractal, "the result") & ins.aligned(a.memory, a.at, kFractal, "the left operand") & ins.aligned(b.memory, b.at, kFractal, "the right operand");
+  ok = ok & ins.require(p.m != 1, "vector_matrix_mode", "m = 1 switches the cube to its vector-matrix mode with another layout of the left operand, which is not modelled: use m = 16 with unused rows");
+  (void)ct; (void)at; (void)bt;
+  return ok;
+}
+
+}  // namespace
+
+void multiply(const char* what, const SourceLine& at, Place c, DType c_type, Place a, DType a_type, Place b, DType b_type,
+              const Place* bias, const Product& p) {
+  if (p.m == 0 || p.n == 0 || p.k == 0) return;
+  uint32_t bands = static_cast<uint32_t>(ceil_div(p.m, 16)), columns = static_cast<uint32_t>(ceil_div(p.n, 16));
+  uint8_t traits = static_cast<uint8_t>((bands * columns >= 10 ? kTraitLargeMmad : 0) | (p.unit_flag ? kTraitUnitFlag : 0));
+  Instruction ins(Pipe::M, what, at, traits);
+  if (!ins) return;
+  uint32_t element = dtype_size(a_type), c0 = kBlock / element;
+  uint32_t groups = static_cast<uint32_t>(p.align_k && element == 4 ? ceil_div(p.k, 16) * 2 : ceil_div(p.k, c0));
+  if (!check_product(ins, c, c_type, a, a_type, b, b_type, bias, p)) { ins.admit(); return; }
+  Extent ea, eb, ec;
+  ea.at = a.at; ea.run = static_cast<uint64_t>(bands) * groups * kFractal;
+  eb.at = b.at; eb.run = static_cast<uint64_t>(columns) * groups * kFractal;
+  ec.at = c.at; ec.run = static_cast<uint64_t>(bands) * columns * kResultFractal;
+  ins.reads(a.memory, ea);
+  ins.reads(b.memory, eb);
+  if (p.accumulate) ins.reads(c.memory, ec);
+  if (bias) { Extent e; e.at = bias->at; e.run = p.n * 4ull; ins.reads(bias->memory, e); }
+  ins.writes(c.memory, ec);
+  if (!ins.admit()) return;
+
+  float_a.resize(static_cast<size_t>(p.m) * p.k);
+  float_b.resize(static_cast<size_t>(p.n) * p.k);
+  unpack(*a.memory, a.at, a_type, p.m, p.k, groups, 1, float_a.data());
+  unpack(*b.memory, b.at, b_type, p.n, p.k, 1, columns, float_b.data());
+  if (machine->knobs.initcheck) {
+    defined_rows(*a.memory, a.at, element, p.m, p.k, groups, 1, row_ok);
+    defined_rows(*b.memory, b.at, element, p.n, p.k, 1, columns, column_ok);
+    if (bias) for (uint32_t j = 0; j < p.n; ++j) if (!bias->memory->is_defined(bias->at + j * 4ull, 4)) column_ok[j] = 0;
+  }
+  auto finish = [&](auto& left, auto& right, auto& result) {
+    using T = typename std::decay_t<decltype(result)>::value_type;
+    result.assign(static_cast<size_t>(p.m) * p.n + kTile, T(0));
+    if (p.accumulate) load_result(*c.memory, c.at, result.data(), p.m, p.n);
+    if (bias)
+      for (uint32_t i = 0; i < p.m; ++i) std::memcpy(result.data() + static_cast<size_t>(i) * p.n, bias->memory->data + bias->at, p.n * 4ull);
+    product(left.data(), right.data(), result.data(), p.m, p.n, p.k);
+    store_result(*c.memory, c.at, result.data(), p.m, p.n, row_ok, column_ok, p.accumulate);
+  };
+  if (c_type == DType::I32) {
+    int_a.assign(float_a.begin(), float_a.end());
+    transpose(float_b, int_b, p.n, p.k);
+    finish(int_a, int_b, int_c);
+  } else {
+    transpose(float_b, transposed, p.n, p.k);
+    finish(float_a, transposed, float_c);
+  }
+}
+
+}  // namespace attnemu

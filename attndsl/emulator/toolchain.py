@@ -1,0 +1,186 @@
+"""The C++ compiler, and the emulator's own parts compiled once and kept.
+
+Everything compiled is cached by content under ``$ATTNDSL_CACHE_DIR`` or ``~/.cache/attndsl``.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.util
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from attndsl.emulator.errors import CompileFailed, CompilerMissing
+
+HERE = Path(__file__).parent
+INCLUDE = HERE / "include"
+SOURCES = HERE / "src"
+PRELUDE = "attnemu_prelude.h"
+# -ffp-contract=off: results must not depend on which multiply-adds the compiler fuses
+_COMMON = ("-std=c++17", "-ffp-contract=off", "-march=native", "-w")
+RUNTIME_FLAGS = (*_COMMON, "-O2", "-fno-math-errno")
+KERNEL_FLAGS = (*_COMMON, "-O1")
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """A usable C++17 compiler: the command that starts it, its version line, and its kind."""
+
+    command: tuple[str, ...]
+    version: str
+
+    @property
+    def path(self) -> str:
+        """The command as one would type it."""
+        return " ".join(self.command)
+
+    @property
+    def is_gnu(self) -> bool:
+        """Whether it is g++, which takes precompiled headers from the include path."""
+        return "clang" not in self.version.lower() and "zig" not in self.path
+
+
+def _candidates() -> list[tuple[str, ...]]:
+    found: list[tuple[str, ...]] = []
+    if os.environ.get("CXX"):
+        found.append(tuple(os.environ["CXX"].split()))
+    found += [("g++",), ("clang++",)]
+    if importlib.util.find_spec("ziglang") is not None:
+        found.append((sys.executable, "-m", "ziglang", "c++"))
+    return found
+
+
+@functools.lru_cache(maxsize=8)
+def _version(command: tuple[str, ...]) -> str | None:
+    if shutil.which(command[0]) is None:
+        return None
+    try:
+        done = subprocess.run([*command, "--version"], capture_output=True, text=True, timeout=60)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.splitlines()[0] if done.returncode == 0 and done.stdout else None
+
+
+def find_compiler() -> Compiler | None:
+    """The compiler the emulator uses: ``$CXX``, g++, clang++, or ziglang; ``None`` when there is none."""
+    for command in _candidates():
+        version = _version(command)
+        if version is not None:
+            return Compiler(command, version)
+    return None
+
+
+def require_compiler() -> Compiler:
+    """As `find_compiler`; raises `CompilerMissing` instead of returning ``None``."""
+    compiler = find_compiler()
+    if compiler is None:
+        raise CompilerMissing(tuple(" ".join(command) for command in _candidates()))
+    return compiler
+
+
+def cache_dir() -> Path:
+    """Where compiled things are kept; created when missing."""
+    root = os.environ.get("ATTNDSL_CACHE_DIR")
+    path = Path(root) if root else Path.home() / ".cache" / "attndsl"
+    path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+@functools.lru_cache(maxsize=1)
+def _processor() -> str:
+    # -march=native: code of one processor must not be taken from the cache on another
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        lines = []
+    flags = next((line for line in lines if line.startswith(("flags", "Features"))), "")
+    return platform.machine() + platform.processor() + flags
+
+
+def digest(*parts: str | bytes) -> str:
+    """A key over all parts and the processor."""
+    sha = hashlib.sha256(_processor().encode())
+    for part in parts:
+        data = part.encode() if isinstance(part, str) else part
+        sha.update(str(len(data)).encode() + b":" + data)
+    return sha.hexdigest()[:32]
+
+
+@functools.lru_cache(maxsize=1)
+def _own_files() -> str:
+    files = sorted([*INCLUDE.rglob("*.h"), *SOURCES.glob("*.cpp"), *SOURCES.glob("*.h")])
+    return digest(*(part for file in files for part in (file.name, file.read_bytes())))
+
+
+def run_compiler(
+    compiler: Compiler, arguments: Sequence[str | Path], what: str, cwd: Path | None = None
+) -> None:
+    """Runs the compiler; raises `CompileFailed` with its messages when it fails."""
+    command = [*compiler.command, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=cwd)
+    if done.returncode != 0:
+        raise CompileFailed(what, done.stderr or done.stdout)
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """The compiled device model and where its headers are, precompiled for g++."""
+
+    key: str
+    objects: tuple[Path, ...]
+    include_flags: tuple[str, ...]
+
+
+def _compile_all(compiler: Compiler, sources: Iterable[Path], into: Path) -> None:
+    def one(source: Path) -> None:
+        flags = (*RUNTIME_FLAGS, "-I", INCLUDE, "-c", source, "-o", into / (source.stem + ".o"))
+        run_compiler(compiler, flags, f"the emulator's {source.name}")
+
+    def header() -> None:
+        # a header of its own name: only as a translation unit's first include can it be precompiled
+        prelude = into / "prelude" / PRELUDE
+        prelude.parent.mkdir()
+        prelude.write_text('#pragma once\n#include "kernel_operator.h"\n')
+        if compiler.is_gnu:
+            flags = (*KERNEL_FLAGS, "-I", INCLUDE, "-x", "c++-header", prelude)
+            run_compiler(compiler, (*flags, "-o", f"{prelude}.gch"), "the emulator's kernel_operator.h")
+
+    with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
+        jobs = [pool.submit(header), *(pool.submit(one, source) for source in sources)]
+        for job in jobs:
+            job.result()
+
+
+def publish(made: Path, target: Path) -> None:
+    """Moves a finished folder to its place in the cache; another process may have been faster."""
+    try:
+        made.rename(target)
+    except OSError:
+        if not target.is_dir():
+            raise
+        shutil.rmtree(made, ignore_errors=True)
+
+
+def runtime(compiler: Compiler) -> Runtime:
+    """The emulator compiled by `compiler`, from the cache or made now (about ten seconds)."""
+    key = digest(compiler.path, compiler.version, " ".join(RUNTIME_FLAGS + KERNEL_FLAGS), _own_files())
+    target = cache_dir() / f"emulator-{key}"
+    sources = sorted(SOURCES.glob("*.cpp"))
+    if not target.is_dir():
+        made = Path(tempfile.mkdtemp(prefix="emulator-", dir=cache_dir()))
+        try:
+            _compile_all(compiler, sources, made)
+            publish(made, target)
+        finally:
+            shutil.rmtree(made, ignore_errors=True)
+    objects = tuple(target / (source.stem + ".o") for source in sources)
+    return Runtime(key, objects, ("-I", str(target / "prelude"), "-I", str(INCLUDE)))
