@@ -39,7 +39,7 @@ def run(call: Call, precision: str = "float32", cast: bool = True) -> tuple[Arra
 def _result(state: State, output: Output, cast: bool) -> Array:
     call = state.call
     spec = next(spec for spec in call.operator.outputs if spec.name == output.name)
-    layout = spec.layouts[call.layouts[spec.like]]
+    layout = spec.layout(call.layouts[spec.like])
     values = layout.restore(whole(state, output.source).aligned(layout.roles), call.env())
     dtype: np.dtype[Any] = DTYPES.get(output.dtype, DTYPES[dtype_name(call.arrays[spec.like])])
     return values.astype(dtype, copy=False) if cast else values

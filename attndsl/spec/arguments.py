@@ -127,6 +127,8 @@ class ParamSpec:
 class OutputSpec:
     """A result. ``like``: the input whose dtype and layout it takes; ``layouts``: by that input's key.
 
+    ``dtype``: its own dtype, if not that input's.
+
     ``quantized``: the dtypes that replace the input's where a quantisation is in use.
     """
 
@@ -134,8 +136,13 @@ class OutputSpec:
     like: str
     layouts: Mapping[str, Layout]
     axes: tuple[str, ...]
+    dtype: str = ""
     quantized: tuple[str, ...] = ()
     where: SourceLine = UNKNOWN_LINE
+
+    def layout(self, key: str) -> Layout:
+        """The layout that goes with the input's layout ``key``."""
+        return self.layouts[key] if key in self.layouts else next(iter(self.layouts.values()))
 
 
 @dataclass(frozen=True)

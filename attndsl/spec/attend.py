@@ -13,7 +13,6 @@ from attndsl.graph.nodes import (
     Dense,
     Dequantize,
     Elementwise,
-    IndexCondition,
     Node,
     Paged,
     Quantize,
@@ -24,7 +23,7 @@ from attndsl.graph.nodes import (
 )
 from attndsl.source_line import author_line
 from attndsl.spec.errors import GraphError
-from attndsl.spec.values import Operand, TensorValue, Value, as_rows, elementwise
+from attndsl.spec.values import Operand, TensorValue, Value, as_rows, elementwise, index_condition
 from attndsl.symbolic import Expr, Symbol, as_expr
 
 BATCH = Symbol("b")
@@ -93,11 +92,9 @@ def softmax(value: Value) -> Value:
     return Value(Softmax(scores=value.node, where=author_line()))
 
 
-def where_index(condition: Expr) -> Value:
+def condition(condition: Expr) -> Value:
     """A condition over ``attend.BATCH``, ``HEAD``, ``QUERY`` and ``KEY``, for ``scores.replace``."""
-    axes = {"b": "B", "n": "N", "i": "Q", "j": "T"}
-    used = tuple(axes[name] for name in axes if name in condition.symbols())
-    return Value(IndexCondition(condition=condition, axes=used, where=author_line()))
+    return index_condition(condition)
 
 
 def dequantize(source: Value, scale: Value, offset: Value | None = None) -> Value:

@@ -130,7 +130,7 @@ def _results(operator: Operator) -> list[str]:
     lines = []
     for spec in operator.outputs:
         shapes = dict.fromkeys(_shape(layout.shape()) for layout in spec.layouts.values())
-        dtypes = " or ".join([f"that of {spec.like}", *spec.quantized])
+        dtypes = " or ".join([spec.dtype or f"that of {spec.like}", *spec.quantized])
         lines.append(f"  {spec.name}: {dtypes}; {' or '.join(shapes)}")
     return lines
 

@@ -22,7 +22,7 @@ from attndsl.spec.arguments import DTYPES, REQUIRED, Dim, OutputSpec, ParamSpec,
 from attndsl.spec.call import Call
 from attndsl.spec.constraint import Constraint
 from attndsl.spec.declared import DeclaredTensor, resolve_tensor
-from attndsl.spec.layout import Layout
+from attndsl.spec.layout import Axis, Layout, parse_layout
 from attndsl.spec.values import TensorValue, Value
 from attndsl.symbolic import Expr, ExprLike, Symbol, as_expr
 
@@ -51,7 +51,7 @@ class Operator:
         self._dims: dict[str, Dim] = {}
         self._axes: dict[str, Expr] = {}
         self._arguments: dict[str, DeclaredTensor | ParamSpec] = {}
-        self._results: dict[str, tuple[Output, str]] = {}
+        self._results: dict[str, tuple[Output, str, dict[str, str | tuple[str, Expr]]]] = {}
         self._graphs: dict[frozenset[str], Graph] = {}
         self._group: tuple[Expr | None, type[Exception]] = (None, errors.UnclassifiedError)
         self._keyword_only = False
@@ -242,13 +242,29 @@ class Operator:
             self.schedule_choices[name] = value
             self.schedule_lines[name] = author_line()
 
-    def output(self, name: str, value: Value, *, like: TensorValue) -> None:
-        """A result; ``like``: the input whose dtype and layout it takes."""
+    def output(
+        self,
+        name: str,
+        value: Value,
+        *,
+        like: TensorValue,
+        layouts: Layouts | None = None,
+        dtype: str = "",
+    ) -> None:
+        """A result.
+
+        Args:
+            name: as in the document.
+            value: what it is.
+            like: the input whose dtype and layout it takes, its head size replaced by that of the value.
+            layouts: its own layout, or one for each key of ``like``'s.
+            dtype: its own dtype.
+        """
         self._reserve(name)
         node = Output(
-            name=name, source=value.node, dtype=like.spec.name, axes=value.axes, where=author_line()
+            name=name, source=value.node, dtype=dtype or like.spec.name, axes=value.axes, where=author_line()
         )
-        self._results[name] = (node, like.spec.name)
+        self._results[name] = (node, like.spec.name, _by_key(layouts))
 
     # --------------------------------------------------------------------------------------------
     # Asking
@@ -298,11 +314,16 @@ class Operator:
     def outputs(self) -> tuple[OutputSpec, ...]:
         """The results in order."""
         found = []
-        for node, like in self._results.values():
-            spec = self.tensor(like)
-            layouts = {key: _for_output(layout, node.axes) for key, layout in spec.layouts.items()}
+        for node, like, own in self._results.values():
+            inherited = self.tensor(like).layouts
+            layouts = (
+                {key: self._own_layout(node, key, item) for key, item in own.items()}
+                if own
+                else {key: self._like_layout(layout, node.axes) for key, layout in inherited.items()}
+            )
             quantized = (node.source.dtype,) if isinstance(node.source, Quantize) else ()
-            found.append(OutputSpec(node.name, like, layouts, node.axes, quantized, node.where))
+            dtype = "" if node.dtype == like else node.dtype
+            found.append(OutputSpec(node.name, like, layouts, node.axes, dtype, quantized, node.where))
         return tuple(found)
 
     @cached_property
@@ -320,7 +341,7 @@ class Operator:
         """
         names = frozenset(present) | {spec.name for spec in self.tensors if spec.required}
         if names not in self._graphs:
-            results = specialize(tuple(node for node, _ in self._results.values()), names)
+            results = specialize(tuple(node for node, _, _ in self._results.values()), names)
             outputs = tuple(_output_dtype(node) for node in results if isinstance(node, Output))
             if len(outputs) != len(self._results) or not outputs:
                 raise errors.IncompleteSpecError(
@@ -383,6 +404,21 @@ class Operator:
 
     # --------------------------------------------------------------------------------------------
 
+    def _own_layout(self, node: Output, key: str, item: str | tuple[str, Expr]) -> Layout:
+        text, when = (item, None) if isinstance(item, str) else item
+        return parse_layout(text, node.axes, self._axes, key=key, when=when, where=node.where)
+
+    def _like_layout(self, layout: Layout, axes: tuple[str, ...]) -> Layout:
+        """The layout of an input as one of a result: the head size becomes that of values."""
+        swap = "D" in layout.roles and "E" in axes
+
+        def as_value(axis: Axis) -> Axis:
+            return replace(axis, role="E", extent=self._axes["E"]) if swap and axis.role == "D" else axis
+
+        dims = tuple(tuple(as_value(axis) for axis in dim) for dim in layout.dims)
+        roles = tuple("E" if swap and role == "D" else role for role in layout.roles)
+        return replace(layout, dims=dims, roles=roles)
+
     def _add(self, constraint: Constraint) -> None:
         self.constraints = (*self.constraints, constraint)
 
@@ -433,16 +469,6 @@ def _by_key(layouts: Layouts | None) -> dict[str, str | tuple[str, Expr]]:
                     f"layout '{key}' must be a text or a tuple (text, condition), got {item!r}", author_line()
                 )
     return found
-
-
-def _for_output(layout: Layout, axes: tuple[str, ...]) -> Layout:
-    """The layout of an input as one of a result: the head size axis of queries becomes that of values."""
-
-    def rename(role: str | None) -> str | None:
-        return "E" if role == "D" and "E" in axes else role
-
-    dims = tuple(tuple(replace(axis, role=rename(axis.role)) for axis in dim) for dim in layout.dims)
-    return replace(layout, dims=dims, roles=tuple(str(rename(role)) for role in layout.roles))
 
 
 def _output_dtype(node: Output) -> Output:

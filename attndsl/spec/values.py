@@ -20,6 +20,7 @@ from attndsl.graph.nodes import (
     Dense,
     Elementwise,
     GroupSum,
+    IndexCondition,
     Input,
     Node,
     Replace,
@@ -36,6 +37,7 @@ from attndsl.spec.arguments import TensorSpec, dtype_of, given, layout_of
 from attndsl.spec.errors import GraphError, SpecError
 from attndsl.symbolic import Compare, Const, Expr, Load, Symbol, as_expr, compare
 
+INDEX_AXES = {"b": "B", "n": "N", "i": "Q", "j": "T"}
 Operand: TypeAlias = "Value | Expr | int | float"
 
 
@@ -91,6 +93,15 @@ class Value:
         return Value(
             Replace(source=self.node, condition=condition.node, value=float(value), axes=axes, where=where)
         )
+
+    def where(self, visible: Expr) -> Value:
+        """This value where ``visible`` holds, -inf elsewhere: a mask as a condition over indices.
+
+        The condition is written with ``attend.BATCH``, ``HEAD``, ``QUERY`` and ``KEY``, as in
+        ``s.where(attend.KEY <= attend.QUERY)``.
+        """
+        hidden = index_condition(compare("==", visible, Const(False)))
+        return self.replace(hidden, float("-inf"))
 
     def cast(self, dtype: str) -> Value:
         """This value rounded to ``dtype``, half to even."""
@@ -201,6 +212,12 @@ def as_node(operand: object) -> Node:
     if isinstance(operand, Expr | int | float):
         return Scalar(value=as_expr(operand), where=author_line())
     raise GraphError(f"a value, a parameter or a number is needed here, got {operand!r}", author_line())
+
+
+def index_condition(condition: Expr) -> Value:
+    """A truth value computed from the symbols b, n, i and j: batch row, head, query and key index."""
+    used = tuple(axis for symbol, axis in INDEX_AXES.items() if symbol in condition.symbols())
+    return Value(IndexCondition(condition=condition, axes=used, where=author_line()))
 
 
 def merge_axes(*groups: Axes) -> Axes:

@@ -46,7 +46,8 @@ keys = Dense(axes=key.axes, tensor=key, length=lengths)
 values = Dense(axes=value.axes, tensor=value, length=lengths)
 scores = Scores(query=query, keys=keys)
 b, j = Symbol("b"), Symbol("j")
-PRESENT = frozenset("query key value mask bias lengths table pages scale channel one".split())
+PRESENT = frozenset(["query", "key", "value", "mask", "bias", "lengths", "table", "pages", "scale"])
+PRESENT |= {"channel", "one"}
 
 
 def graph(node, axes=None):
@@ -60,7 +61,13 @@ def scored(modified):
 
 
 def paged(**changes):
-    fields = {"axes": key.axes, "tensor": pages, "table": table, "block_size": Symbol("size"), "length": lengths}
+    fields = {
+        "axes": key.axes,
+        "tensor": pages,
+        "table": table,
+        "block_size": Symbol("size"),
+        "length": lengths,
+    }
     return Scores(query=query, keys=Paged(**(fields | changes)))
 
 
@@ -94,15 +101,24 @@ CASES = {
         graph(Scalar(value=Load("absent", b), axes=("B",))),
         graph(Scalar(value=Load("lengths", b), axes=("B",))),
     ),
-    "indices_have_axes": (graph(IndexCondition(condition=j < b, axes=("T",))), graph(IndexCondition(condition=j < b))),
+    "indices_have_axes": (
+        graph(IndexCondition(condition=j < b, axes=("T",))),
+        graph(IndexCondition(condition=j < b)),
+    ),
     "dense_rows_have_their_axes": (
         graph(Scores(query=query, keys=Dense(axes=("B", "T", "D"), tensor=key))),
         graph(Scores(query=query, keys=Dense(axes=("B", "K", "T", "D"), tensor=key))),
     ),
     "paged_rows_have_their_axes": (graph(paged(tensor=key)), graph(paged())),
     "tables_are_integers": (graph(paged(table=replace(table, dtypes=("float16",)))), graph(paged())),
-    "lengths_are_per_row": (graph(paged(length=replace(lengths, dtypes=("float32",)))), graph(paged(length=None))),
-    "scores_contract_over_d": (graph(Scores(query=query, keys=values)), graph(Scores(query=query, keys=keys))),
+    "lengths_are_per_row": (
+        graph(paged(length=replace(lengths, dtypes=("float32",)))),
+        graph(paged(length=None)),
+    ),
+    "scores_contract_over_d": (
+        graph(Scores(query=query, keys=values)),
+        graph(Scores(query=query, keys=keys)),
+    ),
     "elementwise_broadcasts_by_name": (
         graph(added(scores, mask, axes=("B", "T"))),
         graph(added(scores, mask)),

@@ -4,7 +4,17 @@ import networkx as nx
 import pytest
 
 from attndsl import ops
-from attndsl.graph.nodes import Choose, Dense, Dequantize, Elementwise, Input, Paged, Quantize, Replace, Scalar
+from attndsl.graph.nodes import (
+    Choose,
+    Dense,
+    Dequantize,
+    Elementwise,
+    Input,
+    Paged,
+    Quantize,
+    Replace,
+    Scalar,
+)
 from attndsl.spec import Operator, attend
 from attndsl.spec.errors import IncompleteSpecError
 

@@ -60,7 +60,9 @@ def naive(
         capacity = key.shape[1] if input_layout == "BSH" else key.shape[2]
     else:
         capacity = block_table.shape[1] * block_size
-    lengths = [capacity] * batch if actual_seq_lengths is None else [int(x) for x in np.ravel(actual_seq_lengths)]
+    lengths = (
+        [capacity] * batch if actual_seq_lengths is None else [int(x) for x in np.ravel(actual_seq_lengths)]
+    )
     lengths = lengths * batch if len(lengths) == 1 else lengths
     for b in range(batch):
         first = 0

@@ -20,7 +20,11 @@ def calls(draw, features=("mask", "pse", "lengths", "padding", "paged", "int8", 
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     use = {name: draw(st.booleans()) for name in features}
     layout = draw(st.sampled_from(["BSH", "BNSD"]))
-    batch, kv_heads, group = draw(st.integers(1, 3)), draw(st.integers(1, 3)), draw(st.sampled_from([1, 2, 5]))
+    batch, kv_heads, group = (
+        draw(st.integers(1, 3)),
+        draw(st.integers(1, 3)),
+        draw(st.sampled_from([1, 2, 5])),
+    )
     head = draw(st.sampled_from([16, 48])) if use.get("pse") else draw(st.sampled_from([1, 7, 16, 40]))
     rows = draw(st.integers(0, 70))
     dtype = DTYPES[draw(st.sampled_from(sorted(DTYPES)))]

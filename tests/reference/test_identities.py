@@ -13,7 +13,11 @@ ifa = ops.incre_flash_attention
 @st.composite
 def problems(draw):
     batch, kv_heads = draw(st.integers(1, 3)), draw(st.integers(1, 3))
-    group, head, rows = draw(st.sampled_from([1, 3])), draw(st.sampled_from([3, 16])), draw(st.integers(1, 80))
+    group, head, rows = (
+        draw(st.sampled_from([1, 3])),
+        draw(st.sampled_from([3, 16])),
+        draw(st.integers(1, 80)),
+    )
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     query = rng.standard_normal((batch, kv_heads * group, 1, head)).astype(np.float16)
     key, value = (rng.standard_normal((batch, kv_heads, rows, head)).astype(np.float16) for _ in range(2))

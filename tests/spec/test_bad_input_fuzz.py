@@ -9,15 +9,37 @@ from attndsl import ops
 from attndsl.errors import UserError
 
 ifa = ops.incre_flash_attention
-DTYPES = [np.float16, ml_dtypes.bfloat16, np.float32, np.int8, np.int32, np.int64, bool, np.uint8, "U3", object, ">f2"]
+DTYPES = [
+    np.float16,
+    ml_dtypes.bfloat16,
+    np.float32,
+    np.int8,
+    np.int32,
+    np.int64,
+    bool,
+    np.uint8,
+    "U3",
+    object,
+    ">f2",
+]
 
 shapes = st.lists(st.sampled_from([0, 1, 2, 3, 4, 10, 16, 32, 64]), max_size=5)
 arrays = st.builds(lambda shape, dtype: np.zeros(shape, dtype), shapes, st.sampled_from(DTYPES))
 scalars = st.one_of(
-    st.none(), st.booleans(), st.integers(-(2**70), 2**70), st.floats(), st.text(max_size=4), st.just(np.float16(2))
+    st.none(),
+    st.booleans(),
+    st.integers(-(2**70), 2**70),
+    st.floats(),
+    st.text(max_size=4),
+    st.just(np.float16(2)),
 )
 anything = st.one_of(
-    arrays, scalars, st.lists(scalars, max_size=3), st.lists(arrays, max_size=2), st.just({}), st.just(object())
+    arrays,
+    scalars,
+    st.lists(scalars, max_size=3),
+    st.lists(arrays, max_size=2),
+    st.just({}),
+    st.just(object()),
 )
 names = [spec.name for spec in ifa.parameters]
 BASE = {
@@ -56,7 +78,9 @@ def test_big_endian_arrays_mean_their_values():
     rng = np.random.default_rng(0)
     query, key = (rng.standard_normal(shape).astype(np.float16) for shape in [(2, 1, 64), (2, 10, 32)])
     expected = ifa(query, [key], [key], num_heads=4, num_key_value_heads=2)
-    out = ifa(query.astype(">f2"), [key.astype(">f2")], [key.astype(">f2")], num_heads=4, num_key_value_heads=2)
+    out = ifa(
+        query.astype(">f2"), [key.astype(">f2")], [key.astype(">f2")], num_heads=4, num_key_value_heads=2
+    )
     assert np.array_equal(out, expected) and out.dtype == np.float16
     strided = np.asfortranarray(key)
     assert np.array_equal(ifa(query, [strided], [strided], num_heads=4, num_key_value_heads=2), expected)

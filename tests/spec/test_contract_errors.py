@@ -97,7 +97,12 @@ def test_legal_calls_pass(call):
 TABLE = [
     # types
     ("query dtype", dense(query=vector(2, 1, 64)), TypeError, "query"),
-    ("all int8", dense(query=vector(2, 1, 64, dtype=I8), **both(vector(2, 10, 32, dtype=I8))), TypeError, "query"),
+    (
+        "all int8",
+        dense(query=vector(2, 1, 64, dtype=I8), **both(vector(2, 10, 32, dtype=I8))),
+        TypeError,
+        "query",
+    ),
     ("key and value dtypes differ", dense(value=[vector(2, 10, 32, dtype=I8)]), TypeError, "value"),
     ("key dtype unknown", dense(**both(vector(2, 10, 32))), TypeError, "key"),
     ("key neither int8 nor as query", dense(query=vector(2, 1, 64, dtype=BF16)), TypeError, "key"),
@@ -139,7 +144,12 @@ TABLE = [
     # shapes
     ("two tensors in key", dense(key=[vector(2, 10, 32, dtype=F16)] * 2), RuntimeError, "exactly 1"),
     ("no tensor in key", dense(key=()), RuntimeError, "exactly 1"),
-    ("key and value shapes differ", dense(value=[vector(2, 9, 32, dtype=F16)]), RuntimeError, "S = 10 from key"),
+    (
+        "key and value shapes differ",
+        dense(value=[vector(2, 9, 32, dtype=F16)]),
+        RuntimeError,
+        "S = 10 from key",
+    ),
     ("query S not 1", dense(query=vector(2, 3, 64, dtype=F16)), RuntimeError, "query"),
     ("query rank", dense(query=vector(2, 64, dtype=F16)), RuntimeError, "query"),
     ("key rank", dense(**both(vector(2, 2, 10, 16, dtype=F16))), RuntimeError, "key"),
@@ -153,13 +163,26 @@ TABLE = [
     ("mask rank", dense(attn_mask=np.zeros((2, 1, 1, 1, 10), bool)), RuntimeError, "attn_mask"),
     ("pse dim0", dense(pse_shift=vector(3, 4, 1, 10, dtype=F16)), RuntimeError, "pse_shift"),
     ("pse last", dense(pse_shift=vector(1, 4, 1, 9, dtype=F16)), RuntimeError, "pse_shift"),
-    ("pse with D % 16", dense(num_heads=8, num_key_value_heads=4, pse_shift=vector(1, 8, 1, 10, dtype=F16)),
-     RuntimeError, "pse_shift"),
-    ("empty batch", dense(query=vector(0, 1, 64, dtype=F16), **both(vector(0, 10, 32, dtype=F16))), EITHER, "batch"),
+    (
+        "pse with D % 16",
+        dense(num_heads=8, num_key_value_heads=4, pse_shift=vector(1, 8, 1, 10, dtype=F16)),
+        RuntimeError,
+        "pse_shift",
+    ),
+    (
+        "empty batch",
+        dense(query=vector(0, 1, 64, dtype=F16), **both(vector(0, 10, 32, dtype=F16))),
+        EITHER,
+        "batch",
+    ),
     # divisibility
     ("Q_H % num_heads", dense(num_heads=5, num_key_value_heads=1), ValueError, "60 and 65"),
-    ("num_heads % num_key_value_heads", bnsd(num_key_value_heads=3, **both(vector(2, 3, 10, 16, dtype=F16))),
-     ValueError, "3 and 6"),
+    (
+        "num_heads % num_key_value_heads",
+        bnsd(num_key_value_heads=3, **both(vector(2, 3, 10, 16, dtype=F16))),
+        ValueError,
+        "3 and 6",
+    ),
     # lengths
     ("three lengths", dense(actual_seq_lengths=[1, 2, 3]), ValueError, "actual_seq_lengths"),
     ("no length", dense(actual_seq_lengths=[]), ValueError, "actual_seq_lengths"),
@@ -170,10 +193,19 @@ TABLE = [
     # paging
     ("paged without lengths", paged(actual_seq_lengths=None), RuntimeError, "pass actual_seq_lengths"),
     ("block_size 0", paged(block_size=0), RuntimeError, "block_size"),
-    ("block_size misaligned", paged(block_size=8, **both(vector(5, 8, 32, dtype=F16))), RuntimeError, "0 and 16"),
+    (
+        "block_size misaligned",
+        paged(block_size=8, **both(vector(5, 8, 32, dtype=F16))),
+        RuntimeError,
+        "0 and 16",
+    ),
     ("block_size > 512", paged(block_size=528, **both(vector(5, 528, 32, dtype=F16))), RuntimeError, "512"),
-    ("int8 blocks of 16", paged(**both(vector(5, 16, 32, dtype=I8)), antiquant_scale=vector(2, 32, dtype=F16)),
-     RuntimeError, "block_size"),
+    (
+        "int8 blocks of 16",
+        paged(**both(vector(5, 16, 32, dtype=I8)), antiquant_scale=vector(2, 32, dtype=F16)),
+        RuntimeError,
+        "block_size",
+    ),
     ("block_table rank", paged(block_table=np.zeros(2, np.int32)), RuntimeError, "block_table"),
     ("block_table dim0", paged(block_table=np.zeros((3, 2), np.int32)), RuntimeError, "block_table"),
     ("too few columns", paged(actual_seq_lengths=[33, 1]), RuntimeError, "actual_seq_lengths[0] is 33"),
@@ -181,7 +213,12 @@ TABLE = [
     ("mask narrower than the table", paged(attn_mask=np.zeros((2, 31), bool)), RuntimeError, "attn_mask"),
     ("size beyond int32", paged(**both(np.broadcast_to(F16(1), (2**22 + 1, 16, 32)))), RuntimeError, "int32"),
     ("per-channel post quantisation", paged(quant_scale2=vector(64)), RuntimeError, "quant_scale2"),
-    ("block id too large", paged(block_table=np.array([[0, 5], [1, 1]], np.int32)), RuntimeError, "[0, 1] is 5"),
+    (
+        "block id too large",
+        paged(block_table=np.array([[0, 5], [1, 1]], np.int32)),
+        RuntimeError,
+        "[0, 1] is 5",
+    ),
     ("block id -1 in use", paged(block_table=np.array([[0, -1], [1, 1]], np.int32)), RuntimeError, "is -1"),
     # quantisation
     ("int8 without scale", int8(antiquant_scale=None), EITHER, "pass antiquant_scale"),
@@ -190,10 +227,12 @@ TABLE = [
     ("scale shape", int8(antiquant_scale=vector(2, 31, dtype=F16)), EITHER, "antiquant_scale"),
     ("quant_offset2 alone", dense(quant_offset2=vector(1)), EITHER, "pass quant_scale2"),
     ("quant_scale2 shape", dense(quant_scale2=vector(2)), EITHER, "quant_scale2"),
-]  # fmt: skip
+]
 
 
-@pytest.mark.parametrize(("call", "builtin", "named"), [row[1:] for row in TABLE], ids=[row[0] for row in TABLE])
+@pytest.mark.parametrize(
+    ("call", "builtin", "named"), [row[1:] for row in TABLE], ids=[row[0] for row in TABLE]
+)
 def test_violations_raise_their_class_and_say_what_is_wrong(call, builtin, named):
     with pytest.raises(UserError) as caught:
         ifa(**call)
