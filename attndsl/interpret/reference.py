@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from attndsl.graph.nodes import Output
-from attndsl.interpret.state import State
+from attndsl.interpret.state import State, rounded
 from attndsl.interpret.whole import whole
 from attndsl.spec.arguments import DTYPES, dtype_name
 from attndsl.spec.call import Call
@@ -42,4 +42,4 @@ def _result(state: State, output: Output, cast: bool) -> Array:
     layout = spec.layout(call.layouts[spec.like])
     values = layout.restore(whole(state, output.source).aligned(layout.roles), call.env())
     dtype: np.dtype[Any] = DTYPES.get(output.dtype, DTYPES[dtype_name(call.arrays[spec.like])])
-    return values.astype(dtype, copy=False) if cast else values
+    return rounded(values, dtype) if cast else values

@@ -16,7 +16,7 @@ from attndsl.array_expr import evaluate_arrays
 from attndsl.graph.nodes import Cast, Elementwise, IndexCondition, Input, Node, Replace, Scalar, Scores, Take
 from attndsl.interpret.arithmetic import OPERATIONS
 from attndsl.interpret.rows import RowReader
-from attndsl.interpret.state import Labelled, State, as_real, no_rule
+from attndsl.interpret.state import Labelled, State, as_real, no_rule, rounded
 from attndsl.interpret.whole import whole
 from attndsl.spec.arguments import DTYPES
 from attndsl.spec.layout import Array
@@ -139,7 +139,7 @@ def _index_condition(state: State, node: IndexCondition, block: Block) -> Array:
 
 
 def _cast(state: State, node: Cast, block: Block) -> Array:
-    return as_real(evaluate(state, node.source, block).astype(DTYPES[node.dtype]), state.real)
+    return as_real(rounded(evaluate(state, node.source, block), DTYPES[node.dtype]), state.real)
 
 
 _RULES: dict[type[Node], Callable[[State, Any, Block], Array]] = {

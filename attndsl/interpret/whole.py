@@ -22,7 +22,7 @@ from attndsl.graph.nodes import (
     WeightedSum,
 )
 from attndsl.interpret.arithmetic import OPERATIONS
-from attndsl.interpret.state import Labelled, State, as_real, no_rule
+from attndsl.interpret.state import Labelled, State, as_real, no_rule, rounded
 from attndsl.spec.arguments import DTYPES
 
 _INTEGER_KINDS = "biu"
@@ -75,7 +75,7 @@ def _take(state: State, node: Take) -> Labelled:
 
 def _cast(state: State, node: Cast) -> Labelled:
     source = whole(state, node.source)
-    return Labelled(source.axes, as_real(source.data.astype(DTYPES[node.dtype]), state.real))
+    return Labelled(source.axes, as_real(rounded(source.data, DTYPES[node.dtype]), state.real))
 
 
 def _group_sum(state: State, node: GroupSum) -> Labelled:

@@ -226,8 +226,10 @@ class Operator:
     ) -> Iterator[None]:
         """The constraints declared inside share an error class and matter only where ``when`` holds."""
         before, self._group = self._group, (when, error)
-        yield
-        self._group = before
+        try:
+            yield
+        finally:
+            self._group = before
 
     def limit(self, condition: Expr, text: str) -> None:
         """A limit of the kernels on the target, not of the operator: the reference takes more."""
