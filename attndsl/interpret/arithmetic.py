@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -9,12 +10,25 @@ import numpy as np
 
 from attndsl.spec.layout import Array
 
+LOG2_E = math.log2(math.e)
+
 
 def sigmoid(x: Array) -> Array:
     """``1 / (1 + exp(-x))``, without overflow for large negative x."""
     small = np.exp(-np.abs(x))
     result: Array = np.where(x >= 0, 1 / (1 + small), small / (1 + small))
     return result
+
+
+def exp_in_place(x: Array) -> Array:
+    """exp, written over ``x``. In float32 NumPy's exp2 takes half the time of its exp; the factor that it
+    needs costs one more rounding."""
+    if x.dtype == np.float32:
+        np.multiply(x, np.float32(LOG2_E), out=x)
+        np.exp2(x, out=x)
+    else:
+        np.exp(x, out=x)
+    return x
 
 
 OPERATIONS: dict[str, Callable[..., Any]] = {

@@ -13,8 +13,19 @@ from typing import Any
 import numpy as np
 
 from attndsl.array_expr import evaluate_arrays
-from attndsl.graph.nodes import Cast, Elementwise, IndexCondition, Input, Node, Replace, Scalar, Scores, Take
-from attndsl.interpret.arithmetic import OPERATIONS
+from attndsl.graph.nodes import (
+    Cast,
+    Elementwise,
+    IndexCondition,
+    Input,
+    Node,
+    Replace,
+    Scalar,
+    Scores,
+    Softmax,
+    Take,
+)
+from attndsl.interpret.arithmetic import OPERATIONS, exp_in_place
 from attndsl.interpret.rows import RowReader
 from attndsl.interpret.state import Labelled, State, as_real, no_rule, rounded
 from attndsl.interpret.whole import whole
@@ -116,6 +127,16 @@ def _scalar(state: State, node: Scalar, block: Block) -> Array:
     return np.asarray(value, dtype=state.real)
 
 
+def _softmax(state: State, node: Softmax, block: Block) -> Array:
+    """Normalised probabilities, from row statistics that an earlier pass over all keys has found."""
+    found = state.statistics[id(node)]
+    top, total = (
+        found[name].data[block.b, block.heads, block.queries][..., None] for name in ("RowMax", "RowSum")
+    )
+    base = np.where(np.isneginf(top), 0, top)
+    return exp_in_place(evaluate(state, node.scores, block) - base) / np.where(total == 0, 1, total)
+
+
 def _elementwise(state: State, node: Elementwise, block: Block) -> Array:
     operands = [evaluate(state, each, block) for each in node.inputs]
     floats = [each if each.dtype.kind not in "biu" else each.astype(state.real) for each in operands]
@@ -144,6 +165,7 @@ def _cast(state: State, node: Cast, block: Block) -> Array:
 
 _RULES: dict[type[Node], Callable[[State, Any, Block], Array]] = {
     Scores: _scores,
+    Softmax: _softmax,
     Input: _input,
     Take: _outside,
     Scalar: _scalar,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from attndsl.errors import InternalError
+from attndsl.graph.errors import GraphError
 from attndsl.graph.nodes import Node
 from attndsl.spec.call import Call
 from attndsl.spec.layout import Array
@@ -69,9 +69,9 @@ def rounded(values: Array, dtype: np.dtype[Any]) -> Array:
         return values.astype(dtype, copy=False)
 
 
-def no_rule(node: Node, where: str) -> InternalError:
+def no_rule(node: Node, where: str) -> GraphError:
     """The error for a node type that a table lacks."""
-    return InternalError(f"the reference has no rule for {type(node).__name__} {where} ({node.where})")
+    return GraphError(f"the reference has no rule for {type(node).__name__} {where}", node.where)
 
 
 def as_real(array: Array, real: np.dtype[Any]) -> Array:

@@ -9,22 +9,22 @@ and the result is a / l (the online softmax of Milakov and Gimelshein, arXiv 180
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from attndsl.graph.nodes import Node, Rows, Scores, Softmax, WeightedSum
+from attndsl.interpret.arithmetic import exp_in_place
 from attndsl.interpret.rows import RowReader, reader
 from attndsl.interpret.scores import Block, evaluate
 from attndsl.interpret.state import Labelled, State
 from attndsl.interpret.threads import for_each
 from attndsl.spec.layout import Array
 
-LOG2_E = math.log2(math.e)
 SCORES_IN_BLOCK = 128 * 512  # scores held at once: they stay in the second-level cache
 KEYS_IN_BLOCK = 4096
+SCORES_WORTH_THREADS = 50_000
 QUERY_ROWS_IN_BLOCK = 128
 OUT_AXES = ("B", "N", "Q", "E")
 
@@ -41,8 +41,8 @@ class Accumulator:
         """Take in a block of scores (rows, keys), which is overwritten, and its values (keys, channels)."""
         maximum = np.maximum(self.maximum, scores.max(axis=1))
         base = np.where(np.isneginf(maximum), 0, maximum)  # all -inf so far: probabilities 0, not NaN
-        weights = _exp(np.subtract(scores, base[:, None], out=scores))
-        decay = _exp(self.maximum - base)
+        weights = exp_in_place(np.subtract(scores, base[:, None], out=scores))
+        decay = exp_in_place(self.maximum - base)
         self.total = self.total * decay + weights.sum(axis=1)
         if self.result is not None and values is not None:
             self.result = self.result * decay[:, None] + weights @ values
@@ -81,11 +81,16 @@ def _stream(state: State, weights: Node, values: Rows | None) -> Labelled:
     extents = state.call.extents
     shape = tuple(extents[axis] for axis in OUT_AXES)
     out = np.zeros(shape, state.real)
+    for inner in weights.walk():  # probabilities that are computed with need their statistics first
+        if isinstance(inner, Softmax) and inner is not weights:
+            row_statistics(state, inner)
+    sources = [node.keys for node in weights.walk() if isinstance(node, Scores)]
+    sources += [values] if values is not None else []
     top, total = np.full(shape[:3], -np.inf, state.real), np.zeros(shape[:3], state.real)
 
     def work(task: tuple[int, int]) -> None:
         with np.errstate(all="ignore"):
-            rows = _rowset(state, weights, values, *task)
+            rows = _rowset(state, sources, *task)
             for block in _query_blocks(state, rows, *task):
                 cells = block.b, block.heads, block.queries
                 accumulator = _accumulate(state, weights, values, block, rows)
@@ -96,7 +101,9 @@ def _stream(state: State, weights: Node, values: Rows | None) -> Labelled:
                 if accumulator.result is not None:
                     out[cells] = accumulator.result.reshape(*block.shape[:2], -1)
 
-    for_each(work, [(b, k) for b in range(extents["B"]) for k in range(extents.get("K", 1))])
+    tasks = [(b, k) for b in range(extents["B"]) for k in range(extents.get("K", 1))]
+    scores = extents["B"] * extents["N"] * extents["Q"] * extents["T"]
+    for_each(work, tasks, parallel=scores >= SCORES_WORTH_THREADS)
     if isinstance(weights, Softmax):
         state.statistics[id(weights)] = {
             "RowMax": Labelled(OUT_AXES[:3], top),
@@ -105,10 +112,8 @@ def _stream(state: State, weights: Node, values: Rows | None) -> Labelled:
     return Labelled(OUT_AXES, out)
 
 
-def _rowset(state: State, weights: Node, values: Rows | None, b: int, k: int) -> Rowset:
-    """Readers for every key source below ``weights`` and for ``values``; the verifier saw that they agree."""
-    sources = [node.keys for node in weights.walk() if isinstance(node, Scores)]
-    sources += [values] if values is not None else []
+def _rowset(state: State, sources: list[Rows], b: int, k: int) -> Rowset:
+    """Readers for every source of keys and values; the verifier saw that they have the same rows."""
     repeated = state.call.extents["Q"] > _queries_in_block(state)
     readers = {id(rows): reader(state, rows, b, k, keep=repeated) for rows in sources}
     any_reader = readers[id(sources[0])]
@@ -151,11 +156,3 @@ def _matrix(state: State, node: Node, block: Block) -> Array:
     if value.shape != block.shape or not value.flags.writeable:
         value = np.array(np.broadcast_to(value, block.shape), state.real)
     return value.reshape(-1, block.shape[2])
-
-
-def _exp(x: Array) -> Array:
-    """exp, in place. NumPy's float32 exp2 takes half the time of its exp; the factor costs one rounding."""
-    if x.dtype == np.float32:
-        np.multiply(x, np.float32(LOG2_E), out=x)
-        return np.exp2(x, out=x)
-    return np.exp(x, out=x)

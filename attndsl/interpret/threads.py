@@ -25,9 +25,12 @@ _holders = 0
 _saved = 1
 
 
-def for_each(work: Callable[[Task], None], tasks: Sequence[Task]) -> None:
-    """Run ``work`` on every task, on as many threads as there are cores. The first exception is raised."""
-    count = min(cores(), len(tasks))
+def for_each(work: Callable[[Task], None], tasks: Sequence[Task], *, parallel: bool = True) -> None:
+    """Run ``work`` on every task, on as many threads as there are cores. The first exception is raised.
+
+    ``parallel``: False for so little work that starting threads would cost more.
+    """
+    count = min(cores(), len(tasks)) if parallel else 1
     if count <= 1:
         for task in tasks:
             work(task)

@@ -89,6 +89,28 @@ def test_sigmoid_attention_needs_no_normalisation():
     np.testing.assert_allclose(op(a, b, c), expected, rtol=1e-3, atol=1e-4)
 
 
+def test_differential_attention_computes_with_two_softmaxes():
+    op = Operator("differential_attention")
+    B, N, S, T, D = op.dims("B N S T D")
+    op.axes(B=B, N=N, K=N, Q=S, T=T, D=D, E=D)
+    q1, q2 = (op.input(name, "B N S D", dtype="float32") for name in ("q1", "q2"))
+    k1, k2 = (op.input(name, "B N T D", dtype="float32", axes="B K T D") for name in ("k1", "k2"))
+    v = op.input("v", "B N T D", dtype="float32", axes="B K T E")
+    weight = op.param("weight", float, default=0.5)
+    first, second = (attend.softmax(attend.scores(q, k)) for q, k in ((q1, k1), (q2, k2)))
+    op.output("out", (first - second * weight) @ v, like=q1)
+    op.output("highest", second.row_max, like=q1, layouts="B N S")
+    rng = np.random.default_rng(0)
+    a, b = (rng.standard_normal((2, 2, 300, 8)).astype(np.float32) for _ in range(2))
+    c, d, e = (rng.standard_normal((2, 2, 900, 8)).astype(np.float32) for _ in range(3))
+    scores = [np.einsum("bnsd,bntd->bnst", x.astype(float), y) for x, y in ((a, c), (b, d))]
+    weights = [np.exp(s - s.max(-1, keepdims=True)) for s in scores]
+    p1, p2 = (w / w.sum(-1, keepdims=True) for w in weights)
+    out, highest = op(a, b, c, d, e, weight=0.3)
+    np.testing.assert_allclose(out, np.einsum("bnst,bntd->bnsd", p1 - 0.3 * p2, e), atol=1e-5)
+    np.testing.assert_allclose(highest, scores[1].max(-1), atol=1e-5)
+
+
 def declared():
     op = Operator("mine")
     B, N, T, D = op.dims("B N T D")
