@@ -49,6 +49,12 @@ void compute_float(VectorOp op, float* d, const float* a, const float* b, float 
   }
 }
 
+// Integers wrap at their width.
+int64_t wrapped(int64_t v, uint32_t bits) {
+  uint32_t spare = 64 - bits;
+  return static_cast<int64_t>(static_cast<uint64_t>(v) << spare) >> spare;
+}
+
 int64_t compute_integer(VectorOp op, int64_t d, int64_t a, int64_t b, int64_t s, uint32_t bits) {
   switch (op) {
     case VectorOp::Add: return a + b;
@@ -59,8 +65,8 @@ int64_t compute_integer(VectorOp op, int64_t d, int64_t a, int64_t b, int64_t s,
     case VectorOp::And: return a & b;
     case VectorOp::Or: return a | b;
     case VectorOp::Not: return ~a;
-    case VectorOp::AddRelu: return a + b > 0 ? a + b : 0;
-    case VectorOp::SubRelu: return a - b > 0 ? a - b : 0;
+    case VectorOp::AddRelu: return wrapped(a + b, bits) > 0 ? a + b : 0;
+    case VectorOp::SubRelu: return wrapped(a - b, bits) > 0 ? a - b : 0;
     case VectorOp::Relu: return a > 0 ? a : 0;
     case VectorOp::Abs: return a < 0 ? -a : a;
     case VectorOp::Adds: return a + s;
