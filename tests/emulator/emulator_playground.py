@@ -1,4 +1,4 @@
-"""Small kernels around a body: an image of UB is loaded, the body runs between full barriers, the image is stored."""
+"""Small kernels around a body: an image of UB is loaded, the body runs, the image is stored."""
 
 from __future__ import annotations
 
@@ -11,16 +11,20 @@ from attndsl.emulator import Argument, Kernel, Knobs, Report, build_all
 
 IMAGE = 64 * 1024
 
-_HEADER = """
+_HEADER = (
+    """
 #include "kernel_operator.h"
 using namespace AscendC;
-constexpr uint32_t kImage = %d;
+constexpr uint32_t kImage = IMAGE_BYTES;
 struct Image {
   TBuf<TPosition::VECCALC> buffer;
   LocalTensor<uint8_t> all;
-  template <class T> __aicore__ inline LocalTensor<T> at(uint32_t byte) { return all[byte].template ReinterpretCast<T>(); }
+  template <class T> __aicore__ inline LocalTensor<T> at(uint32_t byte) {
+    return all[byte].template ReinterpretCast<T>();
+  }
 };
-""" % IMAGE
+""".replace("IMAGE_BYTES", str(IMAGE))
+)
 
 _KERNEL = """
 extern "C" __global__ __aicore__ void %(name)s(GM_ADDR in, GM_ADDR out) {
@@ -48,10 +52,14 @@ def vector_kernels(bodies: Mapping[str, str]) -> dict[str, Kernel]:
     return build_all(text, entries=list(bodies))
 
 
-def run_image(kernel: Kernel, image: np.ndarray[Any, Any], **knobs: Any) -> tuple[np.ndarray[Any, Any], Report]:
+def run_image(
+    kernel: Kernel, image: np.ndarray[Any, Any], **knobs: Any
+) -> tuple[np.ndarray[Any, Any], Report]:
     """The image after the body, and the report."""
     out = np.zeros(IMAGE, np.uint8)
-    report = kernel.run(1, [Argument("in", image.copy()), Argument("out", out, output=True)], knobs=Knobs(**knobs))
+    report = kernel.run(
+        1, [Argument("in", image.copy()), Argument("out", out, output=True)], knobs=Knobs(**knobs)
+    )
     return out, report
 
 

@@ -1,3 +1,4 @@
+# ruff: noqa: E501  (C++ statements stay on one line)
 """Elementwise instructions against NumPy: types, tails, strides, masks."""
 
 from __future__ import annotations
@@ -8,7 +9,14 @@ from emulator_playground import fresh_image, get, put, run_image, vector_kernels
 
 A, B, OUT = 0, 16384, 32768
 COUNTS = (1, 8, 63, 64, 65, 129, 1000)
-DTYPES = {"half": np.float16, "float": np.float32, "int16_t": np.int16, "int32_t": np.int32, "uint16_t": np.uint16, "uint32_t": np.uint32}
+DTYPES = {
+    "half": np.float16,
+    "float": np.float32,
+    "int16_t": np.int16,
+    "int32_t": np.int32,
+    "uint16_t": np.uint16,
+    "uint32_t": np.uint32,
+}
 FLOATS = ("half", "float")
 NUMBERS = ("int16_t", "half", "int32_t", "float")
 
@@ -47,7 +55,9 @@ SCALAR = {
 
 def _each_count(call: str) -> str:
     # one call a count, at outputs 4 KB apart
-    return " ".join(call.replace("COUNT", str(n)).replace("DST", str(OUT + 4096 * i)) for i, n in enumerate(COUNTS))
+    return " ".join(
+        call.replace("COUNT", str(n)).replace("DST", str(OUT + 4096 * i)) for i, n in enumerate(COUNTS)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -55,14 +65,18 @@ def kernels():
     bodies = {}
     for name, (types, _) in BINARY.items():
         for t in types:
-            bodies[f"{name}_{t}"] = _each_count(f"{name}(ub.at<{t}>(DST), ub.at<{t}>({A}), ub.at<{t}>({B}), COUNT);")
+            bodies[f"{name}_{t}"] = _each_count(
+                f"{name}(ub.at<{t}>(DST), ub.at<{t}>({A}), ub.at<{t}>({B}), COUNT);"
+            )
     for name, (types, _) in UNARY.items():
         for t in types:
             bodies[f"{name}_{t}"] = _each_count(f"{name}(ub.at<{t}>(DST), ub.at<{t}>({A}), COUNT);")
     for name, (types, _) in SCALAR.items():
         for t in types:
             bodies[f"{name}_{t}"] = _each_count(f"{name}(ub.at<{t}>(DST), ub.at<{t}>({A}), ({t})3, COUNT);")
-    bodies["strides"] = f"Add(ub.at<float>({OUT}), ub.at<float>({A}), ub.at<float>({B}), (uint64_t)40, 3, BinaryRepeatParams(2, 1, 0, 16, 8, 1));"
+    bodies["strides"] = (
+        f"Add(ub.at<float>({OUT}), ub.at<float>({A}), ub.at<float>({B}), (uint64_t)40, 3, BinaryRepeatParams(2, 1, 0, 16, 8, 1));"
+    )
     bodies["bits"] = (
         f"uint64_t mask[2] = {{0x00FF00FF0F0F3333ull, 0x8000000000000001ull}};"
         f"Muls(ub.at<half>({OUT}), ub.at<half>({A}), (half)2, mask, 2, UnaryRepeatParams(1, 1, 8, 8));"
@@ -74,7 +88,9 @@ def kernels():
     bodies["counter_mode"] = (
         f"SetMaskCount(); Add(ub.at<float>({OUT}), ub.at<float>({A}), ub.at<float>({B}), (uint64_t)150, 1, BinaryRepeatParams(1, 1, 1, 8, 8, 8)); SetMaskNorm(); ResetMask();"
     )
-    bodies["axpy"] = f"Axpy(ub.at<float>({OUT}), ub.at<half>({A}), (half)2.5, 100); Axpy(ub.at<half>({OUT + 4096}), ub.at<half>({A}), (half)2.5, 100);"
+    bodies["axpy"] = (
+        f"Axpy(ub.at<float>({OUT}), ub.at<half>({A}), (half)2.5, 100); Axpy(ub.at<half>({OUT + 4096}), ub.at<half>({A}), (half)2.5, 100);"
+    )
     bodies["mul_add"] = (
         f"MulAddDst(ub.at<float>({OUT}), ub.at<half>({A}), ub.at<half>({B}), 100); MulAddDst(ub.at<float>({OUT + 4096}), ub.at<float>({A}), ub.at<float>({B}), 100);"
         f"FusedMulAdd(ub.at<float>({OUT + 8192}), ub.at<float>({A}), ub.at<float>({B}), 100);"
@@ -137,7 +153,9 @@ def test_binary(kernels, name, t):
 
 @pytest.mark.parametrize(("name", "t"), [(name, t) for name, (types, _) in UNARY.items() for t in types])
 def test_unary(kernels, name, t):
-    _check(kernels[f"{name}_{t}"], t, lambda a, b: UNARY[name][1](a), positive=name in ("Ln", "Sqrt", "Rsqrt"))
+    _check(
+        kernels[f"{name}_{t}"], t, lambda a, b: UNARY[name][1](a), positive=name in ("Ln", "Sqrt", "Rsqrt")
+    )
 
 
 @pytest.mark.parametrize(("name", "t"), [(name, t) for name, (types, _) in SCALAR.items() for t in types])
@@ -170,7 +188,9 @@ def test_bit_mask(kernels):
     np.testing.assert_array_equal(get(out, OUT, 256, np.float16), np.where(on, a * np.float16(2), old))
 
 
-@pytest.mark.parametrize(("name", "lanes"), [("register_mask", [*range(4, 8), *range(68, 72)]), ("counter_mode", range(150))])
+@pytest.mark.parametrize(
+    ("name", "lanes"), [("register_mask", [*range(4, 8), *range(68, 72)]), ("counter_mode", range(150))]
+)
 def test_mask_register(kernels, name, lanes):
     image = _inputs("float")
     out, report = run_image(kernels[name], image)
@@ -188,7 +208,9 @@ def test_axpy(kernels):
     out, report = run_image(kernels["axpy"], image)
     assert report.ok, report.findings
     a = get(image, A, 100, np.float16).astype(np.float32)
-    np.testing.assert_array_equal(get(out, OUT, 100, np.float32), get(image, OUT, 100, np.float32) + a * np.float32(2.5))
+    np.testing.assert_array_equal(
+        get(out, OUT, 100, np.float32), get(image, OUT, 100, np.float32) + a * np.float32(2.5)
+    )
     narrow = get(image, OUT + 4096, 100, np.float16).astype(np.float32) + a * np.float32(2.5)
     np.testing.assert_array_equal(get(out, OUT + 4096, 100, np.float16), narrow.astype(np.float16))
 
@@ -201,8 +223,12 @@ def test_multiply_add(kernels):
     a, b = (get(image, at, 100, np.float16).astype(np.float32) for at in (A, B))
     np.testing.assert_array_equal(get(out, OUT, 100, np.float32), a * b + get(image, OUT, 100, np.float32))
     a, b = (get(image, at, 100, np.float32) for at in (A, B))
-    np.testing.assert_array_equal(get(out, OUT + 4096, 100, np.float32), a * b + get(image, OUT + 4096, 100, np.float32))
-    np.testing.assert_array_equal(get(out, OUT + 8192, 100, np.float32), a * get(image, OUT + 8192, 100, np.float32) + b)
+    np.testing.assert_array_equal(
+        get(out, OUT + 4096, 100, np.float32), a * b + get(image, OUT + 4096, 100, np.float32)
+    )
+    np.testing.assert_array_equal(
+        get(out, OUT + 8192, 100, np.float32), a * get(image, OUT + 8192, 100, np.float32) + b
+    )
 
 
 def test_fills_and_copies(kernels):

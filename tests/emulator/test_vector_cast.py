@@ -1,3 +1,4 @@
+# ruff: noqa: E501  (C++ statements stay on one line)
 """Cast against an independent model of rounding: exact rationals, every mode."""
 
 from __future__ import annotations
@@ -36,11 +37,20 @@ CASES = [
 
 @pytest.fixture(scope="module")
 def kernels():
-    bodies = {f"{to}_{of}_{m}": f"Cast(ub.at<{to}>({OUT}), ub.at<{of}>({A}), RoundMode::CAST_{m}, {N});" for to, of, m in CASES}
-    bodies["wide"] = f"Cast(ub.at<float>({OUT}), ub.at<half>({A}), RoundMode::CAST_NONE, (uint64_t)40, 3, UnaryRepeatParams(1, 1, 16, 4));"
-    bodies["narrow"] = f"Cast(ub.at<half>({OUT}), ub.at<float>({A}), RoundMode::CAST_RINT, (uint64_t)64, 2, UnaryRepeatParams(2, 1, 8, 8));"
+    bodies = {
+        f"{to}_{of}_{m}": f"Cast(ub.at<{to}>({OUT}), ub.at<{of}>({A}), RoundMode::CAST_{m}, {N});"
+        for to, of, m in CASES
+    }
+    bodies["wide"] = (
+        f"Cast(ub.at<float>({OUT}), ub.at<half>({A}), RoundMode::CAST_NONE, (uint64_t)40, 3, UnaryRepeatParams(1, 1, 16, 4));"
+    )
+    bodies["narrow"] = (
+        f"Cast(ub.at<half>({OUT}), ub.at<float>({A}), RoundMode::CAST_RINT, (uint64_t)64, 2, UnaryRepeatParams(2, 1, 8, 8));"
+    )
     bodies["in_place"] = f"Cast(ub.at<half>({A}), ub.at<float>({A}), RoundMode::CAST_RINT, 300);"
-    bodies["scaled"] = f"SetDeqScale((half)0.5); Cast(ub.at<half>({OUT}), ub.at<int32_t>({A}), RoundMode::CAST_NONE, {N});"
+    bodies["scaled"] = (
+        f"SetDeqScale((half)0.5); Cast(ub.at<half>({OUT}), ub.at<int32_t>({A}), RoundMode::CAST_NONE, {N});"
+    )
     bodies["bad_mode"] = f"Cast(ub.at<bfloat16_t>({OUT}), ub.at<float>({A}), RoundMode::CAST_NONE, {N});"
     return vector_kernels(bodies)
 
@@ -82,9 +92,17 @@ def _neighbours(v: float, to) -> tuple[float, float]:
         near = np.array(v).astype(to)
     low = high = near
     if float(near) > v:
-        low = np.nextafter(near, to(-np.inf), dtype=to) if to is not ml_dtypes.bfloat16 else np.nextafter(near, to(-np.inf))
+        low = (
+            np.nextafter(near, to(-np.inf), dtype=to)
+            if to is not ml_dtypes.bfloat16
+            else np.nextafter(near, to(-np.inf))
+        )
     elif float(near) < v:
-        high = np.nextafter(near, to(np.inf), dtype=to) if to is not ml_dtypes.bfloat16 else np.nextafter(near, to(np.inf))
+        high = (
+            np.nextafter(near, to(np.inf), dtype=to)
+            if to is not ml_dtypes.bfloat16
+            else np.nextafter(near, to(np.inf))
+        )
     return float(low), float(high)
 
 
@@ -120,7 +138,9 @@ def _expected(values: np.ndarray, to: str, mode: str) -> np.ndarray:
             return np.clip(values, info.min, info.max).astype(dtype)
         info = np.iinfo(dtype)
         whole = [_integral(v, mode) if np.isfinite(v) else v for v in exact]
-        return np.array([info.min if v <= info.min else info.max if v >= info.max else int(v) for v in whole], dtype)
+        return np.array(
+            [info.min if v <= info.min else info.max if v >= info.max else int(v) for v in whole], dtype
+        )
     if to == "float" and values.dtype == np.float32:
         return np.array([_integral(v, mode) if np.isfinite(v) else v for v in exact], np.float32)
     wide = {"float": np.float32, "half": np.float16, "bfloat16_t": ml_dtypes.bfloat16}[to]
@@ -147,8 +167,12 @@ def test_saturation_switch(kernels):
     put(image, A, np.array([1e6, -1e6, np.nan, np.inf] * 50, np.float32))
     kept, _ = run_image(kernels["half_float_RINT"], image)
     clipped, _ = run_image(kernels["half_float_RINT"], image, saturate=True)
-    np.testing.assert_array_equal(get(kept, OUT, 4, np.float16), np.array([np.inf, -np.inf, np.nan, np.inf], np.float16))
-    np.testing.assert_array_equal(get(clipped, OUT, 4, np.float16), np.array([65504, -65504, 0, 65504], np.float16))
+    np.testing.assert_array_equal(
+        get(kept, OUT, 4, np.float16), np.array([np.inf, -np.inf, np.nan, np.inf], np.float16)
+    )
+    np.testing.assert_array_equal(
+        get(clipped, OUT, 4, np.float16), np.array([65504, -65504, 0, 65504], np.float16)
+    )
 
 
 def test_strided_widening(kernels):
@@ -158,8 +182,12 @@ def test_strided_widening(kernels):
     out, report = run_image(kernels["wide"], image)
     assert report.ok, report.findings
     for r in range(3):
-        np.testing.assert_array_equal(get(out, OUT + r * 512, 40, np.float32), values[r * 64 : r * 64 + 40].astype(np.float32))
-        np.testing.assert_array_equal(get(out, OUT + r * 512 + 160, 24, np.float32), get(image, OUT + r * 512 + 160, 24, np.float32))
+        np.testing.assert_array_equal(
+            get(out, OUT + r * 512, 40, np.float32), values[r * 64 : r * 64 + 40].astype(np.float32)
+        )
+        np.testing.assert_array_equal(
+            get(out, OUT + r * 512 + 160, 24, np.float32), get(image, OUT + r * 512 + 160, 24, np.float32)
+        )
 
 
 def test_strided_narrowing(kernels):

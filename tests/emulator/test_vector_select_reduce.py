@@ -1,3 +1,4 @@
+# ruff: noqa: E501  (C++ statements stay on one line)
 """Compare, Select, reductions, Brcb and the gathers against NumPy."""
 
 from __future__ import annotations
@@ -7,11 +8,30 @@ import pytest
 from emulator_playground import fresh_image, get, put, run_image, vector_kernels
 
 A, B, M, OUT, WORK = 0, 8192, 16384, 24576, 49152
-COMPARE = {"LT": np.less, "GT": np.greater, "EQ": np.equal, "LE": np.less_equal, "GE": np.greater_equal, "NE": np.not_equal}
+COMPARE = {
+    "LT": np.less,
+    "GT": np.greater,
+    "EQ": np.equal,
+    "LE": np.less_equal,
+    "GE": np.greater_equal,
+    "NE": np.not_equal,
+}
 SELECT = {
-    "select_spr": (f"Select(ub.at<float>({OUT}), ub.at<uint8_t>({M}), ub.at<float>({A}), ub.at<float>({B}), SELMODE::VSEL_CMPMASK_SPR, 200);", True, None),
-    "select_tensor": (f"Select(ub.at<float>({OUT}), ub.at<uint8_t>({M}), ub.at<float>({A}), ub.at<float>({B}), SELMODE::VSEL_TENSOR_TENSOR_MODE, 200);", False, None),
-    "select_scalar": (f"Select(ub.at<float>({OUT}), ub.at<uint8_t>({M}), ub.at<float>({A}), -7.0f, SELMODE::VSEL_TENSOR_SCALAR_MODE, 200);", False, -7.0),
+    "select_spr": (
+        f"Select(ub.at<float>({OUT}), ub.at<uint8_t>({M}), ub.at<float>({A}), ub.at<float>({B}), SELMODE::VSEL_CMPMASK_SPR, 200);",
+        True,
+        None,
+    ),
+    "select_tensor": (
+        f"Select(ub.at<float>({OUT}), ub.at<uint8_t>({M}), ub.at<float>({A}), ub.at<float>({B}), SELMODE::VSEL_TENSOR_TENSOR_MODE, 200);",
+        False,
+        None,
+    ),
+    "select_scalar": (
+        f"Select(ub.at<float>({OUT}), ub.at<uint8_t>({M}), ub.at<float>({A}), -7.0f, SELMODE::VSEL_TENSOR_SCALAR_MODE, 200);",
+        False,
+        -7.0,
+    ),
     "select_strided": (
         f"Select(ub.at<float>({OUT}), ub.at<uint8_t>({M}), ub.at<float>({A}), ub.at<float>({B}), SELMODE::VSEL_TENSOR_TENSOR_MODE, (uint64_t)64, 3, BinaryRepeatParams(1, 1, 1, 8, 8, 8));",
         False,
@@ -48,9 +68,15 @@ def kernels():
                 f"Compare(ub.at<uint8_t>({OUT}), ub.at<{t}>({A}), ub.at<{t}>({B}), CMPMODE::{m}, {n});"
                 f"CompareScalar(ub.at<uint8_t>({OUT + 256}), ub.at<{t}>({A}), ({t})0.5, CMPMODE::{m}, {n});"
             )
-    bodies["compare_int"] = f"Compare(ub.at<uint8_t>({OUT}), ub.at<int32_t>({A}), ub.at<int32_t>({B}), CMPMODE::EQ, 128);"
-    bodies["compare_int_less"] = f"Compare(ub.at<uint8_t>({OUT}), ub.at<int32_t>({A}), ub.at<int32_t>({B}), CMPMODE::LT, 128);"
-    bodies["compare_tail"] = f"Compare(ub.at<uint8_t>({OUT}), ub.at<float>({A}), ub.at<float>({B}), CMPMODE::LT, 100);"
+    bodies["compare_int"] = (
+        f"Compare(ub.at<uint8_t>({OUT}), ub.at<int32_t>({A}), ub.at<int32_t>({B}), CMPMODE::EQ, 128);"
+    )
+    bodies["compare_int_less"] = (
+        f"Compare(ub.at<uint8_t>({OUT}), ub.at<int32_t>({A}), ub.at<int32_t>({B}), CMPMODE::LT, 128);"
+    )
+    bodies["compare_tail"] = (
+        f"Compare(ub.at<uint8_t>({OUT}), ub.at<float>({A}), ub.at<float>({B}), CMPMODE::LT, 100);"
+    )
     bodies["compare_register"] = (
         f"Compare(ub.at<float>({A}), ub.at<float>({B}), CMPMODE::LT, (uint64_t)64, BinaryRepeatParams(1, 1, 1, 8, 8, 8));"
         f"Select<float, SELMODE::VSEL_CMPMASK_SPR>(ub.at<float>({OUT}), ub.at<float>({A}), ub.at<float>({B}), 3, BinaryRepeatParams(1, 1, 1, 8, 8, 8));"
@@ -60,7 +86,9 @@ def kernels():
     for t in ("half", "float", "bfloat16_t", "int32_t"):
         bodies[f"brcb_{t}"] = f"Brcb(ub.at<{t}>({OUT}), ub.at<{t}>({A}), 3, BrcbRepeatParams(2, 24));"
         bodies[f"gather_{t}"] = f"Gather(ub.at<{t}>({OUT}), ub.at<{t}>({A}), ub.at<uint32_t>({B}), 64, 100);"
-    bodies["gatherb"] = f"Gatherb(ub.at<uint16_t>({OUT}), ub.at<uint16_t>({A}), ub.at<uint32_t>({B}), 2, GatherRepeatParams(1, 8));"
+    bodies["gatherb"] = (
+        f"Gatherb(ub.at<uint16_t>({OUT}), ub.at<uint16_t>({A}), ub.at<uint32_t>({B}), 2, GatherRepeatParams(1, 8));"
+    )
     for p in range(1, 8):
         bodies[f"mask_{p}"] = (
             f"uint64_t n = 0; GatherMask(ub.at<half>({OUT}), ub.at<half>({A}), (uint8_t){p}, false, 0, GatherMaskParams(1, 3, 8, 0), n);"
@@ -92,8 +120,12 @@ def test_compare(kernels, mode, t):
     out, report = run_image(kernels[f"compare_{mode}_{t}"], image)
     assert report.ok, report.findings
     a, b = get(image, A, n, dtype), get(image, B, n, dtype)
-    np.testing.assert_array_equal(get(out, OUT, n // 8, np.uint8), np.packbits(COMPARE[mode](a, b), bitorder="little"))
-    np.testing.assert_array_equal(get(out, OUT + 256, n // 8, np.uint8), np.packbits(COMPARE[mode](a, dtype(0.5)), bitorder="little"))
+    np.testing.assert_array_equal(
+        get(out, OUT, n // 8, np.uint8), np.packbits(COMPARE[mode](a, b), bitorder="little")
+    )
+    np.testing.assert_array_equal(
+        get(out, OUT + 256, n // 8, np.uint8), np.packbits(COMPARE[mode](a, dtype(0.5)), bitorder="little")
+    )
 
 
 def test_compare_int32_takes_equality_only(kernels):
@@ -103,7 +135,9 @@ def test_compare_int32_takes_equality_only(kernels):
     put(image, B, values[1])
     out, report = run_image(kernels["compare_int"], image)
     assert report.ok, report.findings
-    np.testing.assert_array_equal(get(out, OUT, 16, np.uint8), np.packbits(values[0] == values[1], bitorder="little"))
+    np.testing.assert_array_equal(
+        get(out, OUT, 16, np.uint8), np.packbits(values[0] == values[1], bitorder="little")
+    )
     _, report = run_image(kernels["compare_int_less"], image)
     assert [f.rule for f in report.findings] == ["compare_mode"]
 
@@ -125,7 +159,9 @@ def test_select(kernels, name):
     bits = np.unpackbits(mask, bitorder="little").astype(bool)
     bits = np.tile(bits[:64], 4)[:n] if repeated else bits[:n]
     other = get(image, B, n, np.float32) if scalar is None else np.float32(scalar)
-    np.testing.assert_array_equal(get(out, OUT, n, np.float32), np.where(bits, get(image, A, n, np.float32), other))
+    np.testing.assert_array_equal(
+        get(out, OUT, n, np.float32), np.where(bits, get(image, A, n, np.float32), other)
+    )
     np.testing.assert_array_equal(out[OUT + n * 4 :], image[OUT + n * 4 :])
 
 
@@ -186,7 +222,9 @@ def test_block_and_pair_reduce(kernels, t):
     out, _ = run_image(kernels[f"BlockReduceMin_{t}"], image)
     np.testing.assert_array_equal(get(out, OUT, 80, dtype).reshape(5, 2, 8)[:, 0], blocks.min(2))
     out, _ = run_image(kernels[f"PairReduceSum_{t}"], image)
-    np.testing.assert_array_equal(get(out, OUT, full * 5 // 2, dtype).reshape(5, -1), rows[:, 0::2] + rows[:, 1::2])
+    np.testing.assert_array_equal(
+        get(out, OUT, full * 5 // 2, dtype).reshape(5, -1), rows[:, 0::2] + rows[:, 1::2]
+    )
 
 
 @pytest.mark.parametrize("t", ["half", "float"])
@@ -259,7 +297,9 @@ def test_gather_mask_bits(kernels):
     out, report = run_image(kernels["mask_bits"], image)
     assert report.ok, report.findings
     # src1RepeatStride 1: the 64 bits of each repeat start a block of 32 bytes
-    on = np.concatenate([np.unpackbits(bits[r * 32 : r * 32 + 8], bitorder="little") for r in range(3)])[:150].astype(bool)
+    on = np.concatenate([np.unpackbits(bits[r * 32 : r * 32 + 8], bitorder="little") for r in range(3)])[
+        :150
+    ].astype(bool)
     kept = get(image, A, 150, np.float32)[on]
     assert get(out, WORK, 1, np.uint32)[0] == kept.size
     np.testing.assert_array_equal(get(out, OUT, kept.size, np.float32), kept)
