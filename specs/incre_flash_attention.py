@@ -5,7 +5,12 @@ B batch rows, N query heads, kvN key/value heads, S cache capacity, D head size,
 
 from attndsl.spec import Operator, TensorValue, Value, attend, errors, maximum, select
 
-op = Operator("incre_flash_attention", document="mindspore.ops.incre_flash_attention", target="atlas-a2")
+op = Operator(
+    "incre_flash_attention",
+    document="mindspore.ops.incre_flash_attention",
+    target="atlas-a2",
+    summary="Attention of one new query token a batch row over its cached keys and values.",
+)
 
 B, N, kvN, D = op.dims("B N kvN D")
 num_blocks, max_blocks = op.dims("num_blocks max_block_num_per_seq", default=0)

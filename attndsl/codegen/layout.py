@@ -7,7 +7,8 @@ _INDENT = "    "
 
 
 def wrap(line: str, width: int = WIDTH) -> list[str]:
-    """A line of code in pieces of at most ``width`` columns, broken behind top-level commas.
+    """A line of code in pieces of at most ``width`` columns, broken behind the ``=`` or behind
+    top-level commas.
 
     Comments and lines without a call are left alone.
     """
@@ -15,6 +16,9 @@ def wrap(line: str, width: int = WIDTH) -> list[str]:
     if len(line) <= width or code.startswith("//") or "(" not in code:
         return [line]
     pad = line[: len(line) - len(code)]
+    left, equals, right = code.partition(" = ")
+    if equals and "(" not in left:
+        return [f"{pad}{left} =", *wrap(f"{pad}{_INDENT}{right}", width)]
     pieces = _split_arguments(code)
     lines, current = [], pad
     for piece in pieces:
@@ -22,7 +26,10 @@ def wrap(line: str, width: int = WIDTH) -> list[str]:
             lines.append(current.rstrip())
             current = pad + _INDENT
         current += piece
-    return [*lines, current.rstrip()]
+    lines.append(current.rstrip())
+    if len(lines) == 1:
+        return lines
+    return [piece for part in lines for piece in wrap(part, width)]
 
 
 def _split_arguments(code: str) -> list[str]:
@@ -37,4 +44,4 @@ def _split_arguments(code: str) -> list[str]:
             pieces.append(code[start : index + 2])
             start = index + 2
     pieces.append(code[start:])
-    return pieces
+    return [piece for piece in pieces if piece]

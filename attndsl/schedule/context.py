@@ -6,7 +6,7 @@ Scalar names (all ``int64``), in the order they come into being inside a kernel:
     batch, kvHead, split      what an item stands for
     length    valid keys of the batch row
     firstTile, tiles          the item's range of key tiles
-    tile      running tile of the item; firstKey, keys: its keys
+    tile      running tile of the item; firstKey, keys: its keys; slot: its slot of the rings
     rowBegin, rows            the query rows (heads of the group) of one vector core
     r0, chunk                 the rows of one vector step
 """
@@ -37,6 +37,7 @@ LENGTH = Symbol("length")
 FIRST_TILE = Symbol("firstTile")
 TILES = Symbol("tiles")
 TILE = Symbol("tile")
+SLOT = Symbol("slot")
 FIRST_KEY = Symbol("firstKey")
 KEYS = Symbol("keys")
 SPAN = Symbol("span")

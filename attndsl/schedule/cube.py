@@ -6,6 +6,7 @@ through L1 in blocks of that size, every element once.
 
 from __future__ import annotations
 
+from attndsl.graph import nodes
 from attndsl.hardware import ATLAS_A2, Core, MemorySpace
 from attndsl.schedule.choices import Schedule
 from attndsl.schedule.context import (
@@ -15,6 +16,7 @@ from attndsl.schedule.context import (
     KEYS,
     KV_HEAD,
     LENGTH,
+    SLOT,
     TILE,
     Context,
     local,
@@ -27,6 +29,7 @@ from attndsl.tile.statements import Alloc, For, If, Let, Seq, Stage, Statement, 
 
 _FRACTAL_ELEMENTS = FRACTAL * FRACTAL
 _N0, _D0, _K0 = Symbol("n0"), Symbol("d0"), Symbol("k0")
+_KEY_TILE, _VALUE_TILE = Symbol("keyTile"), Symbol("valueTile")
 _ROW_GROUP, _DEPTH_GROUP, _ROW = Symbol("rowGroup"), Symbol("depthGroup"), Symbol("row")
 
 
@@ -49,9 +52,10 @@ def cube_buffers(s: Schedule, dtype: str, bucket: int) -> dict[str, Buffer]:
 
 
 def tile_bounds(context: Context) -> list[Statement]:
-    """First key and number of keys of the running tile."""
+    """Ring slot, first key and number of keys of the running tile."""
     size = context.constant("tileKeys")
     return [
+        Let(symbol=SLOT, value=TILE % context.constant("ring")),
         Let(symbol=FIRST_KEY, value=(FIRST_TILE + TILE) * size),
         Let(symbol=KEYS, value=minimum(size, LENGTH - FIRST_KEY)),
     ]
@@ -73,13 +77,14 @@ def load_query(context: Context) -> Stage:
     return Stage(name="LoadQuery", core=Core.AIC, doc=doc, body=seq(load), where=query.where)
 
 
-def score_tile(context: Context, slot: Expr) -> Stage:
+def score_tile(context: Context) -> Stage:
     """``scores = query . keys^T`` of one tile, to its ring slot."""
     where = context.attention.keys.where
     size, group = context.constant("tileKeys"), context.scalar("group")
     cols = Symbol("cols")
     body = [
         *tile_bounds(context),
+        Let(symbol=_KEY_TILE, value=_tile_offset(context, context.attention.keys), where=where),
         For(
             var=_N0,
             end=KEYS,
@@ -91,7 +96,7 @@ def score_tile(context: Context, slot: Expr) -> Stage:
                     body=seq(
                         _over_head_dim(context, lambda d0, width: _score_block(context, cols, d0, width)),
                         Fixpipe(
-                            dst=context.gm("scoreRing", slot * group * size + _N0, group, padded(cols), size),
+                            dst=context.gm("scoreRing", SLOT * group * size + _N0, group, padded(cols), size),
                             src=context.ub("scoreL0"),
                             m=_padded_group(context),
                             where=where,
@@ -104,6 +109,13 @@ def score_tile(context: Context, slot: Expr) -> Stage:
     ]
     doc = "Scores of one key tile, query times keys transposed, to their ring slot."
     return Stage(name="ScoreTile", core=Core.AIC, doc=doc, body=seq(*body), where=where)
+
+
+def _tile_offset(context: Context, rows: nodes.Dense) -> Expr:
+    """Elements from the start of a cache to the tile's first row of the item's head."""
+    name = rows.tensor.name  # type: ignore[attr-defined]
+    start = BATCH * context.stride(name, "B") + KV_HEAD * context.stride(name, "K")
+    return start + FIRST_KEY * context.stride(name, "T")
 
 
 def _over_head_dim(context: Context, block: object, step: str = "baseK") -> Statement:
@@ -124,12 +136,7 @@ def _score_block(context: Context, cols: Expr, d0: Expr, width: Expr) -> Stateme
     name = tensor.name  # type: ignore[attr-defined]
     row_groups = context.scalar("rowFractals")
     depth_groups = ceil_div(width, FRACTAL)
-    offset = (
-        BATCH * context.stride(name, "B")
-        + KV_HEAD * context.stride(name, "K")
-        + (FIRST_KEY + _N0) * context.stride(name, "T")
-        + d0
-    )
+    offset = _KEY_TILE + _N0 * context.stride(name, "T") + d0
     true_width = _true_width(context, d0, width)
     load = _stream(context, "keyL1", name, offset, cols, true_width)
     operands = seq(
@@ -155,23 +162,27 @@ def _score_block(context: Context, cols: Expr, d0: Expr, width: Expr) -> Stateme
     return _in_l1(context, "keyL1", load, operands)
 
 
-def weighted_tile(context: Context, slot: Expr) -> Stage:
+def weighted_tile(context: Context) -> Stage:
     """``partial = probabilities . values`` of one tile, to its ring slot."""
     where = context.attention.values.where
     size, group = context.constant("tileKeys"), context.scalar("group")
     load = LoadNz(
         dst=context.ub("probL1"),
-        src=context.gm("probRing", slot * group * size, group, KEYS, size),
+        src=context.gm("probRing", SLOT * group * size, group, KEYS, size),
         padded_rows=_padded_group(context),
         where=where,
     )
-    columns = _over_head_dim(context, lambda d0, width: _weighted_columns(context, slot, d0, width), "baseN")
-    body = seq(*tile_bounds(context), Alloc(buffers=(context.buffers["probL1"],), body=seq(load, columns)))
+    columns = _over_head_dim(context, lambda d0, width: _weighted_columns(context, d0, width), "baseN")
+    body = seq(
+        *tile_bounds(context),
+        Let(symbol=_VALUE_TILE, value=_tile_offset(context, context.attention.values), where=where),
+        Alloc(buffers=(context.buffers["probL1"],), body=seq(load, columns)),
+    )
     doc = "Weighted sum of one tile's values, probabilities times values, to its ring slot."
     return Stage(name="WeightedTile", core=Core.AIC, doc=doc, body=body, where=where)
 
 
-def _weighted_columns(context: Context, slot: Expr, d0: Expr, width: Expr) -> Statement:
+def _weighted_columns(context: Context, d0: Expr, width: Expr) -> Statement:
     where, group = context.attention.values.where, context.scalar("group")
     bucket, depth = context.constant("headDimBucket"), Symbol("depth")
     over_keys = For(
@@ -185,7 +196,7 @@ def _weighted_columns(context: Context, slot: Expr, d0: Expr, width: Expr) -> St
         where=where,
     )
     out = Fixpipe(
-        dst=context.gm("outRing", slot * group * bucket + d0, group, width, bucket),
+        dst=context.gm("outRing", SLOT * group * bucket + d0, group, width, bucket),
         src=context.ub("outL0"),
         m=_padded_group(context),
         where=where,
@@ -198,12 +209,7 @@ def _weighted_block(context: Context, depth: Expr, d0: Expr, width: Expr) -> Sta
     name = values.tensor.name  # type: ignore[attr-defined]
     depth_groups, column_groups = ceil_div(depth, FRACTAL), ceil_div(width, FRACTAL)
     row_groups = context.scalar("rowFractals")
-    offset = (
-        BATCH * context.stride(name, "B")
-        + KV_HEAD * context.stride(name, "K")
-        + (FIRST_KEY + _K0) * context.stride(name, "T")
-        + d0
-    )
+    offset = _VALUE_TILE + _K0 * context.stride(name, "T") + d0
     true_width = _true_width(context, d0, width)
     load = _stream(context, "valueL1", name, offset, depth, true_width)
     transposed = For(

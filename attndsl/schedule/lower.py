@@ -175,16 +175,15 @@ def _buffers(problem: Problem, s: Schedule, steps: tuple[ScoreStep, ...]) -> dic
 def _item_loop(context: Context, steps: tuple[ScoreStep, ...]) -> Statement:
     """Every block takes items ``blockIndex, blockIndex + blockCount, ...``."""
     splits, kv_heads = context.scalar("splits"), context.scalar("kvHeads")
-    slot = TILE % context.constant("ring")
     lead = context.schedule.lead
     pipeline = Pipelined(
         var=TILE,
         extent=TILES,
         stages=(
-            score_tile(context, slot),
-            softmax_tile(context, slot, steps),
-            weighted_tile(context, slot),
-            update_tile(context, slot),
+            score_tile(context),
+            softmax_tile(context, steps),
+            weighted_tile(context),
+            update_tile(context),
         ),
         lags=(0, 0, lead, lead),
         where=context.attention.output.where,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from attndsl.schedule.context import camel
@@ -57,9 +58,23 @@ def kernel_inputs(operator: Operator, features: frozenset[str]) -> frozenset[str
     return frozenset(always) | features
 
 
+@cache
 def feature_names(operator: Operator) -> tuple[str, ...]:
-    """The optional tensors a kernel can be specialised on, in signature order."""
-    return tuple(spec.name for spec in operator.tensors if spec.optional and spec.kind != "lengths")
+    """The optional tensors a kernel can be specialised on, in signature order.
+
+    Tensors that the computation never looks at (reserved arguments) are none.
+    """
+    optional = tuple(spec.name for spec in operator.tensors if spec.optional and spec.kind != "lengths")
+    together = used_inputs(operator, frozenset(optional))
+    return tuple(
+        name for name in optional if name in together or name in used_inputs(operator, frozenset({name}))
+    )
+
+
+def used_inputs(operator: Operator, features: frozenset[str]) -> frozenset[str]:
+    """The tensors that the computation looks at when these features are in use."""
+    graph = operator.graph(kernel_inputs(operator, features))
+    return frozenset(node.name for node in graph.inputs())
 
 
 def legal_layouts(spec: TensorSpec, present: frozenset[str]) -> tuple[Layout, ...]:

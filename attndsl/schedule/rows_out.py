@@ -76,10 +76,12 @@ def merge_splits(context: Context) -> Stage:
     vector_index = BLOCK_INDEX * ATLAS_A2.aiv_per_aic + SUB_BLOCK
     pair = _UNIT // _STEPS
     state = tuple(context.buffers[name] for name in ("rowMax", "rowSum", "accumulator"))
-    target = _output_rows(context, pair // kv_heads, pair % kv_heads, R0)
+    target = _output_rows(context, BATCH, KV_HEAD, R0)
     one_unit = seq(
         Let(symbol=R0, value=_UNIT % _STEPS * step),
         Let(symbol=CHUNK, value=minimum(step, group - R0)),
+        Let(symbol=KV_HEAD, value=pair % kv_heads),
+        Let(symbol=BATCH, value=pair // kv_heads),
         Let(symbol=_FIRST, value=pair * splits),
         Alloc(
             buffers=state,
@@ -95,7 +97,7 @@ def merge_splits(context: Context) -> Stage:
             ),
         ),
     )
-    units = context.scalar("items") // splits * _STEPS
+    units = context.scalar("pairs") * _STEPS
     body = seq(
         Let(symbol=_STEPS, value=ceil_div(group, step)),
         For(

@@ -20,8 +20,10 @@ from attndsl.schedule.context import (
     R0,
     ROW_BEGIN,
     ROWS,
+    SLOT,
     SMALLEST,
     SPAN,
+    TILE,
     Context,
     chunks,
     local,
@@ -100,14 +102,14 @@ def start_rows(context: Context) -> Stage:
     return Stage(name="StartRows", core=Core.AIV, doc=doc, body=body, where=where)
 
 
-def softmax_tile(context: Context, slot: Expr, steps: tuple[ScoreStep, ...]) -> Stage:
+def softmax_tile(context: Context, steps: tuple[ScoreStep, ...]) -> Stage:
     """Online softmax of one tile: scores from their ring slot, probabilities to theirs."""
     where = context.attention.output.where
     size, group = context.constant("tileKeys"), context.scalar("group")
-    stat = slot * context.constant("rowsPerVector") + R0
+    stat = SLOT * context.constant("rowsPerVector") + R0
 
     def one_chunk(r0: Expr, chunk: Expr) -> list[Statement]:
-        offset = (slot * group + ROW_BEGIN + r0) * size
+        offset = (SLOT * group + ROW_BEGIN + r0) * size
         loads = [statement for step in steps for statement in step.load_rows(context)]
         loaded = (context.buffers["score"], *(buffer for step in steps for buffer in step.row_loads))
         body = seq(
@@ -228,25 +230,28 @@ def _update_sum(context: Context, stat: Expr) -> list[Statement]:
     ]
 
 
-def update_tile(context: Context, slot: Expr) -> Stage:
+def update_tile(context: Context) -> Stage:
     """``accumulator = accumulator * rescale + partial`` of one tile."""
     where = context.attention.output.where
     bucket, group = context.constant("headDimBucket"), context.scalar("group")
 
     def one_chunk(r0: Expr, chunk: Expr) -> list[Statement]:
-        offset = (slot * group + ROW_BEGIN + r0) * bucket
+        offset = (SLOT * group + ROW_BEGIN + r0) * bucket
         accumulator = context.ub("accumulator", r0 * bucket, 1, chunk * bucket)
         partial = context.ub("partial", 0, 1, chunk * bucket)
         body = seq(
             LoadRows(dst=partial, src=context.gm("outRing", offset, 1, chunk * bucket), where=where),
             Note(text="accumulator = accumulator * rescale + partial"),
-            broadcast(context, "rowBlocks", "rescale", slot * context.constant("rowsPerVector") + r0),
+            broadcast(context, "rowBlocks", "rescale", SLOT * context.constant("rowsPerVector") + r0),
             scale_rows(context, "Mul", "accumulator", r0 * bucket, "rowBlocks"),
             Binary(op="Add", dst=accumulator, first=accumulator, second=partial, where=where),
         )
         return [Alloc(buffers=(context.buffers["partial"],), body=body)]
 
-    body = seq(chunks(ROWS, context.constant("rowsPerStep"), one_chunk, where))
+    body = seq(
+        Let(symbol=SLOT, value=TILE % context.constant("ring")),
+        chunks(ROWS, context.constant("rowsPerStep"), one_chunk, where),
+    )
     doc = "Adds one tile's weighted sum to the running one, rescaled to the new maximum."
     return Stage(name="UpdateTile", core=Core.AIV, doc=doc, body=body, where=where)
 

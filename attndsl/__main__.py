@@ -1,0 +1,5 @@
+"""``python -m attndsl``."""
+
+from attndsl.cli import main
+
+main()

@@ -1,0 +1,277 @@
+"""The ``attndsl`` command. It only calls the packages; it decides nothing itself.
+
+Exit codes: 0 all is well, 1 something that was checked failed, 2 wrong usage or input.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from attndsl import __version__
+from attndsl.errors import InternalError, UserError
+
+FAILED, WRONG_USAGE = 1, 2
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="attndsl")
+def cli() -> None:
+    """Attention operators for Ascend NPUs: from a declarative spec to checked AscendC."""
+
+
+def main() -> None:
+    """Run the command; every error of a user's making is one line on standard error and exit code 2."""
+    try:
+        sys.exit(cli.main(standalone_mode=False, prog_name="attndsl") or 0)
+    except click.exceptions.Exit as request:
+        sys.exit(request.exit_code)
+    except click.UsageError as error:
+        _fail(error.format_message(), WRONG_USAGE)
+    except click.Abort:
+        _fail("interrupted", WRONG_USAGE)
+    except UserError as error:
+        _fail(str(error), WRONG_USAGE)
+    except InternalError as error:
+        _fail(f"this is a defect of attndsl, please report it: {error}", FAILED)
+
+
+def _fail(message: str, code: int) -> None:
+    click.echo(f"attndsl: {message}", err=True)
+    sys.exit(code)
+
+
+def _console() -> Console:
+    """Wide enough for tables when the output is a pipe or a file."""
+    return Console(width=None if sys.stdout.isatty() else 160, highlight=False, soft_wrap=True)
+
+
+def _print_json(data: object) -> None:
+    click.echo(json.dumps(data, indent=2, default=str))
+
+
+def _operators(names: tuple[str, ...]) -> list[Any]:
+    from attndsl.spec.loader import load, shipped_names
+
+    return [load(name) for name in names or shipped_names()]
+
+
+def _sizes(settings: tuple[str, ...]) -> dict[str, int]:
+    """``D=128,S=4096`` as numbers by name."""
+    found: dict[str, int] = {}
+    for item in (part for setting in settings for part in setting.split(",")):
+        name, equals, value = item.partition("=")
+        if not equals or not value.lstrip("-").isdigit():
+            raise click.UsageError(f"--set takes NAME=NUMBER, for example D=128; got '{item}'")
+        found[name.strip()] = int(value)
+    return found
+
+
+def _selection(dtypes: tuple[str, ...], settings: tuple[str, ...], features: tuple[str, ...]) -> Any:
+    from attndsl.codegen.project import DEFAULT_HEAD_SIZES, Selection
+
+    sizes = _sizes(settings)
+    unknown = sorted(set(sizes) - {"D"})
+    if unknown:
+        raise click.UsageError(
+            f"--set {unknown[0]}: kernels are specialised on D alone; the rest is run time"
+        )
+    wanted = None if not features else frozenset(features) - {"none"}
+    heads = (sizes["D"],) if "D" in sizes else DEFAULT_HEAD_SIZES
+    return Selection(dtypes=dtypes or None, head_sizes=heads, features=wanted)
+
+
+_dtype = click.option("--dtype", "dtypes", multiple=True, metavar="NAME", help="io dtype; may be repeated")
+_set = click.option("--set", "settings", multiple=True, metavar="D=SIZE", help="head size, default 128")
+_feature = click.option(
+    "--feature",
+    "features",
+    multiple=True,
+    metavar="NAME",
+    help="optional tensor in use; may be repeated; 'none' for none",
+)
+_json = click.option("--json", "as_json", is_flag=True, help="print one JSON document")
+
+
+@cli.command("list")
+@_json
+def list_operators(as_json: bool) -> None:
+    """The shipped operators, their documents and features."""
+    from attndsl.schedule.problem import feature_names
+
+    rows = [
+        {
+            "name": operator.name,
+            "document": operator.document,
+            "summary": operator.summary,
+            "target": operator.target,
+            "dtypes": list(operator.tensors[0].dtypes),
+            "features": list(feature_names(operator)),
+        }
+        for operator in _operators(())
+    ]
+    if as_json:
+        _print_json(rows)
+        return
+    for row in rows:
+        click.echo(f"{row['name']}  ({row['document']})")
+        click.echo(f"    {row['summary']}")
+        click.echo(f"    dtypes {', '.join(row['dtypes'])}; optional tensors {', '.join(row['features'])}")
+
+
+STAGES = ("contract", "graph", "schedule", "tile", "memory", "cores", "source")
+
+
+@cli.command()
+@click.argument("name")
+@_dtype
+@_set
+@_feature
+@click.option(
+    "--stage", "stages", multiple=True, type=click.Choice(STAGES), help="default: all but the last two"
+)
+@_json
+def show(
+    name: str,
+    dtypes: tuple[str, ...],
+    settings: tuple[str, ...],
+    features: tuple[str, ...],
+    stages: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Contract, graph, schedule, tile program and memory map of one operator."""
+    from attndsl.show import describe_stages
+
+    operator = _operators((name,))[0]
+    selection = _selection(dtypes, settings, features)
+    texts = describe_stages(operator, selection, stages or STAGES[:-2])
+    if as_json:
+        _print_json({"operator": operator.name, **texts})
+        return
+    for stage, text in texts.items():
+        click.echo(f"== {stage} " + "=" * (96 - len(stage)))
+        click.echo(text.rstrip() + "\n")
+
+
+@cli.command()
+@click.argument("names", nargs=-1)
+@click.option("--out", default="generated", show_default=True, type=click.Path(path_type=Path), help="folder")
+@_dtype
+@_set
+@_feature
+@_json
+def generate(
+    names: tuple[str, ...],
+    out: Path,
+    dtypes: tuple[str, ...],
+    settings: tuple[str, ...],
+    features: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Write the operators' kernels and tiling functions to OUT/NAME/."""
+    from attndsl.codegen.project import plan_project
+
+    selection = _selection(dtypes, settings, features)
+    # Everything is computed before the first file is written.
+    projects = [plan_project(operator, selection) for operator in _operators(names)]
+    rows = []
+    for project in projects:
+        files = project.files()
+        changed = project.write(out)
+        rows.append(
+            {
+                "operator": project.operator.name,
+                "folder": str(out / project.operator.name),
+                "files": sorted(files),
+                "written": [path.name for path in changed],
+                "without_kernel": list(project.not_lowered),
+            }
+        )
+    if as_json:
+        _print_json(rows)
+        return
+    for row in rows:
+        click.echo(f"{row['folder']}: {len(row['files'])} files, {len(row['written'])} written")
+        if row["without_kernel"]:
+            click.echo(f"    no kernel yet for {', '.join(row['without_kernel'])}")
+
+
+@cli.command()
+@click.argument("names", nargs=-1)
+@click.option("--cases", default=48, show_default=True, type=click.IntRange(1), help="cases an operator")
+@click.option("--seed", default=0, show_default=True, type=int, help="seed of the cases")
+@click.option(
+    "--backend", "backends", multiple=True, type=click.Choice(["tile", "emulator"]), help="default: both"
+)
+@_json
+def verify(names: tuple[str, ...], cases: int, seed: int, backends: tuple[str, ...], as_json: bool) -> None:
+    """Compare reference, tile program and executed kernel over generated cases."""
+    from attndsl.verify import verify as verify_operator
+
+    chosen = backends or ("tile", "emulator")
+    console = _console()
+    results = []
+    for operator in _operators(names):
+        progress = _progress(console) if sys.stderr.isatty() and not as_json else None
+        results.append(verify_operator(operator, cases=cases, seed=seed, backends=chosen, progress=progress))
+    if as_json:
+        _print_json([result.to_json() for result in results])
+    else:
+        for result in results:
+            result.print(console)
+    if not all(result.ok for result in results):
+        raise click.exceptions.Exit(FAILED)
+
+
+def _progress(console: Console) -> Any:
+    error = Console(stderr=True, highlight=False)
+    return lambda done, total: error.print(f"  {done} of {total} cases", end="\r")
+
+
+@cli.command()
+@click.argument("name")
+@click.argument("inputs", type=click.Path(path_type=Path))
+@click.option("--backend", default="reference", show_default=True, help="reference, tile or emulator")
+@click.option("--out", type=click.Path(path_type=Path), help="where to write the results (.npz)")
+@_json
+def run(name: str, inputs: Path, backend: str, out: Path | None, as_json: bool) -> None:
+    """One call from a file: arrays by argument name, lists as key.0, key.1, scalars as 0-d arrays."""
+    from attndsl.call_files import load_call, save_results
+
+    operator = _operators((name,))[0]
+    results = operator(**load_call(inputs), backend=backend)
+    results = results if isinstance(results, tuple) else (results,)
+    named = {output.name: array for output, array in zip(operator.outputs, results, strict=True)}
+    if out is not None:
+        save_results(out, named)
+    summary = {key: {"shape": list(array.shape), "dtype": str(array.dtype)} for key, array in named.items()}
+    if as_json:
+        _print_json({"operator": operator.name, "backend": backend, "results": summary})
+        return
+    for key, row in summary.items():
+        click.echo(f"{key}: {row['dtype']} {tuple(row['shape'])}" + (f" -> {out}" if out else ""))
+
+
+@cli.command()
+@_json
+def doctor(as_json: bool) -> None:
+    """What is installed, which compiler is used, what is missing and how to get it."""
+    from attndsl.doctor import examine
+
+    checks = examine()
+    if as_json:
+        _print_json([check.to_json() for check in checks])
+    else:
+        for check in checks:
+            click.echo(check.line())
+    if not all(check.ok for check in checks):
+        raise click.exceptions.Exit(FAILED)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,187 @@
+"""The files of an operator: one kernel for each specialisation, and a page that says how to use them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+
+from attndsl.codegen.files import write_files
+from attndsl.codegen.kernel import kernel_name
+from attndsl.codegen.render import kernel_files, render
+from attndsl.errors import UserError
+from attndsl.hardware import ATLAS_A2
+from attndsl.schedule.compile import Compiled, Specialisation
+from attndsl.schedule.errors import NotLowered
+from attndsl.schedule.launch import compiled_for
+from attndsl.schedule.problem import feature_names, used_inputs
+from attndsl.spec.operator import Operator
+
+# The head size that most models have; others are asked for with --set D=...
+DEFAULT_HEAD_SIZES = (128,)
+
+
+class UnknownFeature(UserError, ValueError):
+    """A feature that the operator does not have."""
+
+
+class UnknownDtype(UserError, ValueError):
+    """A dtype that the operator does not have."""
+
+
+class IllegalHeadSize(UserError, ValueError):
+    """A head size outside what kernels are made for."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """Which specialisations are wanted; None stands for all that the spec enables."""
+
+    dtypes: tuple[str, ...] | None = None
+    head_sizes: tuple[int, ...] = DEFAULT_HEAD_SIZES
+    features: frozenset[str] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Project:
+    """An operator's compiled specialisations and the features that no kernel covers yet."""
+
+    operator: Operator
+    kernels: tuple[Compiled, ...]
+    not_lowered: tuple[str, ...]
+
+    def files(self) -> dict[str, str]:
+        """Every file of the project by name."""
+        found: dict[str, str] = {}
+        for compiled in self.kernels:
+            found |= kernel_files(compiled)
+        found["README.md"] = render("project.md.j2", project=_page(self))
+        return found
+
+    def write(self, out: Path) -> tuple[Path, ...]:
+        """Write the project to ``out/NAME``; returns the files that changed.
+
+        Raises:
+            OutputNotWritable: the folder cannot be written.
+        """
+        return write_files(out / self.operator.name, self.files())
+
+
+def plan_project(operator: Operator, selection: Selection) -> Project:
+    """The kernels of an operator that a selection asks for.
+
+    Raises:
+        UnknownFeature, UnknownDtype, IllegalHeadSize: naming the legal values.
+        NotLowered: a feature that was asked for by name has no kernel yet.
+        ScheduleError: the stated schedule does not fit.
+    """
+    dtypes = _dtypes(operator, selection.dtypes)
+    buckets = tuple(dict.fromkeys(_bucket(size, operator) for size in selection.head_sizes))
+    lowered, missing = _lowered_features(operator, dtypes[0], buckets[0])
+    combinations_wanted: Sequence[frozenset[str]]
+    if selection.features is None:
+        combinations_wanted = list(_subsets(lowered))
+    else:
+        _check_features(operator, selection.features)
+        combinations_wanted = [selection.features]
+    kernels = tuple(
+        compiled_for(operator, Specialisation(dtype=dtype, bucket=bucket, features=features))
+        for dtype in dtypes
+        for bucket in buckets
+        for features in combinations_wanted
+    )
+    return Project(operator=operator, kernels=kernels, not_lowered=missing)
+
+
+def io_dtypes(operator: Operator) -> tuple[str, ...]:
+    """The dtypes of the operator's first tensor, which kernels are specialised on."""
+    return operator.tensors[0].dtypes
+
+
+def _dtypes(operator: Operator, wanted: tuple[str, ...] | None) -> tuple[str, ...]:
+    legal = io_dtypes(operator)
+    for dtype in wanted or ():
+        if dtype not in legal:
+            raise UnknownDtype(f"dtype '{dtype}': {operator.name} takes {' or '.join(legal)}")
+    return wanted or legal
+
+
+def _bucket(size: int, operator: Operator) -> int:
+    limit = 512
+    if not 1 <= size <= limit:
+        nearest = min(max(size, 1), limit)
+        raise IllegalHeadSize(
+            f"D={size}: head sizes of {operator.name} are 1 to {limit}; the nearest is {nearest}"
+        )
+    return -(-size // ATLAS_A2.fractal) * ATLAS_A2.fractal
+
+
+def _check_features(operator: Operator, wanted: frozenset[str]) -> None:
+    legal = feature_names(operator)
+    for name in sorted(wanted):
+        if name not in legal:
+            raise UnknownFeature(f"feature '{name}': {operator.name} has {', '.join(legal)}")
+
+
+def _lowered_features(operator: Operator, dtype: str, bucket: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Features with and without a kernel, each tried on its own."""
+    yes: list[str] = []
+    no: list[str] = []
+    for name in feature_names(operator):
+        alone = frozenset({name})
+        try:
+            compiled_for(operator, Specialisation(dtype=dtype, bucket=bucket, features=alone))
+        except NotLowered:
+            no.append(name)
+        else:
+            (yes if name in used_inputs(operator, alone) else no).append(name)
+    return tuple(yes), tuple(no)
+
+
+def _subsets(names: tuple[str, ...]) -> Iterator[frozenset[str]]:
+    for size in range(len(names) + 1):
+        for chosen in combinations(names, size):
+            yield frozenset(chosen)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Kernel:
+    name: str
+    dtype: str
+    head_sizes: str
+    features: str
+    arguments: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Page:
+    name: str
+    document: str
+    summary: str
+    kernels: tuple[_Kernel, ...]
+    not_lowered: tuple[str, ...]
+
+
+def _page(project: Project) -> _Page:
+    order = feature_names(project.operator)
+    rows = []
+    for compiled in project.kernels:
+        special, program = compiled.specialisation, compiled.program
+        rows.append(
+            _Kernel(
+                name=kernel_name(compiled),
+                dtype=special.dtype,
+                head_sizes=f"{special.bucket - 15} to {special.bucket}",
+                features=", ".join(name for name in order if name in special.features) or "none",
+                arguments=", ".join([*(tensor.name for tensor in program.parameters), "workspace", "tiling"]),
+            )
+        )
+    operator = project.operator
+    return _Page(
+        name=operator.name,
+        document=operator.document,
+        summary=operator.summary,
+        kernels=tuple(rows),
+        not_lowered=project.not_lowered,
+    )

@@ -1,0 +1,51 @@
+"""Every stage of an operator's way to source, as text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attndsl.codegen.project import Selection, plan_project
+from attndsl.codegen.render import kernel_files
+from attndsl.hardware import Core
+from attndsl.schedule.choices import describe as describe_schedule
+from attndsl.schedule.compile import Compiled
+from attndsl.schedule.problem import kernel_inputs
+from attndsl.spec.operator import Operator
+from attndsl.tile.printer import print_memory_map, print_statement
+
+
+def describe_stages(operator: Operator, selection: Selection, stages: Sequence[str]) -> dict[str, str]:
+    """The wanted stages by name: contract, graph, schedule, tile, memory, cores, source.
+
+    Where the selection leaves dtype or features open, the first dtype and all features that lower.
+
+    Raises:
+        ScheduleError: a stage behind the graph is wanted and the operator has no lowering for it.
+    """
+    texts: dict[str, str] = {}
+    compiled: Compiled | None = None
+    for stage in stages:
+        if stage == "contract":
+            texts[stage] = operator.contract_text()
+            continue
+        if compiled is None:
+            compiled = plan_project(operator, selection).kernels[-1]
+        texts[stage] = _stage_text(stage, compiled)
+    return texts
+
+
+def _stage_text(stage: str, compiled: Compiled) -> str:
+    special = compiled.specialisation
+    if stage == "graph":
+        present = kernel_inputs(compiled.operator, special.features)
+        return compiled.operator.graph(present).print()
+    if stage == "schedule":
+        return describe_schedule(compiled.schedule, compiled.operator.schedule_choices)
+    if stage == "tile":
+        return print_statement(compiled.joint.body)
+    if stage == "memory":
+        return print_memory_map(compiled.program)
+    if stage == "cores":
+        trees = compiled.program.cores
+        return "\n\n".join(f"{core.value}:\n{print_statement(trees[core], 1)}" for core in Core)
+    return next(text for name, text in kernel_files(compiled).items() if name.endswith(".cpp"))
