@@ -1,0 +1,57 @@
+"""Launches of the shipped decode attention on random input, small enough to run in a fraction of a second."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from attndsl import ops
+from attndsl.schedule.launch import Launch, prepare
+
+
+@dataclass(frozen=True)
+class Case:
+    """A problem and the number of blocks it may use; features are the optional tensors it passes."""
+
+    name: str
+    batch: int = 1
+    kv_heads: int = 1
+    group: int = 1
+    keys: int = 16
+    head_dim: int = 128
+    lengths: Sequence[int] | None = None
+    layout: str = "BNSD"
+    cores: int = 1
+    dtype: str = "float16"
+
+
+def launch_of(case: Case, features: frozenset[str], seed: int = 0) -> Launch:
+    """A fresh launch: arrays of its own, so that runs cannot see each other's results."""
+    rng = np.random.default_rng(seed)
+    b, k, n, s, d = case.batch, case.kv_heads, case.kv_heads * case.group, case.keys, case.head_dim
+
+    def normal(*shape: int) -> np.ndarray[Any, Any]:
+        return rng.standard_normal(shape).astype(case.dtype)
+
+    query, cache = {"BNSD": ((b, n, 1, d), (b, k, s, d)), "BSH": ((b, 1, n * d), (b, s, k * d))}[case.layout]
+    optional: dict[str, Any] = {}
+    if case.lengths is not None:
+        optional["actual_seq_lengths"] = list(case.lengths)
+    if "attn_mask" in features:
+        optional["attn_mask"] = rng.random((b, s)) < 0.3
+    if "pse_shift" in features:
+        optional["pse_shift"] = normal(b, n, 1, s)
+    call = ops.incre_flash_attention.bind(
+        normal(*query),
+        [normal(*cache)],
+        [normal(*cache)],
+        num_heads=n,
+        num_key_value_heads=k,
+        scale_value=float(d) ** -0.5,
+        input_layout=case.layout,
+        **optional,
+    )
+    return prepare(call, case.cores)

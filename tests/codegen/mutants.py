@@ -1,0 +1,152 @@
+"""Generated kernels with synchronisation statements taken out.
+
+:func:`without` deletes a statement from the text. Compiling one kernel per deletion costs a second or two
+each, so :class:`Switched` compiles the kernel once with every synchronisation statement behind
+``if (Present(i))``; the numbers to leave out travel behind the tiling struct.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from attndsl import emulator
+from attndsl.codegen.execute import tiling_bytes, written
+from attndsl.codegen.kernel import kernel_name
+from attndsl.codegen.render import kernel_files
+from attndsl.schedule.compile import Compiled
+from attndsl.schedule.launch import Launch
+
+_STATEMENT = re.compile(
+    r"^\s*(?:(?P<event>SetFlag|WaitFlag)<HardEvent::(?P<pair>\w+)>\((?P<id>\w+)(?P<slot>[^)]*)\)"
+    r"|PipeBarrier<PIPE_(?P<barrier>\w+)>\(\)"
+    r"|(?P<cross>CrossCoreSetFlag<\d, PIPE_\w+>|CrossCoreWaitFlag)\((?P<flag>\w+)\));$"
+)
+
+
+@dataclass(frozen=True)
+class Sync:
+    """One synchronisation statement of a generated file.
+
+    ``line`` counts from 0. ``kind`` is SetFlag, WaitFlag, PipeBarrier, CrossCoreSetFlag or CrossCoreWaitFlag,
+    ``channel`` the pipe pair, pipe or flag, ``name`` the event constant (empty for barriers).
+    """
+
+    line: int
+    kind: str
+    channel: str
+    name: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"line {self.line + 1}: {self.text}"
+
+
+def sync_statements(source: str) -> list[Sync]:
+    """Every event, barrier and cross-core statement, in the order of the text."""
+    found = []
+    for number, line in enumerate(source.split("\n")):
+        if match := _STATEMENT.match(line):
+            kind = match["event"] or (match["cross"] or "PipeBarrier").split("<")[0]
+            channel = match["pair"] or match["barrier"] or match["flag"]
+            found.append(Sync(number, kind, channel, match["id"] or match["flag"] or "", line.strip()))
+    return found
+
+
+def without(source: str, statement: Sync) -> str:
+    """The text with one statement deleted; its line stays, empty, so that line numbers agree."""
+    lines = source.split("\n")
+    assert lines[statement.line].strip() == statement.text
+    lines[statement.line] = ""
+    return "\n".join(lines)
+
+
+_SWITCH = """namespace {
+int64_t gAbsent[64];  // numbers of the statements to leave out, ended by -1
+bool Present(int64_t number)
+{
+    for (const int64_t *at = gAbsent; *at >= 0; ++at) {
+        if (*at == number) {
+            return false;
+        }
+    }
+    return true;
+}
+}  // namespace
+"""
+_TASK_TYPE = "    KERNEL_TASK_TYPE_DEFAULT("
+
+
+def _switched_source(compiled: Compiled, source: str) -> str:
+    lines = source.split("\n")
+    for number, statement in enumerate(sync_statements(source)):
+        lines[statement.line] = f"if (Present({number})) {statement.text}"
+    text = "\n".join(lines).replace("\nnamespace {\n", f"\n{_SWITCH}\nnamespace {{\n", 1)
+    struct = re.search(r"__gm__ (\w+Tiling) \*", source)
+    assert struct and text.count(_TASK_TYPE) == 1
+    copy = (
+        f"    for (int i = 0; i < 64; ++i) gAbsent[i] = "
+        f"reinterpret_cast<__gm__ int64_t *>(tiling + sizeof({struct[1]}))[i];\n"
+    )
+    return text.replace(_TASK_TYPE, copy + _TASK_TYPE)
+
+
+class Switched:
+    """A compiled specialisation whose synchronisation statements can be left out at run time."""
+
+    def __init__(self, compiled: Compiled) -> None:
+        self.name = kernel_name(compiled)
+        self.source = kernel_files(compiled)[f"{self.name}.cpp"]
+        self.statements = sync_statements(self.source)
+        self.folder = written(compiled)
+        text = _switched_source(compiled, self.source)
+        self._kernel = emulator.build(text, entry=self.name, include_dirs=[self.folder])
+
+    def run(self, launch: Launch, absent: Iterable[int] = ()) -> emulator.Report:
+        """Run a launch without the statements of these numbers (positions in ``statements``)."""
+        numbers = np.full(64, -1, np.int64)
+        chosen = list(absent)
+        assert len(chosen) < 64
+        numbers[: len(chosen)] = chosen
+        extra = np.concatenate([tiling_bytes(launch, self.folder), numbers.view(np.uint8)])
+        return self._kernel.run(launch.blocks, arguments(launch, extra))
+
+
+def is_reported_as_text(source: str, launches: Iterable[Launch]) -> bool:
+    """Compile a mutated kernel text; whether a check finds something in any of its launches."""
+    kernel = None
+    try:
+        for launch in launches:
+            folder, name = written(launch.compiled), kernel_name(launch.compiled)
+            kernel = kernel or emulator.build(source, entry=name, include_dirs=[folder])
+            if not kernel.run(launch.blocks, arguments(launch, tiling_bytes(launch, folder))).ok:
+                return True
+        return False
+    finally:
+        if kernel is not None:  # hundreds of mutants would fill the cache of compiled kernels
+            shutil.rmtree(kernel.executable.parent, ignore_errors=True)
+
+
+def arguments(launch: Launch, tiling: np.ndarray) -> list[emulator.Argument]:
+    """The launch's arrays in the order of the kernel's parameters."""
+    made = [
+        emulator.Argument(tensor.name, launch.arguments[tensor.name], output=tensor.role == "output")
+        for tensor in launch.compiled.program.parameters
+    ]
+    made.append(
+        emulator.Argument("workspace", np.zeros(max(launch.workspace_bytes, 1), np.uint8), scratch=True)
+    )
+    return [*made, emulator.Argument("tiling", tiling)]
+
+
+def event_groups(statements: list[Sync]) -> Mapping[str, list[int]]:
+    """Numbers of all statements with the same event constant or cross-core flag."""
+    groups: dict[str, list[int]] = {}
+    for number, statement in enumerate(statements):
+        if statement.name:
+            groups.setdefault(statement.name, []).append(number)
+    return groups

@@ -1,0 +1,154 @@
+"""Deleting any synchronisation statement of a generated kernel is reported by the emulator's checks.
+
+Each statement is left out in turn and the kernel run on a few cases until a check finds something; a
+crash, an endless loop or a wrong value would not do. The kernel as it is has no finding in any of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import lru_cache
+
+import pytest
+
+from .launches import Case, launch_of
+from .mutants import Switched, Sync, event_groups, is_reported_as_text, sync_statements, without
+
+# Ordered so that most deletions fail in the first.
+CASES = (
+    Case("keys split over two cores, several merge steps each", group=40, keys=1104, cores=2),
+    Case("tiles with a tail, an empty row between", batch=3, group=20, keys=1104, lengths=(1104, 0, 600)),
+    Case("one query row", batch=2, keys=1600, lengths=(1600, 40)),
+    Case("many query rows", batch=2, group=40, keys=48),
+    Case("keys split over four cores", group=20, keys=2104, cores=4),
+    Case("many short items on two cores", batch=6, group=17, keys=40, cores=2),
+)
+BOTH = frozenset({"attn_mask", "pse_shift"})
+FEATURES = {"plain": frozenset[str](), "mask_and_bias": BOTH}
+
+# Barriers without which nothing can go wrong: the compiler orders whole buffers and does not know that a loop
+# runs at least once. Each entry is a gap between "every statement is needed" and what is emitted.
+_MERGE = "MergeSplits: PipeBarrier<PIPE_V>(); before Maxs(rowSum_, rowSum_, float(kSmallest), chunk);"
+_TAIL = "SoftmaxTile: PipeBarrier<PIPE_V>(); before uint64_t lanes[2] = {~uint64_t(0) << (keys % 64), 0};"
+SUPERFLUOUS = {"plain": {_MERGE}, "mask_and_bias": {_MERGE, _TAIL}}
+
+# Events whose statements are all implied by others: the probabilities' load is followed by a value load,
+# and the values' events order both.
+IMPLIED_EVENTS = {"kProbL1Ready", "kProbL1Free"}
+
+
+@lru_cache(maxsize=2)
+def switched(features: frozenset[str]) -> Switched:
+    return Switched(launch_of(CASES[0], features).compiled)
+
+
+def is_reported(features: frozenset[str], absent: Iterable[int]) -> bool:
+    kernel, numbers = switched(features), list(absent)
+    return any(not kernel.run(launch_of(case, features), numbers).ok for case in CASES)
+
+
+def in_pairs(work: Callable[..., bool], items: Iterable[object]) -> list[bool]:
+    """The work on all items, two at a time."""
+    with ThreadPoolExecutor(2) as pool:
+        return list(pool.map(work, items))
+
+
+def place(source: str, statement: Sync) -> str:
+    """A name of the statement that survives changes elsewhere: function, text and the next line of code."""
+    lines = source.split("\n")
+    heads = [
+        match[1] for line in lines[: statement.line] if (match := re.search(r" inline void (\w+)\(", line))
+    ]
+    rest = (line.strip() for line in lines[statement.line + 1 :])
+    following = next(line for line in rest if line not in ("", "{", "}") and not line.startswith("//"))
+    return f"{heads[-1]}: {statement.text} before {following}"
+
+
+@lru_cache(maxsize=2)
+def unreported(features: frozenset[str]) -> tuple[str, ...]:
+    """Places of the statements whose deletion no case reports."""
+    kernel = switched(features)
+    numbers = range(len(kernel.statements))
+    reported = in_pairs(lambda number: is_reported(features, [number]), numbers)
+    missed = (statement for statement, seen in zip(kernel.statements, reported, strict=True) if not seen)
+    return tuple(place(kernel.source, statement) for statement in missed)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("name", FEATURES)
+def test_the_kernel_itself_has_no_finding(name, case):
+    report = switched(FEATURES[name]).run(launch_of(case, FEATURES[name]))
+    assert report.ok, report.findings[:3]
+
+
+@pytest.mark.parametrize("name", FEATURES)
+def test_the_statements_are_all_seen(name):
+    """The deletions cover every call of a synchronisation function that the text holds."""
+    source = switched(FEATURES[name]).source
+    calls = re.findall(r"SetFlag<|WaitFlag<|PipeBarrier<|CrossCoreWaitFlag\(", source)
+    found = sync_statements(source)
+    assert len(found) == len(calls)
+    kinds = {"SetFlag", "WaitFlag", "PipeBarrier", "CrossCoreSetFlag", "CrossCoreWaitFlag"}
+    assert {statement.kind for statement in found} == kinds
+
+
+@pytest.mark.parametrize("name", FEATURES)
+def test_each_deletion_is_reported(name):
+    assert set(unreported(FEATURES[name])) == SUPERFLUOUS[name]
+
+
+@pytest.mark.xfail(
+    strict=True, reason="the race analysis works on whole buffers and allows every loop no trip"
+)
+@pytest.mark.parametrize("name", FEATURES)
+def test_no_statement_is_superfluous(name):
+    assert not unreported(FEATURES[name])
+
+
+@pytest.mark.parametrize("name", FEATURES)
+def test_events_left_out_with_all_their_statements_are_reported(name):
+    """An event taken out as a whole leaves sets and waits balanced: only the race check can notice."""
+    groups = event_groups(switched(FEATURES[name]).statements)
+    reported = in_pairs(lambda event: is_reported(FEATURES[name], groups[event]), groups)
+    assert {event for event, seen in zip(groups, reported, strict=True) if not seen} == IMPLIED_EVENTS
+
+
+def _last_of_each_kind(statements: list[Sync]) -> list[Sync]:
+    return list({statement.kind: statement for statement in statements}.values())
+
+
+def _text_is_reported(features: frozenset[str], statement: Sync) -> bool:
+    text = without(switched(features).source, statement)
+    return is_reported_as_text(text, (launch_of(case, features) for case in CASES))
+
+
+def test_deleting_the_text_does_what_the_switch_does():
+    sample = _last_of_each_kind(switched(BOTH).statements)
+    assert len(sample) == 5
+    assert all(in_pairs(lambda statement: _text_is_reported(BOTH, statement), sample))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", FEATURES)
+def test_each_textual_deletion_is_reported(name):
+    kernel = switched(FEATURES[name])
+    reported = in_pairs(lambda statement: _text_is_reported(FEATURES[name], statement), kernel.statements)
+    missed = [s for s, seen in zip(kernel.statements, reported, strict=True) if not seen]
+    assert {place(kernel.source, statement) for statement in missed} == SUPERFLUOUS[name]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("head_dim", "dtype"), [(208, "bfloat16"), (512, "float16"), (80, "float16")])
+def test_each_deletion_is_reported_at_other_head_sizes(head_dim, dtype):
+    cases = [replace(case, head_dim=head_dim, dtype=dtype) for case in CASES]
+    kernel = Switched(launch_of(cases[0], BOTH).compiled)
+    numbers = range(len(kernel.statements))
+    assert all(kernel.run(launch_of(case, BOTH)).ok for case in cases)
+    reported = in_pairs(
+        lambda number: any(not kernel.run(launch_of(case, BOTH), [number]).ok for case in cases), numbers
+    )
+    missed = (kernel.statements[number] for number in numbers if not reported[number])
+    assert {place(kernel.source, statement) for statement in missed} == SUPERFLUOUS["mask_and_bias"]
