@@ -1,0 +1,157 @@
+"""The command as a user meets it: output, exit codes, and nothing half written."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from attndsl import ops
+
+SMALL = ("--feature", "none", "--dtype", "float16")
+
+
+def attndsl(*arguments: str, cwd: Path | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "attndsl", *arguments],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env={**os.environ, **environment},
+        check=False,
+    )
+
+
+def test_list_names_operator_and_features() -> None:
+    done = attndsl("list", "--json")
+    rows = {row["name"]: row for row in json.loads(done.stdout)}
+    assert rows["incre_flash_attention"]["document"] == "mindspore.ops.incre_flash_attention"
+    assert {"attn_mask", "pse_shift"} <= set(rows["incre_flash_attention"]["features"])
+    assert "dequant_scale1" not in rows["incre_flash_attention"]["features"]  # reserved: never computed with
+
+
+def test_show_prints_each_stage() -> None:
+    done = attndsl("show", "incre_flash_attention", "--json", "--stage", "graph", "--stage", "cores", *SMALL)
+    texts = json.loads(done.stdout)
+    assert "Softmax" in texts["graph"]
+    assert "set MTE2->V scoreReady" in texts["cores"]
+
+
+def test_generate_writes_once_and_then_touches_nothing(tmp_path: Path) -> None:
+    command = ("generate", "incre_flash_attention", "--out", str(tmp_path), "--set", "D=40", *SMALL)
+    first = attndsl(*command)
+    assert first.returncode == 0, first.stderr
+    folder = tmp_path / "incre_flash_attention"
+    stamps = {path.name: path.stat().st_mtime_ns for path in folder.iterdir()}
+    assert "incre_flash_attention_float16_d48.cpp" in stamps
+    assert "0 written" in attndsl(*command).stdout
+    assert stamps == {path.name: path.stat().st_mtime_ns for path in folder.iterdir()}
+    assert [path.name for path in tmp_path.iterdir()] == ["incre_flash_attention"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "names"),
+    [
+        (("show", "incre_flash_atention"), ["incre_flash_atention", "incre_flash_attention"]),
+        (("generate", "--frobnicate"), ["--frobnicate"]),
+        (("generate", "incre_flash_attention", "--feature", "colour"), ["colour", "attn_mask"]),
+        (("generate", "incre_flash_attention", "--dtype", "float64"), ["float64", "bfloat16"]),
+        (("generate", "incre_flash_attention", "--set", "D=513"), ["513", "512"]),
+        (("generate", "incre_flash_attention", "--set", "D"), ["NAME=NUMBER"]),
+        (("generate", "incre_flash_attention", "--feature", "block_table"), ["lowering"]),
+        (("show", "no_such_file.py"), ["no_such_file.py"]),
+        (("run", "incre_flash_attention", "missing.npz"), ["missing.npz"]),
+    ],
+)
+def test_wrong_usage_is_one_line_and_exit_code_2(
+    arguments: tuple[str, ...], names: list[str], tmp_path: Path
+) -> None:
+    done = attndsl(*arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert len(done.stderr.strip().split("\n")) == 1, done.stderr
+    assert all(name in done.stderr for name in names)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_output_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("a file")
+    done = attndsl("generate", "incre_flash_attention", "--out", str(tmp_path / "taken"), *SMALL)
+    assert done.returncode == 2
+    assert "--out" in done.stderr and len(done.stderr.strip().split("\n")) == 1
+    assert (tmp_path / "taken").read_text() == "a file"
+
+
+def test_missing_compiler_is_named(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    q, k = (rng.standard_normal((1, 1, 1, 16)).astype(np.float16) for _ in range(2))
+    np.savez(tmp_path / "in.npz", query=q, **{"key.0": k, "value.0": k}, input_layout="BNSD", num_heads=1)
+    (tmp_path / "bin").mkdir()
+    done = attndsl(
+        "run",
+        "incre_flash_attention",
+        str(tmp_path / "in.npz"),
+        "--backend",
+        "emulator",
+        CXX="/no/such/compiler",
+        PATH=str(tmp_path / "bin"),
+        ATTNDSL_CACHE_DIR=str(tmp_path / "cache"),
+    )
+    assert done.returncode == 2, done.stderr
+    assert "compiler" in done.stderr and len(done.stderr.strip().split("\n")) == 1
+
+
+def test_run_answers_a_call_from_a_file(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    q = rng.standard_normal((2, 4, 1, 32)).astype(ml_dtypes.bfloat16)
+    k, v = (rng.standard_normal((2, 2, 50, 32)).astype(ml_dtypes.bfloat16) for _ in range(2))
+    scalars = {"num_heads": 4, "num_key_value_heads": 2, "scale_value": 0.25, "input_layout": "BNSD"}
+    np.savez(tmp_path / "in.npz", query=q, **{"key.0": k, "value.0": v}, **scalars)
+    done = attndsl(
+        "run",
+        "incre_flash_attention",
+        str(tmp_path / "in.npz"),
+        "--backend",
+        "tile",
+        "--out",
+        str(tmp_path / "o.npz"),
+    )
+    assert done.returncode == 0, done.stderr
+    with np.load(tmp_path / "o.npz") as file:
+        got = file["attention_out"].view(ml_dtypes.bfloat16)
+    expected = ops.incre_flash_attention(q, [k], [v], **scalars, precision="float64")
+    np.testing.assert_allclose(got.astype(np.float64), expected.astype(np.float64), atol=2**-7)
+
+
+def test_generated_text_does_not_depend_on_the_hash_seed(tmp_path: Path) -> None:
+    texts = set()
+    for seed in ("0", "7"):
+        command = ("generate", "incre_flash_attention", "--out", str(tmp_path / seed), *SMALL)
+        assert attndsl(*command, PYTHONHASHSEED=seed).returncode == 0
+        folder = tmp_path / seed / "incre_flash_attention"
+        texts.add(tuple(sorted((path.name, path.read_text()) for path in folder.iterdir())))
+    assert len(texts) == 1
+
+
+def test_a_spec_of_ones_own(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        """
+from attndsl.spec import Operator, attend
+op = Operator("plain_attention", document="mine", summary="Attention, nothing else.")
+B, N, KN, T, D = op.dims("B N KN T D")
+op.axes(B=B, N=N, K=KN, Q=1, T=T, D=D, E=D)
+q = op.input("query", "B N 1 D", dtype=("float16", "bfloat16"), axes="B N Q D")
+k = op.input("key", "B KN T D", dtype=q, axes="B K T D")
+v = op.input("value", "B KN T D", dtype=q, axes="B K T E")
+op.require(N % KN == 0, "query heads are a multiple of key/value heads")
+scale = op.param("scale_value", float, default=1.0)
+s = attend.scores(q, attend.rows(k)) * scale
+op.output("out", attend.softmax(s) @ attend.rows(v), like=q)
+"""
+    )
+    done = attndsl("generate", "mine.py", "--out", "out", *SMALL, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "out/plain_attention/plain_attention_float16_d128.cpp").is_file()
