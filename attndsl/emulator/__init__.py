@@ -9,7 +9,8 @@ from attndsl.emulator.errors import (
     KernelTimeout,
     LaunchError,
 )
-from attndsl.emulator.kernel import KINDS, Argument, Kernel, build, build_all
+from attndsl.emulator.global_memory import Argument
+from attndsl.emulator.kernel import KINDS, Kernel, build, build_all
 from attndsl.emulator.knobs import Knobs
 from attndsl.emulator.report import Finding, Report
 from attndsl.emulator.toolchain import Compiler, find_compiler

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import mmap
 import os
 import re
 import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
 
 from attndsl.emulator.errors import KernelCrashed, KernelTimeout, LaunchError
+from attndsl.emulator.global_memory import Argument, GlobalMemory
 from attndsl.emulator.knobs import Knobs
 from attndsl.emulator.report import Report, report_of
 from attndsl.emulator.toolchain import (
@@ -34,26 +30,10 @@ from attndsl.emulator.toolchain import (
     runtime,
 )
 
-PAGE = 4096
 _MEMORY_LIMIT = 12 << 30
 
 KINDS = ("AIV_ONLY", "AIC_ONLY", "MIX_AIV_1_0", "MIX_AIC_1_0", "MIX_AIC_1_1", "MIX_AIC_1_2")
 """Kernel types in the order of KernelMetaType."""
-
-
-@dataclass(frozen=True)
-class Argument:
-    """One argument of a launch: a private array in global memory, 512-byte aligned, of exactly its bytes.
-
-    `array` None is a null pointer. After the run the array holds what the kernel left there. `output`:
-    its bytes count as undefined at the start, and undefined bytes stored there are findings. `scratch`:
-    a workspace, filled with poison and undefined at the start, where undefined bytes may rest.
-    """
-
-    name: str
-    array: npt.NDArray[Any] | None
-    output: bool = False
-    scratch: bool = False
 
 
 def _text_and_place(source: str | Path) -> tuple[str, Path | None]:
@@ -188,7 +168,7 @@ class Kernel:
         shared = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
         with tempfile.TemporaryDirectory(prefix="attndsl-", dir=shared) as name:
             folder = Path(name)
-            memory = _Memory(folder / "data", args, (knobs or Knobs()).poison)
+            memory = GlobalMemory(folder / "data", args, (knobs or Knobs()).poison)
             request = [f"blocks {blocks}", f"entry {self.entry}", f"report {folder / 'report.json'}"]
             request += [
                 f"kind {KINDS.index(kind) if kind else -1}",
@@ -225,57 +205,3 @@ class Kernel:
         names = {int(value): value.name for value in signal.Signals}
         how = names.get(number, f"exit code {done.returncode}")
         raise KernelCrashed(f"{self.entry} died of {how}: {crash.removeprefix('attnemu-crash: ')}")
-
-
-class _Memory:
-    """Global memory of a launch: a file of all arrays, each on its own pages with a gap behind it."""
-
-    def __init__(self, path: Path, args: Sequence[Argument], poison: int) -> None:
-        self.args = args
-        self.offsets: list[int] = []
-        end = PAGE
-        for arg in args:
-            self.offsets.append(end)
-            size = 0 if arg.array is None else arg.array.nbytes
-            end += -(-size // PAGE) * PAGE + PAGE
-        self.bytes = end
-        self.path = path
-        with path.open("wb+") as file:
-            file.truncate(end)
-            self._map = mmap.mmap(file.fileno(), end)
-        for index, arg in enumerate(args):
-            if arg.array is None:
-                continue
-            if arg.scratch:
-                raw = np.frombuffer(self._map, np.uint8, arg.array.nbytes, self.offsets[index])
-                raw[0::2] = poison & 0xFF
-                raw[1::2] = poison >> 8
-            else:
-                self._view(index)[...] = arg.array
-
-    def _view(self, index: int) -> npt.NDArray[Any]:
-        array = self.args[index].array
-        assert array is not None
-        return np.frombuffer(self._map, array.dtype, array.size, self.offsets[index]).reshape(array.shape)
-
-    def request(self) -> list[str]:
-        """Lines of the launch request."""
-        lines = [f"data {self.bytes} {self.path}"]
-        for arg, offset in zip(self.args, self.offsets, strict=True):
-            size = 0 if arg.array is None else arg.array.nbytes
-            defined = not (arg.output or arg.scratch)
-            lines.append(
-                f"array {offset} {size} {int(arg.array is None)} {int(arg.output)} {int(defined)} {arg.name}"
-            )
-        return lines
-
-    def copy_back(self, arrays: Mapping[str, Any]) -> None:
-        """Updates the arrays the kernel wrote."""
-        for index, arg in enumerate(self.args):
-            if arg.array is None or not (arrays[arg.name]["written"]):
-                continue
-            if not arg.array.flags.writeable:
-                raise LaunchError(
-                    f"the kernel wrote argument {arg.name!r}, whose array is read-only: pass a copy"
-                )
-            arg.array[...] = self._view(index)

@@ -11,8 +11,7 @@ from attndsl.emulator import Argument, Kernel, Knobs, Report, build_all
 
 IMAGE = 64 * 1024
 
-_HEADER = (
-    """
+_HEADER = """
 #include "kernel_operator.h"
 using namespace AscendC;
 constexpr uint32_t kImage = IMAGE_BYTES;
@@ -24,7 +23,6 @@ struct Image {
   }
 };
 """.replace("IMAGE_BYTES", str(IMAGE))
-)
 
 _KERNEL = """
 extern "C" __global__ __aicore__ void %(name)s(GM_ADDR in, GM_ADDR out) {

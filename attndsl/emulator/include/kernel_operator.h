@@ -3,6 +3,7 @@
 #pragma once
 #include "ascendc/cube.h"
 #include "ascendc/data_copy.h"
+#include "ascendc/list_tensor.h"
 #include "ascendc/macros.h"
 #include "ascendc/params.h"
 #include "ascendc/pipe.h"
@@ -15,3 +16,4 @@
 #include "ascendc/vector_compare.h"
 #include "ascendc/vector_gather.h"
 #include "ascendc/vector_reduce.h"
+#include "ascendc/vector_sort.h"

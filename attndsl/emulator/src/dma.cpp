@@ -151,28 +151,4 @@ void rows_to_fractals(const char* what, const SourceLine& at, Place to, Place fr
     }
 }
 
-uint64_t scalar_load(Place from, uint32_t bytes, const char* what, const SourceLine& at) {
-  Instruction ins(Pipe::S, what, at);
-  uint64_t bits = 0;
-  Extent e;
-  e.at = from.at;
-  e.run = bytes;
-  ins.reads(from.memory, e);
-  if (!ins.admit()) return 0;
-  std::memcpy(&bits, from.memory->data + from.at, bytes);
-  if (!from.memory->is_defined(from.at, bytes)) ins.undefined_reaches("a scalar", from.memory, from.at, bytes);
-  return bits;
-}
-
-void scalar_store(Place to, uint64_t bits, uint32_t bytes, const char* what, const SourceLine& at) {
-  Instruction ins(Pipe::S, what, at);
-  Extent e;
-  e.at = to.at;
-  e.run = bytes;
-  ins.writes(to.memory, e);
-  if (!ins.admit()) return;
-  std::memcpy(to.memory->data + to.at, &bits, bytes);
-  to.memory->set_defined(to.at, bytes, true);
-}
-
 }  // namespace attnemu

@@ -25,7 +25,7 @@ std::map<std::string, Entry>& entries() { static std::map<std::string, Entry> e;
 std::map<std::pair<std::string, long>, int>& notes() { static std::map<std::pair<std::string, long>, int> n; return n; }
 uint64_t key = 0;
 
-struct Array { std::string name; uint64_t offset, bytes; bool null, output, defined; };
+struct Array { std::string name; uint64_t offset, bytes; bool null, output, defined, argument; };
 
 struct Request {
   Knobs knobs;
@@ -33,6 +33,7 @@ struct Request {
   uint64_t limit = 0, file_bytes = 0;
   std::string entry, data, report, source_dir;
   std::vector<Array> arrays;
+  std::vector<uint64_t> pointers;  // words in the data file that hold offsets and become addresses
 };
 
 // One word a line decides, the rest are its values; names and paths come last on their line.
@@ -59,9 +60,13 @@ Request read_request(const char* path) {
       if (!r.knobs.set(name, value)) throw std::runtime_error("no such knob: " + name);
     } else if (word == "array") {
       Array a{};
-      s >> a.offset >> a.bytes >> a.null >> a.output >> a.defined;
+      s >> a.offset >> a.bytes >> a.null >> a.output >> a.defined >> a.argument;
       a.name = rest(s);
       r.arrays.push_back(a);
+    } else if (word == "pointer") {
+      uint64_t at;
+      s >> at;
+      r.pointers.push_back(at);
     }
   }
   return r;
@@ -138,8 +143,10 @@ void catch_crashes() {
 int launch(const Request& r) {
   auto found = entries().find(r.entry);
   if (found == entries().end()) throw std::runtime_error("no kernel of that name: " + r.entry);
-  if (found->second.arguments != static_cast<int>(r.arrays.size()))
-    throw std::runtime_error(format("%s takes %d arguments, %zu were given", r.entry.c_str(), found->second.arguments, r.arrays.size()));
+  int given = 0;
+  for (const Array& a : r.arrays) given += a.argument;
+  if (found->second.arguments != given)
+    throw std::runtime_error(format("%s takes %d arguments, %d were given", r.entry.c_str(), found->second.arguments, given));
   if (r.limit) {
     rlimit limit{r.limit, r.limit};
     setrlimit(RLIMIT_AS, &limit);
@@ -153,11 +160,17 @@ int launch(const Request& r) {
   }
   Machine m(r.knobs, shape_of(kind_of(r), r.blocks));
   m.source_dir = r.source_dir;
+  for (uint64_t at : r.pointers) {
+    uint64_t offset;
+    std::memcpy(&offset, base + at, 8);
+    uint8_t* address = base + offset;
+    std::memcpy(base + at, &address, 8);
+  }
   std::vector<void*> arguments;
   for (const Array& a : r.arrays) {
-    if (a.null) { arguments.push_back(nullptr); continue; }
+    if (a.argument) arguments.push_back(a.null ? nullptr : base + a.offset);
+    if (a.null) continue;
     m.add_region(a.name, base + a.offset, a.bytes, a.output, a.defined);
-    arguments.push_back(base + a.offset);
     uint64_t end = round_up(a.offset + a.bytes, 4096);
     mprotect(base + end, 4096, PROT_NONE);  // a wild pointer behind the array ends the run
   }

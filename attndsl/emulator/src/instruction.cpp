@@ -1,5 +1,7 @@
 #include "attnemu/instruction.h"
 
+#include "attnemu/scalar.h"
+
 #include <cstdarg>
 #include <cstdio>
 
@@ -136,7 +138,11 @@ bool Instruction::admit() {
       }
       if (o.memory->kind != MemoryKind::GM) continue;
       uint64_t bytes = o.extent.run * o.extent.inner * o.extent.outer;
-      if (o.kind == AccessKind::Read) { o.memory->read_bytes += bytes; continue; }
+      if (o.kind == AccessKind::Read) {
+        o.memory->read_bytes += bytes;
+        if (ScalarCache::dirty_lines) check_written_back(*this, *o.memory, o.extent);
+        continue;
+      }
       o.memory->write_bytes += bytes;
       o.memory->written = true;
     }

@@ -1,5 +1,7 @@
 #include "attnemu/machine.h"
 
+#include "attnemu/scalar.h"
+
 #include <sys/mman.h>
 #include <ucontext.h>
 
@@ -171,6 +173,10 @@ void Machine::run(const std::function<void()>& body) {
     core = cores[next].get();
     core->waiting_id = -1;
     swapcontext(&impl_->scheduler, &impl_->tasks[next].context);
+  }
+  for (auto& c : cores) {
+    core = c.get();
+    write_back_at_end();
   }
   core = nullptr;
   if (!impl_->deadlocked && knobs.synccheck) report_left_over();

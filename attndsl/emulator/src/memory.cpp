@@ -16,48 +16,8 @@ void RaceShadow::resize(uint64_t bytes) {
   if (!cells_) throw std::bad_alloc();
 }
 
-namespace {
-
-// Are the two accesses ordered other than by clocks?
-bool coupled(const AccessRecord& r, const Epoch& e) {
-  if ((r.traits & e.traits & kTraitUnitFlag)) return true;
-  return r.agent == e.agent && (r.traits & e.traits & kTraitLargeMmad);
-}
-
-bool conflicts(const AccessRecord& r, AccessKind kind, const Epoch& e) {
-  if (r.kind == AccessKind::Read && kind == AccessKind::Read) return false;
-  if (r.kind == AccessKind::Atomic && kind == AccessKind::Atomic) return false;
-  if (r.agent == e.agent && r.count == e.count) return false;
-  if ((*e.clock)[r.agent] >= r.count) return false;
-  return !coupled(r, e);
-}
-
-// Does the new access take the place of the record in the bytes they share?
-bool supersedes(const AccessRecord& r, AccessKind kind, const Epoch& e) {
-  if (kind == AccessKind::Write) return true;
-  return r.kind == kind && r.agent == e.agent;
-}
-
-}  // namespace
-
-void RaceShadow::access(uint64_t block, uint32_t mask, AccessKind kind, const Epoch& e, std::vector<Hazard>& out) {
-  Cell& c = cells_[block];
-  if (c.list) return slow(c, block, mask, kind, e, out);
-  uint32_t kept = 0;
-  for (uint32_t i = 0; i < c.count; ++i) {
-    AccessRecord r = c.in_place[i];
-    if (r.mask & mask) {
-      if (conflicts(r, kind, e)) out.push_back({r, kind, block});
-      if (supersedes(r, kind, e)) r.mask &= ~mask;
-    }
-    if (r.mask) c.in_place[kept++] = r;
-  }
-  c.count = kept;
-  if (kept < 3) {
-    c.in_place[c.count++] = {e.count, e.agent, e.site, mask, kind, e.traits};
-    return;
-  }
-  lists_.emplace_back(c.in_place, c.in_place + 3);
+void RaceShadow::spill(Cell& c, uint32_t mask, AccessKind kind, const Epoch& e) {
+  lists_.emplace_back(c.in_place, c.in_place + c.count);
   lists_.back().push_back({e.count, e.agent, e.site, mask, kind, e.traits});
   c.list = static_cast<uint32_t>(lists_.size());
 }
@@ -69,8 +29,8 @@ void RaceShadow::slow(Cell& c, uint64_t block, uint32_t mask, AccessKind kind, c
   for (size_t i = 0; i < list.size(); ++i) {
     AccessRecord r = list[i];
     if (r.mask & mask) {
-      if (conflicts(r, kind, e)) out.push_back({r, kind, block});
-      if (supersedes(r, kind, e)) r.mask &= ~mask;
+      if (conflict(r, kind, e)) out.push_back({r, kind, block});
+      if (superseded(r, kind, e)) r.mask &= ~mask;
     }
     if (r.mask) list[kept++] = r;
   }

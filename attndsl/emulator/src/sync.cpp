@@ -193,11 +193,4 @@ void release_event(Pipe from, Pipe to, int id) {
     core->events.reserved[static_cast<int>(from)][static_cast<int>(to)] &= static_cast<uint8_t>(~(1u << id));
 }
 
-void clean_cache(Place place, bool all, const SourceLine& at) {
-  (void)place;
-  (void)all;
-  core->last = at;
-  core->issue(Pipe::S, false);
-}
-
 }  // namespace attnemu

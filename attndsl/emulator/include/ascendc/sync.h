@@ -1,5 +1,6 @@
 // Flags, barriers, cross-core flags, cache maintenance.
 #pragma once
+#include "attnemu/scalar.h"
 #include "attnemu/sync.h"
 #include "macros.h"
 #include "tensor.h"
@@ -54,10 +55,12 @@ void SyncAll(attnemu::SourceLine at = attnemu::SourceLine::here()) {
   }
 }
 
+// Writes the scalar unit's cached lines back and drops them: one line, or all.
 template <class T, CacheLine entire, DcciDst dst>
 void DataCacheCleanAndInvalid(const GlobalTensor<T>& t, attnemu::SourceLine at = attnemu::SourceLine::here()) {
-  attnemu::clean_cache(entire == CacheLine::ENTIRE_DATA_CACHE ? attnemu::Place{} : detail::global_place(t.GetPhyAddr(), "DataCacheCleanAndInvalid", at),
-                       entire == CacheLine::ENTIRE_DATA_CACHE, at);
+  if constexpr (entire == CacheLine::ENTIRE_DATA_CACHE) return attnemu::clean_cache(at);
+  attnemu::Place p = detail::global_place(t.GetPhyAddr(), "DataCacheCleanAndInvalid", at);
+  if (p.memory) attnemu::clean_cache_line(p, at);
 }
 template <class T, CacheLine entire>
 void DataCacheCleanAndInvalid(const GlobalTensor<T>& t, attnemu::SourceLine at = attnemu::SourceLine::here()) {

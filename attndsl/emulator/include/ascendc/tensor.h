@@ -2,7 +2,7 @@
 #pragma once
 #include <cstring>
 
-#include "attnemu/dma.h"
+#include "attnemu/scalar.h"
 #include "types.h"
 
 namespace AscendC {

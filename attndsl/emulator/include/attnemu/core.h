@@ -9,6 +9,7 @@
 #include "cross_core.h"
 #include "events.h"
 #include "memory.h"
+#include "scalar_cache.h"
 #include "vector_clock.h"
 
 namespace attnemu {
@@ -51,6 +52,7 @@ class Core {
   EventTable events;
   std::array<CrossCounter, kCounterIds> counters;
   Registers reg;
+  ScalarCache cache;
   std::array<uint64_t, kPipes> instructions{};  // issued a pipe, without synchronisation
   void* buffers = nullptr;                      // the face's buffer manager
   SourceLine scratch_select{nullptr, 0}, scratch_data{nullptr, 0};

@@ -6,11 +6,6 @@
 
 namespace attnemu {
 
-struct Place {
-  Memory* memory = nullptr;
-  uint64_t at = 0;
-};
-
 // `count` bursts of `run` bytes; steps in bytes from start to start. Accumulates where the atomic register says so and
 // the target is global memory.
 struct Bursts {
@@ -41,9 +36,5 @@ void rows_to_fractals(const char* what, const SourceLine& at, Place to, Place fr
 void copy_definedness(Instruction& ins, Place to, Place from, uint64_t n);
 // Adds (or max, min) `n` bytes of `from` to `to` element by element.
 void accumulate(uint8_t* to, const uint8_t* from, uint64_t n, DType type, AtomicOp op);
-
-// Scalar access of 1 to 8 bytes.
-uint64_t scalar_load(Place from, uint32_t bytes, const char* what, const SourceLine& at);
-void scalar_store(Place to, uint64_t bits, uint32_t bytes, const char* what, const SourceLine& at);
 
 }  // namespace attnemu

@@ -42,6 +42,12 @@ struct Memory {
   }
 };
 
+// An address: a byte of a memory.
+struct Place {
+  Memory* memory = nullptr;
+  uint64_t at = 0;
+};
+
 // Bytes an operand touches: `inner` runs of `run` bytes, `step` apart, repeated `outer` times, `jump` apart.
 struct Extent {
   uint64_t at = 0;

@@ -42,15 +42,51 @@ class RaceShadow {
  public:
   void resize(uint64_t bytes);
   // Records an access to the bytes `mask` of a block; hazards with earlier accesses are appended to `out`.
-  void access(uint64_t block, uint32_t mask, AccessKind kind, const Epoch& e, std::vector<Hazard>& out);
+  void access(uint64_t block, uint32_t mask, AccessKind kind, const Epoch& e, std::vector<Hazard>& out) {
+    Cell& c = cells_[block];
+    if (c.list) return slow(c, block, mask, kind, e, out);
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < c.count; ++i) {
+      AccessRecord& r = c.in_place[i];
+      uint32_t left = r.mask;
+      if (left & mask) {
+        if (conflict(r, kind, e)) out.push_back({r, kind, block});
+        if (superseded(r, kind, e)) left &= ~mask;
+      }
+      if (!left) continue;
+      if (kept != i) c.in_place[kept] = r;
+      c.in_place[kept++].mask = left;
+    }
+    c.count = kept;
+    if (kept == kInPlace) return spill(c, mask, kind, e);
+    c.in_place[c.count++] = {e.count, e.agent, e.site, mask, kind, e.traits};
+  }
 
  private:
+  static constexpr uint32_t kInPlace = 3;
   struct Cell {
-    AccessRecord in_place[3];
+    AccessRecord in_place[kInPlace];
     uint32_t count;
     uint32_t list;  // 1 + index into lists_, 0 = in place
   };
+  // Do the two accesses touch in a way that needs an order, and has none?
+  static bool conflict(const AccessRecord& r, AccessKind kind, const Epoch& e) {
+    if ((*e.clock)[r.agent] >= r.count) return false;
+    if (r.kind == kind && kind != AccessKind::Write) return false;
+    if (r.agent == e.agent && r.count == e.count) return false;
+    return !coupled(r, e);
+  }
+  // Ordered other than by clocks: by the unit flag, or as large products of one pipe.
+  static bool coupled(const AccessRecord& r, const Epoch& e) {
+    if (r.traits & e.traits & kTraitUnitFlag) return true;
+    return r.agent == e.agent && (r.traits & e.traits & kTraitLargeMmad);
+  }
+  // Does the new access take the record's place in the bytes they share?
+  static bool superseded(const AccessRecord& r, AccessKind kind, const Epoch& e) {
+    return kind == AccessKind::Write || (r.kind == kind && r.agent == e.agent);
+  }
   struct Free { void operator()(Cell* p) const; };
+  void spill(Cell& c, uint32_t mask, AccessKind kind, const Epoch& e);
   void slow(Cell& c, uint64_t block, uint32_t mask, AccessKind kind, const Epoch& e, std::vector<Hazard>& out);
   std::unique_ptr<Cell[], Free> cells_;
   uint64_t cells_count_ = 0;

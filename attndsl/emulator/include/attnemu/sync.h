@@ -1,6 +1,5 @@
 // Synchronisation instructions: flags, barriers, cross-core counters.
 #pragma once
-#include "dma.h"
 #include "machine.h"
 
 namespace attnemu {
@@ -16,7 +15,5 @@ void cross_core_wait(int id, const SourceLine& at);
 int allocate_event(Pipe from, Pipe to, const SourceLine& at);
 int peek_event(Pipe from, Pipe to);
 void release_event(Pipe from, Pipe to, int id);
-// Writes back and drops the scalar unit's cached line at `place`, or all of them.
-void clean_cache(Place place, bool all, const SourceLine& at);
 
 }  // namespace attnemu

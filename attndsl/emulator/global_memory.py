@@ -1,0 +1,136 @@
+"""Arguments of a launch and the global memory they live in."""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from attndsl.emulator.errors import LaunchError
+
+PAGE = 4096
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One argument of a launch: a private array in global memory, 512-byte aligned, of exactly its bytes.
+
+    `array` None is a null pointer; a list or tuple of arrays of one rank is a tensor list, which the kernel
+    reads by ListTensorDesc. After the run the arrays hold what the kernel left there. `output`: its bytes
+    count as undefined at the start, and undefined bytes stored there are findings. `scratch`: a workspace,
+    filled with poison and undefined at the start, where undefined bytes may rest. An output that the kernel
+    also reads (an accumulator, a cache) is neither: its contents are defined.
+    """
+
+    name: str
+    array: npt.NDArray[Any] | Sequence[npt.NDArray[Any]] | None
+    output: bool = False
+    scratch: bool = False
+
+
+@dataclass(frozen=True)
+class _Slot:
+    """One array in the file; `argument`: its address is passed to the kernel."""
+
+    name: str
+    array: npt.NDArray[Any] | None
+    output: bool
+    scratch: bool
+    argument: bool
+    offset: int
+
+
+def list_words(shapes: Sequence[tuple[int, ...]], addresses: Sequence[int]) -> npt.NDArray[np.uint64]:
+    """The descriptor of a tensor list, as ListTensorDesc decodes it (CANN 8.1.RC1, list tensor interface)."""
+    dims = len(shapes[0])
+    words = [0]
+    for index, shape in enumerate(shapes):
+        words.append((len(shapes) if index == 0 else index) << 32 | dims)
+        words += shape
+    words[0] = len(words) * 8
+    return np.array([*words, *addresses], np.uint64)
+
+
+class GlobalMemory:
+    """Global memory of a launch: a file of all arrays, each on its own pages with a gap behind it."""
+
+    def __init__(self, path: Path, args: Sequence[Argument], poison: int) -> None:
+        self.path = path
+        self.bytes = PAGE
+        self._slots: list[_Slot] = []
+        self._pointers: list[int] = []
+        for arg in args:
+            self._place(arg)
+        names = [slot.name for slot in self._slots]
+        if len(set(names)) != len(names):
+            raise LaunchError(f"two arguments have the same name: {sorted(names)}")
+        with path.open("wb+") as file:
+            file.truncate(self.bytes)
+            self._map = mmap.mmap(file.fileno(), self.bytes)
+        for slot in self._slots:
+            if slot.array is None or slot.array.size == 0:
+                continue
+            if slot.scratch:
+                raw = np.frombuffer(self._map, np.uint8, slot.array.nbytes, slot.offset)
+                raw[0::2] = poison & 0xFF
+                raw[1::2] = poison >> 8
+            else:
+                self._view(slot)[...] = slot.array
+
+    def _place(self, arg: Argument) -> None:
+        if arg.array is None or isinstance(arg.array, np.ndarray):
+            self._add(arg.name, arg.array, arg.output, arg.scratch, argument=True)
+            return
+        arrays = list(arg.array)
+        if not arrays or len({array.ndim for array in arrays}) != 1 or arrays[0].ndim == 0:
+            raise LaunchError(f"tensor list {arg.name!r}: one array or more, all of the same rank above 0")
+        members = [
+            self._add(f"{arg.name}[{index}]", array, arg.output, arg.scratch, argument=False)
+            for index, array in enumerate(arrays)
+        ]
+        words = list_words([array.shape for array in arrays], [slot.offset for slot in members])
+        head = self._add(arg.name, words, False, False, argument=True)
+        first = head.offset + words.nbytes - 8 * len(members)
+        self._pointers += range(first, first + 8 * len(members), 8)
+
+    def _add(
+        self, name: str, array: npt.NDArray[Any] | None, output: bool, scratch: bool, *, argument: bool
+    ) -> _Slot:
+        slot = _Slot(name, array, output, scratch, argument, self.bytes)
+        self._slots.append(slot)
+        size = 0 if array is None else array.nbytes
+        self.bytes += -(-size // PAGE) * PAGE + PAGE
+        return slot
+
+    def _view(self, slot: _Slot) -> npt.NDArray[Any]:
+        assert slot.array is not None
+        flat = np.frombuffer(self._map, slot.array.dtype, slot.array.size, slot.offset)
+        return flat.reshape(slot.array.shape)
+
+    def request(self) -> list[str]:
+        """Lines of the launch request."""
+        lines = [f"data {self.bytes} {self.path}"]
+        for slot in self._slots:
+            size = 0 if slot.array is None else slot.array.nbytes
+            defined = not (slot.output or slot.scratch)
+            flags = (slot.array is None, slot.output, defined, slot.argument)
+            lines.append(
+                f"array {slot.offset} {size} {' '.join(str(int(flag)) for flag in flags)} {slot.name}"
+            )
+        return lines + [f"pointer {at}" for at in self._pointers]
+
+    def copy_back(self, arrays: Mapping[str, Any]) -> None:
+        """Updates the arrays the kernel wrote."""
+        for slot in self._slots:
+            if slot.array is None or slot.array.size == 0 or not arrays[slot.name]["written"]:
+                continue
+            if not slot.array.flags.writeable:
+                raise LaunchError(
+                    f"the kernel wrote argument {slot.name!r}, whose array is read-only: pass a copy"
+                )
+            slot.array[...] = self._view(slot)

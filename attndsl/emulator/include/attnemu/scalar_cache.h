@@ -1,0 +1,27 @@
+// The scalar unit's cache of global memory: lines of 64 bytes, coherent with nothing.
+#pragma once
+#include <cstdint>
+#include <unordered_map>
+
+#include "base.h"
+#include "memory.h"
+
+namespace attnemu {
+
+constexpr uint64_t kCacheLine = 64;
+
+struct CachedLine {
+  Memory* memory = nullptr;
+  uint64_t at = 0;          // of the line's first byte in its memory
+  uint8_t data[kCacheLine];
+  uint64_t dirty = 0;       // a bit a byte
+  SourceLine stored_at{"", 0};
+};
+
+// Lines by host address / 64. Nothing is evicted: the longest possible life of a stale line.
+struct ScalarCache {
+  std::unordered_map<uint64_t, CachedLine> lines;
+  static uint64_t dirty_lines;  // of all cores
+};
+
+}  // namespace attnemu

@@ -1,0 +1,138 @@
+#include "attnemu/scalar.h"
+
+#include <cstring>
+
+namespace attnemu {
+
+uint64_t ScalarCache::dirty_lines = 0;
+
+namespace {
+
+uint64_t line_key(const Place& p) { return reinterpret_cast<uint64_t>(p.memory->data + p.at) / kCacheLine; }
+
+CachedLine& fetch(const Place& p) {
+  CachedLine& line = core->cache.lines[line_key(p)];
+  if (line.memory) return line;
+  line.memory = p.memory;
+  line.at = p.at - reinterpret_cast<uint64_t>(p.memory->data + p.at) % kCacheLine;
+  uint64_t n = p.memory->bytes - line.at < kCacheLine ? p.memory->bytes - line.at : kCacheLine;
+  std::memset(line.data, 0, kCacheLine);
+  std::memcpy(line.data, p.memory->data + line.at, n);
+  return line;
+}
+
+void write_back(CachedLine& line) {
+  if (!line.dirty) return;
+  for (uint32_t i = 0; i < kCacheLine; ++i)
+    if (line.dirty >> i & 1) line.memory->data[line.at + i] = line.data[i];
+  line.dirty = 0;
+  --ScalarCache::dirty_lines;
+}
+
+void report_stale(const Instruction& ins, const Place& p, uint32_t bytes) {
+  if (!machine->knobs.race) return;
+  machine->report("racecheck", "stale_cache_line", ins.at(),
+                  format("%s reads bytes [%llu, %llu) of %s from the scalar cache, where memory has newer ones: "
+                         "DataCacheCleanAndInvalid the line first",
+                         ins.what(), static_cast<unsigned long long>(p.at), static_cast<unsigned long long>(p.at + bytes), p.memory->name.c_str()),
+                  "S", p.memory->name, p.at, bytes);
+}
+
+Extent extent(const Place& p, uint32_t bytes) {
+  Extent e;
+  e.at = p.at;
+  e.run = bytes;
+  return e;
+}
+
+}  // namespace
+
+uint64_t scalar_load(Place from, uint32_t bytes, const char* what, const SourceLine& at) {
+  Instruction ins(Pipe::S, what, at);
+  ins.reads(from.memory, extent(from, bytes));
+  if (from.memory) ins.aligned(from.memory, from.at, bytes, "the value");
+  if (!ins.admit()) return 0;
+  if (!from.memory->is_defined(from.at, bytes)) ins.undefined_reaches("a scalar", from.memory, from.at, bytes);
+  uint64_t bits = 0;
+  const uint8_t* current = from.memory->data + from.at;
+  if (from.memory->kind != MemoryKind::GM) {
+    std::memcpy(&bits, current, bytes);
+    return bits;
+  }
+  CachedLine& line = fetch(from);
+  uint64_t offset = from.at - line.at, mask = ((bytes == 8 ? 0xFFull : (1ull << bytes) - 1)) << offset;
+  std::memcpy(&bits, line.data + offset, bytes);
+  if (!(line.dirty & mask) && std::memcmp(line.data + offset, current, bytes) != 0) report_stale(ins, from, bytes);
+  return bits;
+}
+
+void scalar_store(Place to, uint64_t bits, uint32_t bytes, const char* what, const SourceLine& at) {
+  Instruction ins(Pipe::S, what, at);
+  ins.writes(to.memory, extent(to, bytes));
+  if (to.memory) ins.aligned(to.memory, to.at, bytes, "the value");
+  if (!ins.admit()) return;
+  to.memory->set_defined(to.at, bytes, true);
+  if (to.memory->kind != MemoryKind::GM) {
+    std::memcpy(to.memory->data + to.at, &bits, bytes);
+    return;
+  }
+  CachedLine& line = fetch(to);
+  uint64_t offset = to.at - line.at;
+  std::memcpy(line.data + offset, &bits, bytes);
+  if (!line.dirty) ++ScalarCache::dirty_lines;
+  line.dirty |= (bytes == 8 ? 0xFFull : (1ull << bytes) - 1) << offset;
+  line.stored_at = at;
+}
+
+void clean_cache_line(Place place, const SourceLine& at) {
+  core->last = at;
+  core->issue(Pipe::S, false);
+  auto found = core->cache.lines.find(line_key(place));
+  if (found == core->cache.lines.end()) return;
+  write_back(found->second);
+  core->cache.lines.erase(found);
+}
+
+void clean_cache(const SourceLine& at) {
+  core->last = at;
+  core->issue(Pipe::S, false);
+  for (auto& entry : core->cache.lines) write_back(entry.second);
+  core->cache.lines.clear();
+}
+
+void write_back_at_end() {
+  for (auto& entry : core->cache.lines) {
+    CachedLine& line = entry.second;
+    if (!line.dirty) continue;
+    if (machine->knobs.race)
+      machine->report("racecheck", "cache_not_cleaned", line.stored_at,
+                      format("a scalar store to %s is still in the scalar cache when the kernel ends: DataCacheCleanAndInvalid its line", line.memory->name.c_str()),
+                      "S", line.memory->name, line.at, kCacheLine);
+    write_back(line);
+  }
+}
+
+void check_written_back(Instruction& ins, const Memory& m, const Extent& e) {
+  if (!machine->knobs.race) return;
+  for (auto& c : machine->cores) {
+    if (c.get() == core && ins.pipe() == Pipe::S) continue;  // sees its own cache
+    for (auto& entry : c->cache.lines) {
+      const CachedLine& line = entry.second;
+      if (!line.dirty || line.memory != &m || line.at >= e.end() || line.at + kCacheLine <= e.at) continue;
+      bool touched = false;
+      for_each_block(e, [&](uint64_t block, uint32_t mask) {
+        for (uint32_t i = 0; i < kBlock; ++i) {
+          uint64_t byte = block * kBlock + i;
+          if ((mask >> i & 1) && byte >= line.at && byte < line.at + kCacheLine && (line.dirty >> (byte - line.at) & 1)) touched = true;
+        }
+      });
+      if (touched)
+        machine->report("racecheck", "cache_not_cleaned", line.stored_at,
+                        format("%s at %s reads %s before a scalar store of %s left the scalar cache: DataCacheCleanAndInvalid its line in between",
+                               ins.what(), machine->text(ins.at()).c_str(), m.name.c_str(), c->label().c_str()),
+                        "S", m.name, line.at, kCacheLine, machine->text(ins.at()));
+    }
+  }
+}
+
+}  // namespace attnemu
