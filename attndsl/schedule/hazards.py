@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from attndsl.hardware import Pipe
 from attndsl.tile.buffers import Buffer
@@ -38,7 +39,7 @@ from attndsl.tile.statements import (
 )
 
 Touch = tuple[Instruction, Buffer]
-Touches = frozenset[Touch]
+Touches = int  # a set of touches, one bit each, numbered by an _Index
 _PIPES = tuple(Pipe)
 
 
@@ -60,13 +61,61 @@ class Conflict:
         return f"{pair} on {self.buffer.name}: '{self.earlier.describe()}' then '{self.later.describe()}'"
 
 
+class _Index:
+    """Numbers the touches of a tree, so that sets of them are integers."""
+
+    def __init__(self, tree: Statement) -> None:
+        self.touches: list[Touch] = []
+        self.of_pipe: dict[Pipe, Touches] = dict.fromkeys(_PIPES, 0)
+        self.of_buffer: dict[Buffer, Touches] = {}
+        self.writes_of: dict[Buffer, Touches] = {}
+        self.of: dict[Instruction, Touches] = {}
+        for item in tree.walk():
+            if isinstance(item, Instruction) and item not in self.of:
+                self._number(item)
+
+    def _number(self, item: Instruction) -> None:
+        self.of[item] = 0
+        writes = set(item.writes())
+        for buffer in dict.fromkeys((*item.reads(), *item.writes())):
+            bit = 1 << len(self.touches)
+            self.touches.append((item, buffer))
+            self.of[item] |= bit
+            self.of_pipe[item.pipe] |= bit
+            self.of_buffer[buffer] = self.of_buffer.get(buffer, 0) | bit
+            if buffer in writes:
+                self.writes_of[buffer] = self.writes_of.get(buffer, 0) | bit
+
+    def clashing(self, item: Instruction) -> Touches:
+        """What must be complete before the instruction starts: one of the two writes."""
+        found = 0
+        for buffer in item.writes():
+            found |= self.of_buffer[buffer]
+        for buffer in item.reads():
+            found |= self.writes_of.get(buffer, 0)
+        return found
+
+    def of_buffers(self, buffers: Iterable[Buffer]) -> Touches:
+        """All touches of some buffers."""
+        found = 0
+        for buffer in buffers:
+            found |= self.of_buffer.get(buffer, 0)
+        return found
+
+    def members(self, touches: Touches) -> Iterator[Touch]:
+        """The touches of a set."""
+        while touches:
+            yield self.touches[(touches & -touches).bit_length() - 1]
+            touches &= touches - 1
+
+
 @dataclass
 class _State:
     """``unfinished``: per pipe. ``latest``: what each event, as raised last, does not know to be complete;
     ``events``: the same over all raises a wait may meet (an event with several ids has several in
     flight). ``reuse``: per lifetime, what its reuse events leave open."""
 
-    unfinished: dict[Pipe, Touches] = field(default_factory=lambda: dict.fromkeys(_PIPES, frozenset()))
+    unfinished: dict[Pipe, Touches] = field(default_factory=lambda: dict.fromkeys(_PIPES, 0))
     events: dict[str, Touches] = field(default_factory=dict)
     latest: dict[str, Touches] = field(default_factory=dict)
     reuse: dict[tuple[Buffer, ...], Touches] = field(default_factory=dict)
@@ -87,25 +136,29 @@ class _State:
         return mine == (other.unfinished, other.events, other.latest, other.reuse)
 
 
-def _union(a: dict, b: dict) -> dict:  # type: ignore[type-arg]
-    return {key: a.get(key, frozenset()) | b.get(key, frozenset()) for key in (*a, *b)}
+_Key = TypeVar("_Key")
+
+
+def _union(a: dict[_Key, Touches], b: dict[_Key, Touches]) -> dict[_Key, Touches]:
+    return {key: a.get(key, 0) | b.get(key, 0) for key in (*a, *b)}
 
 
 def find_conflicts(tree: Seq) -> tuple[Conflict, ...]:
     """Every pair of instructions that nothing orders; empty for a correctly synchronised tree."""
-    walker = _Walker(insert=False)
+    walker = _Walker(_Index(tree), insert=False)
     walker.walk(tree, _State())
     return tuple(walker.conflicts.values())
 
 
 def insert_barriers(tree: Seq) -> Seq:
     """The tree with a barrier in front of each instruction that needs an earlier one of its own pipe."""
-    done, _ = _Walker(insert=True).walk(tree, _State())
+    done, _ = _Walker(_Index(tree), insert=True).walk(tree, _State())
     return as_seq(done)
 
 
 class _Walker:
-    def __init__(self, *, insert: bool) -> None:
+    def __init__(self, index: _Index, *, insert: bool) -> None:
+        self.index = index
         self.insert = insert
         self.conflicts: dict[tuple[Instruction, Instruction, Buffer], Conflict] = {}
 
@@ -118,9 +171,9 @@ class _Walker:
         if isinstance(statement, WaitEvent):
             return statement, _wait(statement, state)
         if isinstance(statement, SetEvent):
-            return statement, _set(statement, state)
+            return statement, self._raise(statement, state)
         if isinstance(statement, Barrier):
-            return statement, _barrier(statement.pipe, state)
+            return statement, self._complete(statement.pipe, state)
         if isinstance(statement, For):
             return self._loop(statement, state)
         if isinstance(statement, If):
@@ -142,20 +195,35 @@ class _Walker:
 
     def _instruction(self, item: Instruction, state: _State) -> tuple[Statement, _State]:
         result: Statement = item
-        clashes = list(_clashes(item, state.unfinished[item.pipe]))
-        if self.insert and any(earlier.pipe is item.pipe for earlier, _ in clashes):
+        clashes = state.unfinished[item.pipe] & self.index.clashing(item)
+        if self.insert and clashes & self.index.of_pipe[item.pipe]:
             result = seq(Barrier(pipe=item.pipe, where=item.where), item)
-            state = _barrier(item.pipe, state)
+            state = self._complete(item.pipe, state)
         else:
-            for earlier, buffer in clashes:
+            for earlier, buffer in self.index.members(clashes):
                 conflict = Conflict(earlier, item, buffer)
                 self.conflicts[conflict.key] = conflict
-        mine = frozenset((item, buffer) for buffer in (*item.reads(), *item.writes()))
+        mine = self.index.of[item]
         after = state.copy()
         after.unfinished = {pipe: known | mine for pipe, known in state.unfinished.items()}
         after.events = {name: known | mine for name, known in state.events.items()}
         after.latest = {name: known | mine for name, known in state.latest.items()}
         return result, after
+
+    def _raise(self, event: SetEvent, state: _State) -> _State:
+        after = state.copy()
+        known = state.unfinished[event.source] & ~self.index.of_pipe[event.source]
+        several_in_flight = event.reuse and event.ids > 1
+        earlier = state.events.get(event.name, 0) if several_in_flight else 0
+        after.events[event.name] = known | earlier
+        after.latest[event.name] = known
+        return after
+
+    def _complete(self, pipe: Pipe, state: _State) -> _State:
+        """Behind a barrier."""
+        after = state.copy()
+        after.unfinished[pipe] = state.unfinished[pipe] & ~self.index.of_pipe[pipe]
+        return after
 
     def _loop(self, loop: For, state: _State) -> tuple[Statement, _State]:
         """An innermost loop gets its barrier in front where that saves the one inside."""
@@ -163,27 +231,38 @@ class _Walker:
         if not self.insert or any(isinstance(item, For) for item in loop.body.walk()):
             return result, after
         for pipe in sorted({item.pipe for item in result.walk() if isinstance(item, Barrier)}, key=_name):
-            hoisted, after_hoisted = self._fixpoint(loop, _barrier(pipe, state))
+            hoisted, after_hoisted = self._fixpoint(loop, self._complete(pipe, state))
             if _barriers(hoisted) < _barriers(result):
                 return seq(Barrier(pipe=pipe, where=loop.where), hoisted), after_hoisted
         return result, after
 
     def _fixpoint(self, loop: For, state: _State) -> tuple[Statement, _State]:
-        inside = {item for item in loop.walk() if isinstance(item, Instruction)}
+        exempt = self._exempt(loop)
         entry = state
         while True:
-            probe = _Walker(insert=self.insert)
+            probe = _Walker(self.index, insert=self.insert)
             body, after = probe.walk(loop.body, entry)
-            carried, hidden = _hide_disjoint(after, loop, inside)
+            carried = after.copy()
+            carried.unfinished = {pipe: known & ~exempt for pipe, known in after.unfinished.items()}
             grown = entry.join(carried)
             if grown.same(entry):
                 break
             entry = grown
         self.conflicts |= probe.conflicts
-        leave = state.join(after)
-        for pipe in _PIPES:
-            leave.unfinished[pipe] |= hidden
-        return (loop.with_children((body,)) if body is not loop.body else loop), leave
+        return (loop.with_children((body,)) if body is not loop.body else loop), state.join(after)
+
+    def _exempt(self, loop: For) -> Touches:
+        """Touches that cannot clash with a later iteration: they are of other elements.
+
+        They stay unfinished behind the loop, because every iteration makes them anew.
+        """
+        if not loop.disjoint:
+            return 0
+        inside = 0
+        for item in loop.walk():
+            if isinstance(item, Instruction):
+                inside |= self.index.of[item]
+        return inside & self.index.of_buffers(loop.disjoint)
 
     def _branch(self, branch: If, state: _State) -> tuple[Statement, _State]:
         then, after = self.walk(branch.then, state.copy())
@@ -198,14 +277,32 @@ class _Walker:
     def _lifetime(self, lifetime: Alloc, state: _State) -> tuple[Statement, _State]:
         group = lifetime.buffers
         state = state.copy()
-        open_reuse = state.reuse.get(group, frozenset())
-        state.unfinished = {
-            pipe: _without(known, group) | open_reuse for pipe, known in state.unfinished.items()
-        }
+        open_reuse = state.reuse.get(group, 0)
+        before = ~self.index.of_buffers(group)
+        state.unfinished = {pipe: known & before | open_reuse for pipe, known in state.unfinished.items()}
         body, after = self.walk(lifetime.body, state)
         after = after.copy()
-        after.reuse[group] = open_reuse | _left_open(lifetime, after)
+        after.reuse[group] = open_reuse | self._left_open(lifetime, after)
         return (lifetime.with_children((body,)) if body is not lifetime.body else lifetime), after
+
+    def _left_open(self, lifetime: Alloc, state: _State) -> Touches:
+        """Touches of the lifetime's buffers that none of its reuse events knows to be complete."""
+        group = set(lifetime.buffers)
+        events = (item for item in lifetime.walk() if isinstance(item, SetEvent))
+        left = 0
+        for known in state.unfinished.values():
+            left |= known
+        left &= self.index.of_buffers(group)
+        for name in {event.name for event in events if event.reuse and event.slot_of in group}:
+            left &= state.latest.get(name, 0)
+        return left
+
+
+def _wait(event: WaitEvent, state: _State) -> _State:
+    after = state.copy()
+    known = state.unfinished[event.target]
+    after.unfinished[event.target] = known & state.events.get(event.name, known)
+    return after
 
 
 def _barriers(statement: Statement) -> int:
@@ -214,62 +311,3 @@ def _barriers(statement: Statement) -> int:
 
 def _name(pipe: Pipe) -> str:
     return pipe.value
-
-
-def _clashes(item: Instruction, unfinished: Touches) -> Iterator[Touch]:
-    reads, writes = set(item.reads()), set(item.writes())
-    for earlier, buffer in unfinished:
-        if buffer in writes or (buffer in reads and buffer in earlier.writes()):
-            yield earlier, buffer
-
-
-def _set(event: SetEvent, state: _State) -> _State:
-    after = state.copy()
-    known = frozenset(t for t in state.unfinished[event.source] if t[0].pipe is not event.source)
-    several_in_flight = event.reuse and event.ids > 1
-    earlier = state.events.get(event.name, frozenset()) if several_in_flight else frozenset()
-    after.events[event.name] = known | earlier
-    after.latest[event.name] = known
-    return after
-
-
-def _wait(event: WaitEvent, state: _State) -> _State:
-    after = state.copy()
-    after.unfinished[event.target] = state.unfinished[event.target] & state.events.get(
-        event.name, state.unfinished[event.target]
-    )
-    return after
-
-
-def _barrier(pipe: Pipe, state: _State) -> _State:
-    after = state.copy()
-    after.unfinished[pipe] = frozenset(t for t in state.unfinished[pipe] if t[0].pipe is not pipe)
-    return after
-
-
-def _hide_disjoint(state: _State, loop: For, inside: set[Instruction]) -> tuple[_State, Touches]:
-    """What the next iteration sees: touches of other elements of a buffer cannot clash with its own."""
-    if not loop.disjoint:
-        return state, frozenset()
-    own = {
-        t for known in state.unfinished.values() for t in known if t[0] in inside and t[1] in loop.disjoint
-    }
-    hidden = frozenset(own)
-    carried = state.copy()
-    carried.unfinished = {pipe: known - hidden for pipe, known in state.unfinished.items()}
-    return carried, hidden
-
-
-def _without(touches: Touches, buffers: Iterable[Buffer]) -> Touches:
-    gone = set(buffers)
-    return frozenset(t for t in touches if t[1] not in gone)
-
-
-def _left_open(lifetime: Alloc, state: _State) -> Touches:
-    """Touches of the lifetime's buffers that none of its reuse events knows to be complete."""
-    group = set(lifetime.buffers)
-    names = {e.name for e in lifetime.walk() if isinstance(e, SetEvent) and e.reuse and e.slot_of in group}
-    everything = {t for known in state.unfinished.values() for t in known if t[1] in group}
-    for name in names:
-        everything &= state.latest.get(name, frozenset())
-    return frozenset(everything)
