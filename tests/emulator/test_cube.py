@@ -218,6 +218,10 @@ def _cases():
     )
     add("matrices", shape, "half", "float", "float", _LOAD_A + _LOAD_BT, _TO_ZZ + _TO_ZN, _MMAD,
         _fixpipe(extra="f.ndNum = 2; f.srcNdStride = m16 / 16 * 2; f.dstNdStride = 32;", n="32"))  # fmt: skip
+    add(
+        "registers", shape, "half", "float", "half", _LOAD_A + _LOAD_BT, _TO_ZZ + _TO_ZN, _MMAD,
+        "SetFixpipeNz2ndFlag(1, 0, 0); DataCopy(gc, c0t, DataCopyCO12DstParams(n, m, n, m16, QuantMode_t::F322F16, 0, false, true));",
+    )  # fmt: skip
     scale = "float s = 0.37f; uint32_t bits; __builtin_memcpy(&bits, &s, 4); f.deqScalar = bits;"
     add(
         "dequant",
@@ -294,7 +298,9 @@ def test_product(kernels, name):
         np.testing.assert_allclose(out, exact, rtol=1e-5, atol=1e-4)
 
 
-@pytest.mark.parametrize(("name", "dtype"), [("to_half", np.float16), ("to_bf16", ml_dtypes.bfloat16)])
+@pytest.mark.parametrize(
+    ("name", "dtype"), [("to_half", np.float16), ("registers", np.float16), ("to_bf16", ml_dtypes.bfloat16)]
+)
 def test_narrowing_write_back(kernels, name, dtype):
     out = np.zeros((32, 64), dtype)
     exact = _run(kernels, name, out)

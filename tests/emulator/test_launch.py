@@ -28,6 +28,7 @@ from attndsl.emulator import (
 
 TEXT = """
 #include "kernel_operator.h"
+#include "kernel_operator_list_tensor_intf.h"
 using namespace AscendC;
 
 struct Tiling { uint32_t scale; float offset; };

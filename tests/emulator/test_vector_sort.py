@@ -1,4 +1,4 @@
-# ruff: noqa: E501  (C++ statements stay on one line)
+# ruff: noqa: E501, UP031  (C++ statements stay on one line, and are full of braces)
 """Sort32, MrgSort, Extract and the transposes against NumPy."""
 
 from __future__ import annotations

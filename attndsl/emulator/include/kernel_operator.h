@@ -3,7 +3,6 @@
 #pragma once
 #include "ascendc/cube.h"
 #include "ascendc/data_copy.h"
-#include "ascendc/list_tensor.h"
 #include "ascendc/macros.h"
 #include "ascendc/params.h"
 #include "ascendc/pipe.h"

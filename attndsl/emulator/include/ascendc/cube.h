@@ -153,6 +153,29 @@ void Fixpipe(const GlobalTensor<D>& dst, const LocalTensor<S>& src, const LocalT
   if (to.memory) detail::fixpipe<D, S>(to, src, &w, p, config.format == CO2Layout::ROW_MAJOR, at);
 }
 
+// The register forms of the same write-back.
+inline void SetFixpipePreQuantFlag(uint64_t config) { attnemu::core->reg.quant_word = config; }
+inline void SetFixpipeNz2ndFlag(uint16_t ndNum, uint16_t srcNdStride, uint16_t dstNdStride) {
+  attnemu::core->reg.nd_num = ndNum;
+  attnemu::core->reg.nd_source_stride = srcNdStride;
+  attnemu::core->reg.nd_target_stride = dstNdStride;
+}
+template <class T, class U>
+void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<U>& src, const DataCopyCO12DstParams& p, attnemu::SourceLine at = attnemu::SourceLine::here()) {
+  attnemu::Place to = detail::global_place(dst.GetPhyAddr(), "DataCopy", at);
+  if (!to.memory) return;
+  const attnemu::Registers& r = attnemu::core->reg;
+  FixpipeParamsV220 f(p.nSize, p.mSize, p.srcStride, p.dstStride, p.reluPre != 0);
+  f.quantPre = p.quantPre;
+  f.deqScalar = r.quant_word;
+  f.unitFlag = p.unitFlag;
+  f.isChannelSplit = p.channelSplit;
+  f.ndNum = p.nz2ndEn ? r.nd_num : uint16_t{1};
+  f.srcNdStride = r.nd_source_stride;
+  f.dstNdStride = r.nd_target_stride;
+  detail::fixpipe<T, U>(to, src, nullptr, f, p.nz2ndEn, at);
+}
+
 // Fills L1, L0A or L0B with one value; a block is 32 bytes in L1 and 512 bytes in L0.
 template <class T>
 void InitConstValue(const LocalTensor<T>& dst, const InitConstValueParams<T>& p, attnemu::SourceLine at = attnemu::SourceLine::here()) {
