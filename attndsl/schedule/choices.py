@@ -99,12 +99,16 @@ def resolve(choices: Mapping[str, object], lines: Mapping[str, SourceLine] | Non
 
 
 def smaller(schedule: Schedule, stated: Mapping[str, object]) -> Schedule | None:
-    """The next schedule to try when one does not fit; only what the author left open changes."""
-    if "slots" not in stated and schedule.slots > 1 and schedule.tile_k <= 256:
-        return replace(schedule, slots=1)
-    if "tile_k" not in stated and schedule.tile_k > 64:
+    """The next schedule to try when one does not fit; only what the author left open changes.
+
+    Smaller tiles come before single buffering, which costs the overlap of copies and computation.
+    """
+    may_shrink = "tile_k" not in stated and schedule.tile_k % 128 == 0
+    if may_shrink and schedule.tile_k > 128:
         return replace(schedule, tile_k=schedule.tile_k // 2)
-    return None
+    if "slots" not in stated and schedule.slots > 1:
+        return replace(schedule, slots=1)
+    return replace(schedule, tile_k=schedule.tile_k // 2) if may_shrink else None
 
 
 def describe(schedule: Schedule, stated: Mapping[str, object]) -> str:

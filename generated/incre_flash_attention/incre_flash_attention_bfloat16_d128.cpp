@@ -8,7 +8,7 @@
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
  * Schedule
- *   tile_k    512    stated
+ *   tile_k    512    filled in
  *   ring      3      stated
  *   rows      8      filled in
  *   base_n    128    filled in
