@@ -132,6 +132,7 @@ uint16_t Machine::site(const SourceLine& at, const char* what) {
 std::string Machine::text(const SourceLine& at) const {
   std::string file = at.file ? at.file : "";
   if (!source_dir.empty() && file.compare(0, source_dir.size(), source_dir) == 0) file = file.substr(source_dir.size());
+  if (file.compare(0, 2, "./") == 0) file = file.substr(2);
   return file + ":" + std::to_string(at.line);
 }
 
