@@ -1,0 +1,274 @@
+"""Whether a result is right: exact special values, the contract's tolerance, CANN's double benchmark.
+
+The golden result is computed in float64 and not rounded. Three judgements are made and all of them count:
+
+1. NaN and infinities must be those of the golden result; where nothing was attended to, so must the sign
+   of zero (elsewhere a sum that cancels may round to either zero). Nothing is replaced.
+2. Elementwise, ``|actual - golden| <= bound * max(1, |golden|)``.
+3. Double benchmark: errors against the golden result are set in relation to those of a benchmark, a plain
+   computation in the dtype of the result (:mod:`attndsl.verify.benchmark`). The measures are CANN's for
+   operators that mix cube and vector work:
+
+   * relative error ``|actual - golden| / (|golden| + 1e-7)``, its maximum (MARE) and mean (MERE), and the
+     root of the mean squared error (RMSE), each as ``error / max(benchmark error, threshold)`` with the
+     threshold 2^-11 (float16), 2^-8 (bfloat16), 2^-14 (float32);
+   * the small-value domain, ``|golden| < threshold``, is left out of them; there the elements whose error
+     exceeds 2^-16 (2^-30 for float32) are counted, as ``count / max(benchmark count, 1)``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from attndsl.interpret.state import rounded
+from attndsl.spec.layout import Array
+
+THRESHOLD = {"float16": 2.0**-11, "bfloat16": 2.0**-8, "float32": 2.0**-14}
+SMALL_ERROR = {"float16": 2.0**-16, "bfloat16": 2.0**-16, "float32": 2.0**-30}
+SMALL_COUNT_LIMIT = 2.0
+_DENOMINATOR = 1e-7
+
+
+@dataclass(frozen=True)
+class Level:
+    """An accuracy level of CANN: upper limits of the ratios."""
+
+    name: str
+    mare: float
+    mere: float
+    rmse: float
+
+
+LEVELS = (Level("L2", 2, 1.2, 1.2), Level("L1", 5, 1.5, 1.5), Level("L0", 10, 2, 2))
+"""From the strictest to the most lenient."""
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Error sums of one or several results of one dtype against their golden results.
+
+    ``count``, ``largest``, ``total``: elements outside the small-value domain, their largest and summed
+    relative error; ``squares``: their summed squared error; ``small``: elements in the domain;
+    ``small_off``: those of them whose error is too large.
+    """
+
+    count: int = 0
+    largest: float = 0.0
+    total: float = 0.0
+    squares: float = 0.0
+    small: int = 0
+    small_off: int = 0
+
+    def __add__(self, other: Errors) -> Errors:
+        return Errors(
+            self.count + other.count,
+            max(self.largest, other.largest),
+            self.total + other.total,
+            self.squares + other.squares,
+            self.small + other.small,
+            self.small_off + other.small_off,
+        )
+
+
+@dataclass(frozen=True)
+class Ratios:
+    """The double benchmark's ratios."""
+
+    mare: float
+    mere: float
+    rmse: float
+    small: float
+
+    @property
+    def level(self) -> str:
+        """The strictest level that the ratios keep, empty if none."""
+        if not self.small <= SMALL_COUNT_LIMIT:
+            return ""
+        return next((level.name for level in LEVELS if self.within(level)), "")
+
+    def within(self, level: Level) -> bool:
+        """Whether all ratios keep the limits of ``level``."""
+        below = self.mare <= level.mare and self.mere <= level.mere and self.rmse <= level.rmse
+        return below and self.small <= SMALL_COUNT_LIMIT
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What was found for one result.
+
+    ``error``: the largest ``|actual - golden| / max(1, |golden|)``; ``bound``: what it may be; ``errors``
+    and ``benchmark``: for the ratios, None for integer results; ``problems``: why it is wrong, empty if
+    it is right.
+    """
+
+    error: float
+    bound: float
+    errors: Errors | None
+    benchmark: Errors | None
+    dtype: str
+    problems: tuple[str, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.problems
+
+    @property
+    def ratios(self) -> Ratios | None:
+        """The double benchmark's ratios, None for integer results."""
+        if self.errors is None or self.benchmark is None:
+            return None
+        return ratios(self.errors, self.benchmark, self.dtype)
+
+
+def tolerance(dtype: str, keys: int, *, dequantised: bool = False) -> float:
+    """The elementwise bound of a result.
+
+    Float16 2^-8, bfloat16 2^-7, twice that from 2048 keys on; at least 5e-3 where key and value are
+    dequantised; 1 for an int8 result (its last place); 2^-14 for float32.
+    """
+    if dtype == "int8":
+        return 1.0
+    bound = {"float16": 2.0**-8, "bfloat16": 2.0**-7, "float32": 2.0**-14}[dtype]
+    if keys >= 2048 and dtype != "float32":
+        bound *= 2
+    return max(bound, 5e-3) if dequantised else bound
+
+
+def compare(
+    actual: Array,
+    golden: Array,
+    benchmark: Array,
+    *,
+    bound: float,
+    level: Level | None = LEVELS[0],
+    empty: Array | None = None,
+) -> Comparison:
+    """Judge a result.
+
+    Args:
+        actual: the result, in its dtype.
+        golden: the same shape in float64, not rounded; int8 for a quantised result.
+        benchmark: a plain computation in the dtype of the result.
+        bound: see :func:`tolerance`.
+        level: the ratios' limits; None: they are measured only.
+        empty: true where nothing was attended to, so that the result is exact; broadcast to the shape.
+    """
+    dtype = actual.dtype.name
+    if actual.shape != golden.shape:
+        return _wrong(dtype, bound, f"shape {list(actual.shape)} instead of {list(golden.shape)}")
+    if actual.dtype != benchmark.dtype:
+        return _wrong(dtype, bound, f"dtype {dtype} instead of {benchmark.dtype.name}")
+    with np.errstate(all="ignore"):
+        if actual.dtype.kind in "biu":
+            return _integers(actual, golden, bound)
+        exact = np.broadcast_to(False if empty is None else empty, actual.shape)
+        return _floats(actual, golden, benchmark, exact, bound, level)
+
+
+def ratios(errors: Errors, benchmark: Errors, dtype: str) -> Ratios:
+    """The ratios of error sums to those of the benchmark."""
+    floor = THRESHOLD[dtype]
+
+    def ratio(mine: float, other: float) -> float:
+        return mine / max(other, floor)
+
+    def mean(sums: Errors, value: float) -> float:
+        return value / sums.count if sums.count else 0.0
+
+    return Ratios(
+        mare=ratio(errors.largest, benchmark.largest),
+        mere=ratio(mean(errors, errors.total), mean(benchmark, benchmark.total)),
+        rmse=ratio(math.sqrt(mean(errors, errors.squares)), math.sqrt(mean(benchmark, benchmark.squares))),
+        small=errors.small_off / max(benchmark.small_off, 1),
+    )
+
+
+def measure(values: Array, golden: Array, dtype: str) -> Errors:
+    """The error sums of finite ``values``."""
+    error, size = np.abs(values.astype(np.float64) - golden), np.abs(golden)
+    small = size < THRESHOLD[dtype]
+    relative = (error / (size + _DENOMINATOR))[~small]
+    return Errors(
+        count=relative.size,
+        largest=float(relative.max(initial=0.0)),
+        total=float(relative.sum()),
+        squares=float(np.square(error[~small]).sum()),
+        small=int(small.sum()),
+        small_off=int((error[small] > SMALL_ERROR[dtype]).sum()),
+    )
+
+
+def _wrong(dtype: str, bound: float, problem: str) -> Comparison:
+    return Comparison(math.inf, bound, None, None, dtype, (problem,))
+
+
+def _integers(actual: Array, golden: Array, bound: float) -> Comparison:
+    error = np.abs(actual.astype(np.float64) - golden.astype(np.float64))
+    largest = float(error.max(initial=0.0))
+    problems = () if largest <= bound else (_worst("off by", error, bound, actual, golden),)
+    return Comparison(largest, bound, None, None, actual.dtype.name, problems)
+
+
+def _floats(
+    actual: Array, golden: Array, benchmark: Array, exact: Array, bound: float, level: Level | None
+) -> Comparison:
+    dtype = actual.dtype.name
+    problems = _special(actual, golden, exact)
+    wide = actual.astype(np.float64)
+    expected = rounded(golden, actual.dtype).astype(np.float64)
+    finite = np.isfinite(wide) & np.isfinite(expected)
+    error = np.where(finite, np.abs(wide - golden) / np.maximum(1.0, np.abs(golden)), 0.0)
+    largest = float(error.max(initial=0.0))
+    if not largest <= bound:
+        problems.append(_worst("off by", error, bound, wide, golden))
+    mine = measure(wide[finite], golden[finite], dtype)
+    # Where the benchmark overflows it says nothing: there its error counts as 0, which is the stricter side.
+    told = finite & np.isfinite(benchmark.astype(np.float64))
+    other = measure(np.where(told, benchmark.astype(np.float64), golden)[finite], golden[finite], dtype)
+    found = ratios(mine, other, dtype)
+    if level is not None and not found.within(level):
+        problems.append(
+            f"beyond level {level.name}: MARE {found.mare:.2f}, MERE {found.mere:.2f},"
+            f" RMSE {found.rmse:.2f}, small values {found.small:.2f} times the benchmark"
+        )
+    return Comparison(largest, bound, mine, other, dtype, tuple(problems))
+
+
+def _special(actual: Array, golden: Array, exact: Array) -> list[str]:
+    """Differences in NaN, infinities and, where the result is exact, in zeros; one line a kind."""
+    wide = actual.astype(np.float64)
+    expected = rounded(golden, actual.dtype).astype(np.float64)
+    infinite = np.isinf(wide) | np.isinf(expected)
+    kinds = {
+        "NaN": np.isnan(wide) != np.isnan(expected),
+        "infinity": infinite & ~np.isnan(wide) & ~np.isnan(expected) & (wide != expected),
+        "exact value": exact
+        & ~np.isnan(expected)
+        & ((wide != expected) | (np.signbit(wide) != np.signbit(expected))),
+    }
+    found = []
+    for name, wrong in kinds.items():
+        if wrong.any():
+            first = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
+            found.append(
+                f"{name}: {int(wrong.sum())} elements differ, first [{_index(first)}]:"
+                f" {wide[first]!s} instead of {expected[first]!s}"
+            )
+    return found
+
+
+def _worst(text: str, error: Array, bound: float, actual: Array, golden: Array) -> str:
+    at = np.unravel_index(int(np.argmax(error)), error.shape)
+    count = int((~(error <= bound)).sum())
+    return (
+        f"{text} {error[at]:.3g} where {bound:.3g} is allowed, at [{_index(at)}]:"
+        f" {float(actual[at]):.6g} instead of {float(golden[at]):.6g} ({count} of {error.size} elements)"
+    )
+
+
+def _index(at: tuple[np.intp, ...]) -> str:
+    return ", ".join(str(int(i)) for i in at)

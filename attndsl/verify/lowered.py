@@ -1,0 +1,38 @@
+"""Which features the compiler lowers, asked of the compiler itself."""
+
+from __future__ import annotations
+
+from attndsl.graph.errors import GraphError
+from attndsl.schedule.choices import resolve
+from attndsl.schedule.errors import NotLowered
+from attndsl.schedule.lower import lower
+from attndsl.schedule.pattern import recognise
+from attndsl.schedule.problem import describe_problem, feature_names
+from attndsl.spec.errors import SpecError
+from attndsl.spec.operator import Operator
+
+_memo: dict[tuple[int, str, frozenset[str]], str] = {}
+
+
+def not_lowered(operator: Operator, dtype: str, present: frozenset[str]) -> str:
+    """Why calls with these tensors have no kernel; empty if they have one.
+
+    Only the missing lowering rule counts: a schedule that does not fit is an error, not a gap.
+    """
+    key = (id(operator), dtype, present)
+    if key not in _memo:
+        _memo[key] = _reason(operator, dtype, present)
+    return _memo[key]
+
+
+def _reason(operator: Operator, dtype: str, present: frozenset[str]) -> str:
+    features = present & frozenset(feature_names(operator))
+    problem = describe_problem(operator, dtype, 16, features)
+    try:
+        attention = recognise(operator.graph(problem.present).outputs)
+        lower(attention, problem, resolve(operator.schedule_choices, operator.schedule_lines))
+    except NotLowered as gap:
+        return str(gap)
+    except (GraphError, SpecError):
+        return ""
+    return ""

@@ -1,0 +1,230 @@
+"""What a verification found: frozen records, a table, counts and JSON."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from attndsl.verify.compare import Errors, Ratios, ratios
+
+PASS, MISS, NOT_LOWERED, BEYOND_TARGET = "pass", "miss", "not lowered", "beyond target"
+
+
+@dataclass(frozen=True, kw_only=True)
+class BackendResult:
+    """One backend on one case.
+
+    ``status``: PASS, MISS, NOT_LOWERED or BEYOND_TARGET; ``error``: the largest elementwise error as a part
+    of its bound; ``ratios``: of the double benchmark, the worst over the results, None where there are
+    none; ``errors`` and ``benchmark``: their sums; ``message``: why it missed, or why it was not run.
+    """
+
+    backend: str
+    status: str
+    error: float = 0.0
+    ratios: Ratios | None = None
+    errors: Errors | None = None
+    benchmark: Errors | None = None
+    seconds: float = 0.0
+    message: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One case with what each backend made of it. ``bucket``: the head size the kernel is made for."""
+
+    operator: str
+    seed: int
+    case: int
+    shape: str
+    layout: str
+    features: tuple[str, ...]
+    dtype: str
+    bucket: int
+    data: str
+    results: tuple[BackendResult, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether no backend missed."""
+        return all(result.status != MISS for result in self.results)
+
+    @property
+    def reproduce(self) -> str:
+        """A command that runs this case alone."""
+        return f"attndsl verify {self.operator} --seed {self.seed} --case {self.case}"
+
+    @property
+    def snippet(self) -> str:
+        """Python that runs this case alone."""
+        return (
+            f"from attndsl.spec.loader import load; from attndsl.verify import verify; "
+            f"verify(load({self.operator!r}), seed={self.seed}, only=({self.case},)).print()"
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verification:
+    """All cases of one operator.
+
+    ``excluded``: optional arguments that no legal call can pass; ``seconds``: wall time.
+    """
+
+    operator: str
+    seed: int
+    backends: tuple[str, ...]
+    rows: tuple[Row, ...]
+    excluded: tuple[str, ...]
+    seconds: float
+
+    @property
+    def ok(self) -> bool:
+        """Whether there is no miss."""
+        return all(row.ok for row in self.rows)
+
+    @property
+    def misses(self) -> tuple[Row, ...]:
+        """The rows with a miss."""
+        return tuple(row for row in self.rows if not row.ok)
+
+    def counts(self, backend: str) -> dict[str, int]:
+        """How often each status occurred."""
+        return dict(Counter(result.status for _, result in self._of(backend)))
+
+    def checked(self, backend: str) -> dict[str, dict[str, int]]:
+        """Cases that passed, by dtype, head-size bucket, feature and kind of data."""
+        groups: dict[str, Counter[str]] = {key: Counter() for key in ("dtype", "bucket", "feature", "data")}
+        for row, result in self._of(backend):
+            if result.status == PASS:
+                groups["dtype"][row.dtype] += 1
+                groups["bucket"][str(row.bucket)] += 1
+                groups["data"][row.data] += 1
+                groups["feature"].update(row.features or ("none",))
+        return {
+            key: dict(
+                sorted(group.items(), key=lambda item: (len(item[0]) if key == "bucket" else 0, item[0]))
+            )
+            for key, group in groups.items()
+        }
+
+    def worst(self, backend: str) -> dict[str, dict[str, float]]:
+        """By dtype, the largest error (as part of its bound) and ratios of any case, whatever its verdict."""
+        found: dict[str, dict[str, float]] = {}
+        for row, result in self._of(backend):
+            if result.status in (PASS, MISS):
+                entry = found.setdefault(
+                    row.dtype, dict.fromkeys(("error", "mare", "mere", "rmse", "small"), 0.0)
+                )
+                values = {"error": result.error, **(asdict(result.ratios) if result.ratios else {})}
+                for key, value in values.items():
+                    entry[key] = max(entry[key], value)
+        return found
+
+    def pooled(self, backend: str) -> dict[str, Ratios]:
+        """By dtype, the ratios of all elements of the cases with random data taken together."""
+        mine: dict[str, Errors] = {}
+        other: dict[str, Errors] = {}
+        for row, result in self._of(backend):
+            if row.data != "probe" and result.errors is not None and result.benchmark is not None:
+                mine[row.dtype] = mine.get(row.dtype, Errors()) + result.errors
+                other[row.dtype] = other.get(row.dtype, Errors()) + result.benchmark
+        return {dtype: ratios(mine[dtype], other[dtype], dtype) for dtype in mine}
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything as plain data."""
+        return {
+            "operator": self.operator,
+            "seed": self.seed,
+            "ok": self.ok,
+            "cases": len(self.rows),
+            "misses": len(self.misses),
+            "seconds": round(self.seconds, 2),
+            "excluded": list(self.excluded),
+            "backends": {
+                backend: {
+                    "counts": self.counts(backend),
+                    "passed_by": self.checked(backend),
+                    "worst": self.worst(backend),
+                    "pooled": {dtype: asdict(each) for dtype, each in self.pooled(backend).items()},
+                }
+                for backend in self.backends
+            },
+            "rows": [{**asdict(row), "ok": row.ok, "reproduce": row.reproduce} for row in self.rows],
+        }
+
+    def print(self, console: Console | None = None) -> None:
+        """The table, the misses with their reproduction, and the counts."""
+        console = console or Console(highlight=False)
+        console.print(self._table())
+        for row in self.misses:
+            for result in row.results:
+                if result.status == MISS:
+                    console.print(
+                        f"[red]miss[/red] case {row.case} on {result.backend}: {escape(result.message)}"
+                    )
+            console.print(f"    {escape(row.reproduce)}", soft_wrap=True)
+        for line in self._summary():
+            console.print(escape(line), soft_wrap=True)
+
+    # --------------------------------------------------------------------------------------------
+
+    def _of(self, backend: str) -> Iterator[tuple[Row, BackendResult]]:
+        for row in self.rows:
+            for result in row.results:
+                if result.backend == backend:
+                    yield row, result
+
+    def _table(self) -> Table:
+        table = Table(title=f"{self.operator}, seed {self.seed}", title_justify="left", pad_edge=False)
+        for name in ("case", "shape", "layout", "features", "dtype", "data"):
+            table.add_column(name, no_wrap=name != "features", justify="right" if name == "case" else "left")
+        for backend in self.backends:
+            table.add_column(f"{backend}\nerror  MARE/MERE/RMSE", no_wrap=True)
+        for row in self.rows:
+            cells = [_cell(result) for result in row.results]
+            table.add_row(
+                str(row.case),
+                row.shape,
+                row.layout,
+                escape(", ".join(row.features)),
+                row.dtype,
+                row.data,
+                *cells,
+            )
+        return table
+
+    def _summary(self) -> Iterable[str]:
+        for backend in self.backends:
+            counts = self.counts(backend)
+            total = ", ".join(f"{count} {status}" for status, count in counts.items())
+            yield f"{backend}: {total}"
+            for key, group in self.checked(backend).items():
+                if group:
+                    yield f"    {key}: " + ", ".join(f"{name} {count}" for name, count in group.items())
+            for dtype, found in self.worst(backend).items():
+                yield (
+                    f"    worst {dtype}: {found['error']:.2f} of the tolerance, MARE {found['mare']:.2f},"
+                    f" MERE {found['mere']:.2f}, RMSE {found['rmse']:.2f}, small {found['small']:.2f}"
+                    f" times the benchmark"
+                )
+        if self.excluded:
+            yield f"never passed (the constraints allow no such call): {', '.join(self.excluded)}"
+        verdict = "no miss" if self.ok else f"{len(self.misses)} cases with a miss"
+        yield f"{self.operator}: {len(self.rows)} cases, {verdict}, {self.seconds:.0f} s"
+
+
+def _cell(result: BackendResult) -> str:
+    if result.status in (NOT_LOWERED, BEYOND_TARGET):
+        return f"[dim]{result.status}[/dim]"
+    colour = {PASS: "green", MISS: "red bold"}[result.status]
+    numbers = f"{result.error:5.2f}"
+    if result.ratios is not None:
+        found = result.ratios
+        numbers += f"  {found.mare:.1f}/{found.mere:.1f}/{found.rmse:.1f}"
+    return f"[{colour}]{result.status}[/{colour}] {numbers}"

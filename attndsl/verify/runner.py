@@ -1,0 +1,245 @@
+"""Running cases on the backends and judging what comes back."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any
+
+from attndsl.errors import UserError
+from attndsl.graph.nodes import CacheAppend, Dequantize
+from attndsl.hardware import ATLAS_A2
+from attndsl.interpret import reference
+from attndsl.interpret.threads import cores
+from attndsl.schedule.errors import NotLowered
+from attndsl.schedule.launch import prepare
+from attndsl.spec.arguments import dtype_of
+from attndsl.spec.call import Call
+from attndsl.spec.errors import TargetLimitError
+from attndsl.spec.layout import Array
+from attndsl.spec.operator import Operator
+from attndsl.verify import benchmark
+from attndsl.verify.cases import Case, Stream
+from attndsl.verify.compare import LEVELS, Comparison, Errors, Level, Ratios, compare, tolerance
+from attndsl.verify.results import BEYOND_TARGET, MISS, NOT_LOWERED, PASS, BackendResult, Row, Verification
+
+Progress = Callable[[int, int], object]
+BACKENDS = ("reference", "tile", "emulator")
+DEFAULT_CASES = 48
+
+
+def verify(
+    operator: Operator,
+    *,
+    cases: int = DEFAULT_CASES,
+    seed: int = 0,
+    backends: Iterable[str] = BACKENDS,
+    progress: Progress | None = None,
+    only: Iterable[int] = (),
+    level: Level | None = LEVELS[0],
+) -> Verification:
+    """Compare backends with the float64 run of the executable spec over generated cases.
+
+    Args:
+        operator: what to verify.
+        cases: how many cases of the seed's stream.
+        seed: of the stream; the same seed gives the same cases.
+        backends: of ``"reference"`` (its float32 run, always included), ``"tile"`` and ``"emulator"``.
+        progress: called with (cases done, cases in all) after each case.
+        only: numbers of the cases to run, instead of the first ``cases``.
+        level: limits of the double benchmark, None to measure only.
+    """
+    started = time.monotonic()
+    chosen = tuple(name for name in BACKENDS if name == "reference" or name in set(backends))
+    stream = Stream(operator, seed)
+    wanted = tuple(only)
+    taken = stream.take(max(wanted) + 1 if wanted else cases)
+    picked = tuple(case for case in taken if not wanted or case.number in wanted)
+    rows = _run_all(picked, chosen, level, progress)
+    return Verification(
+        operator=operator.name,
+        seed=seed,
+        backends=chosen,
+        rows=rows,
+        excluded=stream.excluded,
+        seconds=time.monotonic() - started,
+    )
+
+
+def run_case(case: Case, backends: Iterable[str] = BACKENDS, level: Level | None = LEVELS[0]) -> Row:
+    """One case on some backends."""
+    call = case.call()
+    golden = reference.run(call, precision="float64", cast=False)
+    plain = benchmark.run(call)
+    wanted = Wanted(golden, plain, benchmark.unattended(call), level)
+    results = tuple(judge(call, name, wanted) for name in backends)
+    extents = call.extents
+    return Row(
+        operator=call.operator.name,
+        seed=case.seed,
+        case=case.number,
+        shape=" ".join(f"{role}{extents[role]}" for role in "BNKQTDEPRW" if _shown(extents, role)),
+        layout=" ".join(dict.fromkeys(key for key in call.layouts.values() if key)),
+        features=case.features,
+        dtype=call.dtype,
+        bucket=-(-extents.get("D", 1) // ATLAS_A2.fractal) * ATLAS_A2.fractal,
+        data=case.data,
+        results=results,
+    )
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What results are judged by: golden ones, the benchmark's, where they are exact, the ratios' limits."""
+
+    golden: tuple[Array, ...]
+    benchmark: tuple[Array, ...]
+    empty: tuple[Array, ...]
+    level: Level | None
+
+
+def judge(call: Call, backend: str, wanted: Wanted) -> BackendResult:
+    """One backend on one call."""
+    started = time.monotonic()
+    own = replace(call, arrays={name: array.copy() for name, array in call.arrays.items()})
+    try:
+        outputs, findings = _BACKENDS[backend](own)
+    except NotLowered as gap:
+        return BackendResult(backend=backend, status=NOT_LOWERED, message=str(gap))
+    except TargetLimitError as limit:
+        return BackendResult(backend=backend, status=BEYOND_TARGET, message=str(limit))
+    except UserError as error:
+        return _failed(backend, started, f"{type(error).__name__}: {error}")
+    except Exception as error:
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        text = f"{type(error).__name__}: {error} ({where.filename.rpartition('/')[2]}:{where.lineno})"
+        return _failed(backend, started, text)
+    problems = [*findings, *_changed_inputs(call, own)]
+    found: list[Comparison] = []
+    if len(outputs) != len(wanted.golden):
+        problems.append(f"{len(outputs)} results instead of {len(wanted.golden)}")
+    for actual, want, base, empty in zip(
+        outputs, wanted.golden, wanted.benchmark, wanted.empty, strict=False
+    ):
+        bound = tolerance(actual.dtype.name, call.extents.get("T", 1), dequantised=_dequantised(call))
+        found.append(compare(actual, want, base, bound=bound, level=wanted.level, empty=empty))
+        problems += found[-1].problems
+    return BackendResult(
+        backend=backend,
+        status=MISS if problems else PASS,
+        error=max((each.error / each.bound for each in found), default=0.0),
+        ratios=_worst([each.ratios for each in found if each.ratios is not None]),
+        errors=_sum(each.errors for each in found),
+        benchmark=_sum(each.benchmark for each in found),
+        seconds=time.monotonic() - started,
+        message="; ".join(problems),
+    )
+
+
+# ------------------------------------------------------------------------------------------------
+# The backends: results and findings
+
+
+def _reference(call: Call) -> tuple[tuple[Array, ...], list[str]]:
+    return reference.run(call), []
+
+
+def _tile(call: Call) -> tuple[tuple[Array, ...], list[str]]:
+    from attndsl.interpret.tile import interpret
+
+    launch = prepare(call)
+    interpret(launch)
+    return launch.outputs(), []
+
+
+def _emulator(call: Call) -> tuple[tuple[Array, ...], list[str]]:
+    from attndsl.codegen.execute import execute
+
+    launch = prepare(call)
+    report = execute(launch)
+    findings = [str(finding) for finding in report.findings[:3]]
+    if not report.ok and not findings:
+        findings = [f"{rule}: {count} times" for rule, count in report.finding_counts.items()]
+    more = sum(report.finding_counts.values()) - len(findings)
+    return launch.outputs(), [*findings, *([f"and {more} more findings"] if findings and more > 0 else [])]
+
+
+_BACKENDS: dict[str, Callable[[Call], tuple[tuple[Array, ...], list[str]]]] = {
+    "reference": _reference,
+    "tile": _tile,
+    "emulator": _emulator,
+}
+
+
+# ------------------------------------------------------------------------------------------------
+
+
+def _run_all(
+    cases: tuple[Case, ...], backends: tuple[str, ...], level: Level | None, progress: Progress | None
+) -> tuple[Row, ...]:
+    """Cases with one kernel follow each other in one thread, so that it is compiled once."""
+    groups: dict[Any, list[Case]] = {}
+    for case in cases:
+        env = case.space.environment(case.assignment)
+        main = case.operator.outputs[0].like
+        extents = case.space.extents(env)
+        groups.setdefault((env[dtype_of(main).name], extents.get("D"), frozenset(case.features)), []).append(
+            case
+        )
+    done: dict[int, Row] = {}
+
+    def run(group: list[Case]) -> None:
+        for case in group:
+            done[case.number] = run_case(case, backends, level)
+            if progress is not None:
+                progress(len(done), len(cases))
+
+    with ThreadPoolExecutor(max(1, cores())) as pool:
+        list(pool.map(run, groups.values()))
+    return tuple(done[case.number] for case in cases)
+
+
+def _failed(backend: str, started: float, message: str) -> BackendResult:
+    return BackendResult(backend=backend, status=MISS, seconds=time.monotonic() - started, message=message)
+
+
+def _changed_inputs(call: Call, own: Call) -> list[str]:
+    """Inputs that a backend wrote to, though the operator updates nothing in place."""
+    if any(isinstance(node, CacheAppend) for node in call.graph.nodes):
+        return []
+    return [
+        f"input {name} was changed"
+        for name, array in call.arrays.items()
+        if array.tobytes() != own.arrays[name].tobytes()
+    ]
+
+
+def _dequantised(call: Call) -> bool:
+    return any(isinstance(node, Dequantize) for node in call.graph.nodes)
+
+
+def _shown(extents: dict[str, int], role: str) -> bool:
+    if role == "E":
+        return extents.get("E") not in (None, extents.get("D"))
+    return (
+        role in extents
+        and not (role == "Q" and extents["Q"] == 1)
+        and not (role in "PRW" and not extents[role])
+    )
+
+
+def _worst(found: list[Ratios]) -> Ratios | None:
+    if not found:
+        return None
+    return Ratios(*(max(getattr(each, name) for each in found) for name in ("mare", "mere", "rmse", "small")))
+
+
+def _sum(found: Iterable[Errors | None]) -> Errors | None:
+    total: Errors | None = None
+    for each in found:
+        if each is not None:
+            total = each if total is None else total + each
+    return total
