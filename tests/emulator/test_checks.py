@@ -108,6 +108,13 @@ INIT = {
         "DataCopyPad(z, ga, DataCopyExtParams(1, 252, 0, 0, 0), DataCopyPadExtParams<float>(false, 0, 1, 0));",
         "DataCopyPad(z, ga, DataCopyExtParams(1, 252, 0, 0, 0), DataCopyPadExtParams<float>(true, 0, 1, 0));",
     ),
+    # bits 0 to 19 of the mask are defined, 20 to 63 are not; byte 2 holds both
+    "bits_of_a_packed_mask": (
+        "Duplicate(z, 0.0f, 64); Duplicate(x, 1.0f, 64); Duplicate(x[512], 1.0f, 20); ALL CompareScalar(x[768].ReinterpretCast<uint8_t>(), x[512], 1.0f, CMPMODE::EQ, 64); ALL"
+        " Select(z, x[768].ReinterpretCast<uint8_t>(), x, 2.0f, SELMODE::VSEL_TENSOR_SCALAR_MODE, 21);",
+        "Duplicate(z, 0.0f, 64); Duplicate(x, 1.0f, 64); Duplicate(x[512], 1.0f, 20); ALL CompareScalar(x[768].ReinterpretCast<uint8_t>(), x[512], 1.0f, CMPMODE::EQ, 64); ALL"
+        " Select(z, x[768].ReinterpretCast<uint8_t>(), x, 2.0f, SELMODE::VSEL_TENSOR_SCALAR_MODE, 20);",
+    ),
     "select_takes_the_defined_side": (
         "Duplicate(x, 1.0f, 64); Duplicate(x[512], 1.0f, 64); ALL CompareScalar(x[768].ReinterpretCast<uint8_t>(), x[512], 2.0f, CMPMODE::EQ, 64); ALL"
         " Select(z, x[768].ReinterpretCast<uint8_t>(), x, y, SELMODE::VSEL_CMPMASK_SPR, 64);",

@@ -58,6 +58,9 @@ bool Memory::is_defined(uint64_t at, uint64_t n) const {
 }
 
 void Memory::set_defined(uint64_t at, uint64_t n, bool value) {
+  if (!partly_defined.empty())
+    for (auto entry = partly_defined.begin(); entry != partly_defined.end();)
+      entry = entry->first >= at && entry->first < at + n ? partly_defined.erase(entry) : std::next(entry);
   if (n == 0) return;
   Extent e;
   e.at = at;

@@ -69,9 +69,9 @@ void compare(const char* what, const SourceLine& at, Memory* dst, uint64_t dst_a
     compare_repeat(a, b, scalar, c, r, shape, out);
     std::memcpy(dst->data + dst_at + static_cast<uint64_t>(r) * bytes, out, bytes);
     LaneMask ok;
-    bool all = bits_defined(a, b, r, shape, ok);
+    bits_defined(a, b, r, shape, ok);
     for (uint32_t i = 0; i < bytes; ++i)
-      dst->define_at(dst_at + static_cast<uint64_t>(r) * bytes + i, 1, all || (ok.bits[i / 8] >> (i % 8 * 8) & 0xFF) == 0xFF ? 1 : 0);
+      dst->define_bits(dst_at + static_cast<uint64_t>(r) * bytes + i, static_cast<uint8_t>(ok.bits[i / 8] >> (i % 8 * 8)));
   }
 }
 
@@ -125,7 +125,7 @@ void select(const char* what, const SourceLine& at, const LaneOperand& dst, Memo
       bool known = how == SelectBits::Register ? core->reg.compare_mask_defined : bits->is_defined(place, bytes);
       if (!known)
         for (uint32_t i = 0; i < shape.lanes; ++i) {
-          bool bit_known = how != SelectBits::Register && bits->is_defined(place + i / 8, 1);
+          bool bit_known = how != SelectBits::Register && bits->defined_bits(place + i / 8) >> (i % 8) & 1;
           if (!bit_known) ok.bits[i >> 6] &= ~(1ull << (i & 63));
         }
       define_lanes(dst, r, shape.of(r), ok, shape.lanes);

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "base.h"
@@ -18,6 +19,8 @@ struct Memory {
   uint64_t bytes = 0;
   RaceShadow race;
   std::vector<uint32_t> defined;  // a bit a byte, a word a block
+  // Comparison results pack eight lanes into a byte: which bits of an otherwise undefined byte are defined.
+  std::unordered_map<uint64_t, uint8_t> partly_defined;
   bool output = false;            // undefined bytes stored here are findings
   bool written = false;
   uint64_t read_bytes = 0, write_bytes = 0;
@@ -25,6 +28,16 @@ struct Memory {
   void attach(MemoryKind k, std::string n, uint8_t* p, uint64_t size, bool is_defined);
   bool is_defined(uint64_t at, uint64_t n) const;
   void set_defined(uint64_t at, uint64_t n, bool value);
+  // Packed bits: a byte of which only some bits are defined, and what is known of a byte.
+  void define_bits(uint64_t at, uint8_t bits) {
+    define_at(at, 1, bits == 0xFF ? 1 : 0);
+    if (bits != 0xFF && bits != 0) partly_defined[at] = bits;
+  }
+  uint8_t defined_bits(uint64_t at) const {
+    if (is_defined(at, 1)) return 0xFF;
+    auto found = partly_defined.find(at);
+    return found == partly_defined.end() ? 0 : found->second;
+  }
   // Definedness of the 32 bytes from any address, a bit a byte; and its change where `written` is set.
   uint32_t defined_at(uint64_t at) const {
     uint64_t b = at / kBlock;
@@ -33,6 +46,9 @@ struct Memory {
     return defined[b] >> shift | (b + 1 < defined.size() ? defined[b + 1] << (32 - shift) : 0);
   }
   void define_at(uint64_t at, uint32_t written_bytes, uint32_t value) {
+    if (!partly_defined.empty())
+      for (uint32_t i = 0; i < kBlock; ++i)
+        if (written_bytes >> i & 1) partly_defined.erase(at + i);
     uint64_t b = at / kBlock;
     uint32_t shift = at % kBlock, low = written_bytes << shift;
     defined[b] = (defined[b] & ~low) | ((value << shift) & low);
