@@ -79,14 +79,16 @@ VECTOR: dict[str, Instruction] = {
         op="Min", dst=grid(OUT, 3, 64, 64), first=grid(X, 3, 64, 64), second=grid(Y, 3, 64, 128)
     ),
     "mul_blocks": Binary(
-        op="Mul", dst=grid(OUT, 7, 50, 64), first=grid(X, 7, 50, 64), second=grid(BLOCKS, 7, 8, 8), broadcast=True
+        op="Mul", dst=grid(OUT, 7, 50, 64), first=grid(X, 7, 50, 64), second=grid(BLOCKS, 7, 8, 8),
+        broadcast=True,
     ),
     "div_blocks": Binary(
         op="Div", dst=grid(OUT, 7, 64, 128), first=grid(X, 7, 64, 128), second=grid(BLOCKS, 7, 8, 8),
         broadcast=True,
     ),
     "div_one_row": Binary(
-        op="Div", dst=grid(OUT, 1, 40, 64), first=grid(X, 1, 40, 64), second=grid(BLOCKS, 1, 8, 8), broadcast=True
+        op="Div", dst=grid(OUT, 1, 40, 64), first=grid(X, 1, 40, 64), second=grid(BLOCKS, 1, 8, 8),
+        broadcast=True,
     ),
     "mul_unequal_blocks": Binary(
         op="Mul", dst=grid(OUT, 7, 50, 64), first=grid(X, 7, 50, 64), second=grid(Y, 7, 8, 8), broadcast=True

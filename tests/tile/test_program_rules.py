@@ -1,0 +1,240 @@
+"""The legality table: every rule notices the smallest rewrite of a real program that breaks it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import lru_cache
+
+import pytest
+
+from attndsl import ops
+from attndsl.errors import InternalError
+from attndsl.hardware import ATLAS_A2, Core
+from attndsl.schedule.compile import Compiled, Specialisation, compile_operator
+from attndsl.symbolic import Const, Expr, Symbol
+from attndsl.tile import rules
+from attndsl.tile.instructions import Fill
+from attndsl.tile.program import BLOCK_INDEX, SUB_BLOCK, Program
+from attndsl.tile.rules import RULES, check
+from attndsl.tile.statements import (
+    Alloc,
+    For,
+    If,
+    Let,
+    Pipelined,
+    Seq,
+    SetEvent,
+    Stage,
+    Statement,
+    WaitCrossFlag,
+    as_seq,
+    rewrite,
+    seq,
+)
+
+
+@lru_cache(maxsize=1)
+def compiled() -> Compiled:
+    features = frozenset({"attn_mask", "pse_shift"})
+    special = Specialisation(dtype="float16", bucket=128, features=features)
+    return compile_operator(ops.incre_flash_attention, special)
+
+
+def in_core(core: Core, change: Callable[[Statement], Statement | None]) -> Program:
+    """The compiled program with one core's tree rewritten."""
+    program = compiled().program
+    tree = as_seq(rewrite(program.cores[core], change) or Seq(body=()))
+    assert tree is not program.cores[core], "the rewrite changed nothing"
+    return program.with_(cores={**program.cores, core: tree})
+
+
+def first(core: Core, wanted: Callable[[Statement], bool]) -> Statement:
+    return next(item for item in compiled().program.cores[core].walk() if wanted(item))
+
+
+def with_first(
+    core: Core, wanted: Callable[[Statement], bool], change: Callable[[Statement], Statement | None]
+) -> Program:
+    target = first(core, wanted)
+    return in_core(core, lambda item: change(item) if item is target else item)
+
+
+def misaligned_operand() -> Program:
+    return with_first(
+        Core.AIV,
+        lambda item: isinstance(item, Fill),
+        lambda item: replace(item, dst=item.dst.buffer.region(4, 1, 8)),  # type: ignore[attr-defined]
+    )
+
+
+def stage_on_the_wrong_core() -> Program:
+    return with_first(
+        Core.AIC, lambda item: isinstance(item, Stage), lambda item: replace(item, core=Core.AIV)
+    )  # fmt: skip
+
+
+def _alloc_of(name: str) -> Callable[[Statement], bool]:
+    return lambda item: isinstance(item, Alloc) and item.buffers[0].name == name
+
+
+def slots_differ() -> Program:
+    single = next(buffer for buffer in compiled().program.buffers() if buffer.name == "newMax")
+    return with_first(
+        Core.AIV,
+        _alloc_of("prob"),
+        lambda item: replace(item, buffers=(*item.buffers, single)),  # type: ignore[attr-defined]
+    )
+
+
+def two_groups() -> Program:
+    """``partial`` has two lifetimes: alone in one, together with another buffer in the other."""
+    other = next(buffer for buffer in compiled().program.buffers() if buffer.name == "result")
+    return with_first(
+        Core.AIV,
+        _alloc_of("partial"),
+        lambda item: replace(item, buffers=(*item.buffers, other)),  # type: ignore[attr-defined]
+    )
+
+
+def slots_without_lifetime() -> Program:
+    return with_first(Core.AIV, _alloc_of("prob"), lambda item: item.body)  # type: ignore[attr-defined]
+
+
+def undefined_scalar() -> Program:
+    return with_first(
+        Core.AIC, lambda item: isinstance(item, Let) and item.symbol.name == "keys", lambda item: None
+    )  # fmt: skip
+
+
+def _flag_under(condition: Expr) -> Program:
+    return with_first(
+        Core.AIV,
+        lambda item: isinstance(item, WaitCrossFlag),
+        lambda item: If(condition=condition, then=seq(item)),
+    )
+
+
+def flag_of_one_vector_core() -> Program:
+    return _flag_under(SUB_BLOCK == 0)
+
+
+def flag_of_some_rows() -> Program:
+    """Rows of a vector core differ between the two: a scalar derived from its index is as bad."""
+    return _flag_under(Symbol("rows") > 0)
+
+
+def flag_in_a_loop_over_rows() -> Program:
+    return with_first(
+        Core.AIV,
+        lambda item: isinstance(item, WaitCrossFlag),
+        lambda item: For(var=Symbol("again"), end=Symbol("rowBegin"), body=seq(item)),
+    )
+
+
+def _with_highest_flag(number: int) -> Program:
+    program = compiled().program
+    return program.with_(flags={**program.flags, next(iter(program.flags)): number})
+
+
+def flag_of_sync_all() -> Program:
+    return _with_highest_flag(ATLAS_A2.cross_core_flags)
+
+
+def _joint_with_lag(lag: int) -> Program:
+    def change(item: Statement) -> Statement:
+        lags = (0, 0, lag, lag)
+        return replace(item, lags=lags) if isinstance(item, Pipelined) else item
+
+    joint = compiled().joint
+    return joint.with_(body=as_seq(rewrite(joint.body, change) or joint.body))
+
+
+def counter_overflow() -> Program:
+    return _joint_with_lag(ATLAS_A2.cross_core_depth)
+
+
+def flag_nobody_waits_for() -> Program:
+    return with_first(Core.AIC, lambda item: isinstance(item, WaitCrossFlag), lambda item: None)
+
+
+def event_raised_once_too_often() -> Program:
+    return with_first(Core.AIC, lambda item: isinstance(item, SetEvent), lambda item: seq(item, item))
+
+
+def hidden_loop_variable() -> Program:
+    target = first(Core.AIV, lambda item: isinstance(item, For) and item.var.name == "r0")
+    return in_core(
+        Core.AIV,
+        lambda item: (
+            replace(item, body=seq(For(var=target.var, end=Const(1), body=item.body)))  # type: ignore[attr-defined]
+            if isinstance(item, For) and item.var.name == "r0"
+            else item
+        ),
+    )
+
+
+def repeated_tiling_field() -> Program:
+    program = compiled().program
+    return program.with_(tiling=(*program.tiling, program.tiling[0]))
+
+
+def core_without_a_tree() -> Program:
+    program = compiled().program
+    return program.with_(cores={Core.AIC: program.cores[Core.AIC]})
+
+
+def loop_left_skewed() -> Program:
+    program = compiled().program
+    loop = next(item for item in compiled().joint.body.walk() if isinstance(item, Pipelined))
+    return program.with_(cores={**program.cores, Core.AIC: seq(program.cores[Core.AIC], loop)})
+
+
+BROKEN = (
+    (rules.operands_are_legal, misaligned_operand, "element offset is 4, needs a multiple of 8"),
+    (rules.stages_hold_their_core, stage_on_the_wrong_core, "runs on AIV"),
+    (rules.lifetimes_share_slots, slots_differ, "differ in slots"),
+    (rules.lifetimes_share_slots, two_groups, "partial belongs to two different lifetimes"),
+    (rules.slots_need_a_lifetime, slots_without_lifetime, "prob has 2 slots and no lifetime"),
+    (rules.scalars_are_defined, undefined_scalar, "scalar keys is used and defined nowhere"),
+    (rules.flags_are_uniform, flag_of_one_vector_core, "condition on subBlock"),
+    (rules.flags_are_uniform, flag_of_some_rows, "condition on rows"),
+    (rules.flags_are_uniform, flag_in_a_loop_over_rows, "condition on rowBegin"),
+    (rules.flags_are_in_range, flag_of_sync_all, "has id 11"),
+    (rules.flags_are_in_range, counter_overflow, "16 flags may be outstanding, a counter holds 15"),
+    (rules.flags_are_on_both_sides, flag_nobody_waits_for, "is never awaited"),
+    (rules.events_balance, event_raised_once_too_often, "is raised +1 times more than awaited"),
+    (rules.loops_define_fresh_scalars, hidden_loop_variable, "loop variable r0 is bound twice"),
+    (rules.tiling_fields_are_unique, repeated_tiling_field, "is declared twice"),
+    (rules.cores_are_complete, core_without_a_tree, "no tree for AIV"),
+    (rules.cores_are_complete, loop_left_skewed, "was not split"),
+)
+
+
+def test_every_rule_is_tested():
+    assert {rule for rule, _, _ in BROKEN} == set(RULES)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_a_compiled_program_breaks_no_rule(rule):
+    assert list(rule(compiled().program)) == []
+    assert list(rule(compiled().joint)) == []
+
+
+@pytest.mark.parametrize(("rule", "broken", "says"), BROKEN, ids=lambda item: getattr(item, "__name__", ""))
+def test_the_rule_notices(rule, broken, says):
+    program = broken()
+    problems = list(rule(program))
+    assert any(says in problem for problem in problems), problems
+    with pytest.raises(InternalError, match="after a test: .*" + says.replace("+", r"\+")):
+        check(program, "a test")
+
+
+@pytest.mark.parametrize("condition", [BLOCK_INDEX == 0, Symbol("length") > 0, Symbol("splits") > 1], ids=str)
+def test_a_flag_may_depend_on_what_the_block_shares(condition):
+    assert list(rules.flags_are_uniform(_flag_under(condition))) == []
+
+
+def test_the_highest_numbers_that_are_legal():
+    assert list(rules.flags_are_in_range(_with_highest_flag(ATLAS_A2.cross_core_flags - 1))) == []
+    assert list(rules.flags_are_in_range(_joint_with_lag(ATLAS_A2.cross_core_depth - 1))) == []
