@@ -1,0 +1,14 @@
+"""Specialisations of the shipped operator, compiled once a test run."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from attndsl import ops
+from attndsl.schedule.compile import Compiled, Specialisation, compile_operator
+
+
+@lru_cache(maxsize=64)
+def compiled(bucket: int = 128, dtype: str = "float16", *features: str) -> Compiled:
+    special = Specialisation(dtype=dtype, bucket=bucket, features=frozenset(features))
+    return compile_operator(ops.incre_flash_attention, special)
