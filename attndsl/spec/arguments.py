@@ -93,9 +93,10 @@ class TensorSpec:
 
 @dataclass(frozen=True)
 class ParamSpec:
-    """A scalar argument: ``type`` int, float, str or bool, with its range or its choices.
+    """A scalar argument: ``type`` int, float, str, bool or bytes, with its range or its choices.
 
-    ``choices`` maps each legal spelling to the value that is bound.
+    ``choices`` maps each legal spelling to the value that is bound; ``alias`` is a second name;
+    ``takes_int``: of a float, that an int stands for it.
     """
 
     name: str
@@ -110,6 +111,8 @@ class ParamSpec:
     meaning: str = ""
     keyword_only: bool = False
     where: SourceLine = UNKNOWN_LINE
+    alias: str = ""
+    takes_int: bool = False
 
     @property
     def optional(self) -> bool:

@@ -15,6 +15,7 @@ import numpy as np
 from attndsl.spec import errors
 from attndsl.spec.arguments import DTYPES, ParamSpec, TensorSpec, dtype_name, dtype_of, given, layout_of
 from attndsl.spec.call import Call
+from attndsl.spec.enumerated import choices_text, reserved_bytes
 from attndsl.spec.layout import Array
 from attndsl.spec.shapes import ShapeSolver
 
@@ -64,7 +65,9 @@ def arguments_by_name(operator: Operator, args: tuple[Any, ...], kwargs: Mapping
         )
     values = {spec.name: value for spec, value in zip(positional, args, strict=False)}
     names = [spec.name for spec in specs]
-    for name, value in kwargs.items():
+    aliases = {spec.alias: spec.name for spec in operator.params}
+    for spelled, value in kwargs.items():
+        name = aliases.get(spelled, spelled)
         if name not in names:
             close = difflib.get_close_matches(name, names, 1)
             advice = f"; did you mean '{close[0]}'?" if close else f"; there are {', '.join(names)}"
@@ -85,8 +88,14 @@ def _scalar(operator: Operator, spec: ParamSpec, value: Any) -> Any:
         str: (str,),
         bool: (bool, np.bool_),
     }
+    if spec.type is bytes:
+        return reserved_bytes(operator.name, spec, value)
     wrong_bool = isinstance(value, bool) and spec.type is not bool
     spelled = _is_choice(spec, value) and not wrong_bool
+    if isinstance(value, str) and any(isinstance(choice, str) for choice in spec.choices):
+        return value  # an unknown name is a wrong choice, not a wrong type
+    if spec.takes_int and isinstance(value, int | np.integer) and not wrong_bool:
+        value = float(value)
     if (wrong_bool or not isinstance(value, kinds[spec.type])) and not spelled:
         advice = f"; write {float(value)}" if spec.type is float and type(value) is int else ""
         default = f"; the default is {spec.default!r}" if spec.optional and not advice else ""
@@ -107,7 +116,7 @@ def _in_range(operator: Operator, spec: ParamSpec, value: Any) -> Any:
     if spec.choices:
         if value in spec.choices:
             return spec.choices[value]
-        legal = ", ".join(repr(choice) for choice in spec.choices)
+        legal = choices_text(spec)
         close = difflib.get_close_matches(str(value).upper(), [str(choice) for choice in spec.choices], 1)
         advice = f"; did you mean {close[0]!r}?" if close else ""
         raise (spec.error or errors.ChoiceError)(

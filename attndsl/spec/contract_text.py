@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from attndsl.spec import errors
 from attndsl.spec.arguments import ParamSpec, TensorSpec
+from attndsl.spec.enumerated import choices_text
 from attndsl.spec.layout import Layout
 from attndsl.symbolic import Expr
 
@@ -101,8 +102,11 @@ def _layout(layout: Layout) -> str:
 def _param(spec: ParamSpec) -> str:
     words = [f"{spec.name}: {spec.type.__name__}"]
     words.append(f"default {spec.default!r}" if spec.optional else "required")
+    if spec.type is bytes:
+        words.append(spec.meaning)
+        return "; ".join(words[:1] + words[2:])
     if spec.choices:
-        words.append("one of " + ", ".join(repr(choice) for choice in spec.choices))
+        words.append("one of " + choices_text(spec))
     words += [str(bound) for bound in spec.bounds()]
     if spec.error is not None:
         words[-1] += f" [{_builtin(spec.error)}]"

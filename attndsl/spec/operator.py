@@ -174,18 +174,62 @@ class Operator:
         le: Any = None,
         error: builtins.type[Exception] | None = None,
         meaning: str = "",
+        alias: str = "",
+        takes_int: bool = False,
     ) -> Symbol:
         """A scalar argument; as a symbol it is usable in sizes, constraints and the computation.
 
         ``choices``: the legal values, or a mapping from each legal spelling to the value that is meant.
         ``error``: class raised for a value out of range, if the contract names one.
+        ``alias``: a second name that calls may use. ``takes_int``: of a float, that an int stands for it.
         """
         self._reserve(name)
         legal = dict(choices) if isinstance(choices, Mapping) else {choice: choice for choice in choices}
         self._arguments[name] = ParamSpec(
-            name, type, default, legal, gt, ge, lt, le, error, meaning, self._keyword_only, author_line()
+            name,
+            type,
+            default,
+            legal,
+            gt,
+            ge,
+            lt,
+            le,
+            error,
+            meaning,
+            self._keyword_only,
+            author_line(),
+            alias,
+            takes_int,
         )
         return Symbol(name)
+
+    def enum(
+        self,
+        name: str,
+        members: str | Mapping[str, int],
+        *,
+        prefix: str = "",
+        default: int | str = 0,
+        meaning: str = "",
+    ) -> Symbol:
+        """An enumeration: passed as its integer, or as a member's name with or without ``prefix``.
+
+        ``members``: the names, numbered from 0, or a mapping from each name to its integer.
+        """
+        numbers = (
+            {each: n for n, each in enumerate(members.split())} if isinstance(members, str) else dict(members)
+        )
+        choices: dict[int | str, int] = {number: number for number in numbers.values()}
+        for each, number in numbers.items():
+            choices |= {each: number, prefix + each: number}
+        return self.param(name, int, default=default, choices=choices, meaning=meaning)
+
+    def reserved(self, name: str, size: int) -> None:
+        """Reserved bytes, all of which must be 0: bytes, a list or tuple of integers, or a uint8 array."""
+        zeros = bytes(size)
+        self.param(
+            name, bytes, default=zeros, choices={zeros: zeros}, meaning=f"{size} reserved bytes, all 0"
+        )
 
     def keyword_only(self) -> None:
         """The parameters declared from here on are passed by name."""
