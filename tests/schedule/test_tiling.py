@@ -231,7 +231,8 @@ def _stage(name) -> Statement:
 def test_all_vector_cores_merge_every_row_once(group, pairs, splits, blocks):
     stage = _stage("MergeSplits")
     loop = next(item for item in stage.walk() if isinstance(item, For) and item.var.name == "unit")
-    env = {"group": group, "pairs": pairs, "items": pairs * splits, "splits": splits, "blockCount": blocks}
+    env = {"group": group, "pairs": pairs, "kvHeads": pairs, "items": pairs * splits, "splits": splits}
+    env["blockCount"] = blocks
     env = _lets(stage, env)
     rows = []
     for core in range(2 * blocks):
