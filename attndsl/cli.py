@@ -179,6 +179,9 @@ def generate(
     selection = _selection(dtypes, settings, features)
     # Everything is computed before the first file is written.
     projects = [plan_project(operator, selection) for operator in _operators(names)]
+    for project in projects:
+        if names and not project.kernels:
+            raise click.UsageError(f"{project.operator.name} has no kernel yet: {project.reason}")
     rows = []
     for project in projects:
         files = project.files()
@@ -190,12 +193,16 @@ def generate(
                 "files": sorted(files),
                 "written": [path.name for path in changed],
                 "without_kernel": list(project.not_lowered),
+                "reason": project.reason,
             }
         )
     if as_json:
         _print_json(rows)
         return
     for row in rows:
+        if row["reason"]:
+            click.echo(f"{row['operator']}: no kernel yet, {row['reason']}")
+            continue
         click.echo(f"{row['folder']}: {len(row['files'])} files, {len(row['written'])} written")
         if row["without_kernel"]:
             click.echo(f"    no kernel yet for {', '.join(row['without_kernel'])}")

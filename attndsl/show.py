@@ -29,7 +29,13 @@ def describe_stages(operator: Operator, selection: Selection, stages: Sequence[s
             texts[stage] = operator.contract_text()
             continue
         if compiled is None:
-            compiled = plan_project(operator, selection).kernels[-1]
+            project = plan_project(operator, selection)
+            if not project.kernels:
+                texts[stage] = f"no kernel yet: {project.reason}"
+                if stage == "graph":
+                    texts[stage] = operator.graph(kernel_inputs(operator, frozenset())).print()
+                continue
+            compiled = project.kernels[-1]
         texts[stage] = _stage_text(stage, compiled)
     return texts
 

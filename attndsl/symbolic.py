@@ -22,6 +22,13 @@ _PRECEDENCE = {"or": 1, "and": 2, "==": 3, "!=": 3, "<": 4, "<=": 4, ">": 4, ">=
 _PRECEDENCE |= {"+": 5, "-": 5, "*": 6, "/": 6, "//": 6, "%": 6}
 _ATOM = 9
 _CXX_SPELLING = {"//": "/", "and": "&&", "or": "||"}
+# Operations that are printed as calls: text and C++ name. Generated code defines the C++ ones it uses.
+CALLS = {
+    "min": ("min", "MinOf"),
+    "max": ("max", "MaxOf"),
+    "ceil_div": ("ceil_div", "CeilDiv"),
+    "round_up": ("round_up", "RoundUp"),
+}
 
 _EVALUATE: dict[str, Callable[..., Any]] = {
     "+": lambda a, b: a + b,
@@ -38,6 +45,8 @@ _EVALUATE: dict[str, Callable[..., Any]] = {
     ">=": lambda a, b: a >= b,
     "min": min,
     "max": max,
+    "ceil_div": lambda a, b: -(-a // b),
+    "round_up": lambda a, b: -(-a // b) * b,
 }
 
 
@@ -162,7 +171,7 @@ class Const(Expr):
         if isinstance(self.value, bool):
             return str(self.value).lower() if cxx else str(self.value), _ATOM
         if isinstance(self.value, float):
-            return f"{self.value!r}f" if cxx else repr(self.value), _ATOM
+            return _float_text(self.value, cxx), _ATOM if self.value >= 0 else _PRECEDENCE["-"]
         return str(self.value), _ATOM if not isinstance(self.value, int) or self.value >= 0 else 5
 
     def _key(self) -> tuple[Any, ...]:
@@ -171,7 +180,10 @@ class Const(Expr):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Named(Const):
-    """A literal with a name, so that generated code says ``kTileKeys`` where Python knows the number."""
+    """A literal with a name, so that generated code says ``kTileKeys`` where Python knows the number.
+
+    Arithmetic with it is not folded: whoever edits the constant edits everything that depends on it.
+    """
 
     name: str = ""
     cxx_name: str = ""
@@ -205,7 +217,7 @@ class Symbol(Expr):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Binary(Expr):
-    """Arithmetic: ``+ - * / // % min max``."""
+    """Arithmetic: ``+ - * / // % min max ceil_div round_up``."""
 
     op: str
     left: Expr
@@ -221,9 +233,12 @@ class Binary(Expr):
         return binary(self.op, self.left.substitute(values), self.right.substitute(values))
 
     def _render(self, cxx: bool) -> tuple[str, int]:
-        if self.op in ("min", "max"):
-            name = f"{self.op.capitalize()}Of" if cxx else self.op
-            return f"{name}({self.left.text(cxx)}, {self.right.text(cxx)})", _ATOM
+        if self.op in CALLS:
+            return f"{CALLS[self.op][cxx]}({self.left.text(cxx)}, {self.right.text(cxx)})", _ATOM
+        if cxx and self.op == "/":
+            return f"static_cast<double>({self.left.text(True)}) / ({self.right.text(True)})", _PRECEDENCE[
+                "/"
+            ]
         return _infix(self.op, self.left, self.right, cxx)
 
     def _key(self) -> tuple[Any, ...]:
@@ -358,17 +373,20 @@ def as_expr(value: object) -> Expr:
 def binary(op: str, left: object, right: object) -> Expr:
     """Arithmetic with constants folded and neutral operands dropped."""
     a, b = as_expr(left), as_expr(right)
-    if isinstance(a, Const) and isinstance(b, Const):
+    if _is_literal(a) and _is_literal(b):
+        assert isinstance(a, Const) and isinstance(b, Const)
         return Const(_EVALUATE[op](a.value, b.value))
-    if isinstance(b, Const):
-        if (op in "+-" and b.value == 0) or (op in ("*", "//", "/") and b.value == 1):
+    if isinstance(b, Const) and _is_literal(b):
+        if (op in ("+", "-") and b.value == 0) or (
+            op in ("*", "//", "/", "ceil_div", "round_up") and b.value == 1
+        ):
             return a
         if (op == "*" and b.value == 0) or (op == "%" and b.value == 1):
             return Const(0)
-    if isinstance(a, Const):
+    if isinstance(a, Const) and _is_literal(a):
         if (op == "+" and a.value == 0) or (op == "*" and a.value == 1):
             return b
-        if a.value == 0 and op in ("*", "//", "%"):
+        if a.value == 0 and op in ("*", "//", "%", "ceil_div", "round_up"):
             return Const(0)
     if op in ("min", "max") and a.same(b):
         return a
@@ -402,13 +420,32 @@ def maximum(left: object, right: object) -> Expr:
 
 def ceil_div(value: object, divisor: object) -> Expr:
     """``ceil(value / divisor)`` for value >= 0, divisor > 0."""
-    a, b = as_expr(value), as_expr(divisor)
-    return (a + (b - 1)) // b
+    return binary("ceil_div", value, divisor)
 
 
 def round_up(value: object, multiple: object) -> Expr:
     """The next multiple, ``ceil_div(value, multiple) * multiple``."""
-    return ceil_div(value, multiple) * as_expr(multiple)
+    return binary("round_up", value, multiple)
+
+
+def constant_value(expr: Expr) -> Value | None:
+    """The value of an expression without symbols; None for any other."""
+    if any(isinstance(node, Symbol | Load) for node in expr.walk()):
+        return None
+    value: Value = expr.evaluate({})
+    return value
+
+
+def _is_literal(expr: Expr) -> bool:
+    return isinstance(expr, Const) and not isinstance(expr, Named)
+
+
+def _float_text(value: float, cxx: bool) -> str:
+    if not cxx:
+        return repr(value)
+    if math.isinf(value):
+        return "INFINITY" if value > 0 else "-INFINITY"
+    return "NAN" if math.isnan(value) else f"{value!r}f"
 
 
 def product(values: Iterator[Expr] | tuple[Expr, ...] | list[Expr]) -> Expr:
@@ -440,6 +477,8 @@ _SYMPY: dict[str, Callable[..., Any]] = {
     "/": lambda sp, a, b: a / b,
     "//": lambda sp, a, b: sp.floor(a / b),
     "%": lambda sp, a, b: sp.Mod(a, b),
+    "ceil_div": lambda sp, a, b: sp.ceiling(a / b),
+    "round_up": lambda sp, a, b: sp.ceiling(a / b) * b,
     "min": lambda sp, a, b: sp.Min(a, b),
     "max": lambda sp, a, b: sp.Max(a, b),
     "==": lambda sp, a, b: sp.Eq(a, b),

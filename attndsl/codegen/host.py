@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from attndsl.codegen.helpers import Helper, used_helpers
 from attndsl.codegen.kernel import CXX_SCALARS, kernel_name
 from attndsl.codegen.naming import pascal
 from attndsl.schedule.compile import Compiled
 from attndsl.symbolic import Expr, Symbol
-from attndsl.tile.program import TilingField
+from attndsl.tile.program import TilingField, earlier
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,7 @@ class HostText:
     problem_struct: str
     problem: tuple[Row, ...]
     fields: tuple[Row, ...]
+    helpers: tuple[Helper, ...]
 
 
 def host_text(compiled: Compiled) -> HostText:
@@ -42,7 +44,7 @@ def host_text(compiled: Compiled) -> HostText:
     program, name = compiled.program, kernel_name(compiled)
     outside = outside_names(program.tiling)
     inputs = {symbol: f"problem.{symbol}" for symbol in outside}
-    fields = {field.name: f"tiling.{field.name}" for field in program.tiling}
+    fields = {earlier(field.name).name: f"tiling.{field.name}" for field in program.tiling}
     return HostText(
         kernel=name,
         operator=compiled.operator.name,
@@ -56,13 +58,14 @@ def host_text(compiled: Compiled) -> HostText:
             Row(CXX_SCALARS[field.ctype], field.name, field.meaning, _spell(field.value, inputs, fields))
             for field in program.tiling
         ),
+        helpers=used_helpers(field.value for field in program.tiling),
     )
 
 
 def outside_names(fields: tuple[TilingField, ...]) -> tuple[str, ...]:
     """Names that the host has to supply, in order of first use."""
     names: dict[str, None] = {}
-    known = {field.name for field in fields}
+    known = {earlier(field.name).name for field in fields}
     for field in fields:
         for node in field.value.walk():
             if isinstance(node, Symbol) and node.name not in known:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from attndsl.codegen.helpers import Helper, used_helpers
 from attndsl.codegen.naming import (
     Spelling,
     constant,
-    gm_member,
     memory_member,
     parameter,
     pascal,
@@ -20,9 +20,10 @@ from attndsl.schedule.choices import describe as describe_schedule
 from attndsl.schedule.compile import Compiled
 from attndsl.schedule.plan_memory import slot_stride
 from attndsl.schedule.problem import feature_names
-from attndsl.symbolic import Const
+from attndsl.symbolic import Const, Expr
 from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.instructions.base import cxx
+from attndsl.tile.naming import gm_member
 from attndsl.tile.program import Program, TilingField
 from attndsl.tile.scalars import expressions
 from attndsl.tile.statements import Alloc, SetEvent
@@ -51,6 +52,7 @@ class BufferRow:
     slots: int
     dtype: str
     meaning: str
+    variable: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +62,16 @@ class MemoryTable:
     space: str
     core: str
     member: str
+    storage: str
     position: str
     used: int
     usable: int
     rows: tuple[BufferRow, ...]
+
+    @property
+    def single(self) -> tuple[BufferRow, ...]:
+        """The buffers with one slot, which are members of the kernel."""
+        return tuple(row for row in self.rows if row.slots == 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +103,13 @@ class KernelText:
     tensors: tuple[TensorMember, ...]
     scalars: tuple[TilingField, ...]
     slots: tuple[str, ...]
-    members: tuple[tuple[str, str, str], ...]
     cube_functions: tuple[Function, ...]
     vector_functions: tuple[Function, ...]
     cube: tuple[str, ...]
     vector: tuple[str, ...]
     vector_cores: int
     ctypes: dict[str, str]
+    helpers: tuple[Helper, ...]
 
 
 def kernel_name(compiled: Compiled) -> str:
@@ -128,7 +136,7 @@ def kernel_text(compiled: Compiled) -> KernelText:
         schedule=tuple(describe_schedule(compiled.schedule, compiled.operator.schedule_choices).split("\n")),
         arguments=tuple(parameter(tensor) for tensor in program.parameters),
         constants=tuple(_constants(program)),
-        memories=tuple(_memories(program)),
+        memories=tuple(_memories(program, spelling)),
         events=tuple(_events(program, spelling)),
         flags=tuple(
             Constant("uint16_t", constant(name), str(flag), "") for name, flag in program.flags.items()
@@ -136,14 +144,19 @@ def kernel_text(compiled: Compiled) -> KernelText:
         tensors=tuple(_tensors(program)),
         scalars=_used_fields(program),
         slots=tuple(_slots(program)),
-        members=tuple(_single_slot_members(program)),
         cube_functions=tuple(cube.functions),
         vector_functions=tuple(vector.functions),
         cube=cube_lines,
         vector=vector_lines,
         vector_cores=ATLAS_A2.aiv_per_aic,
         ctypes=CXX_SCALARS,
+        helpers=used_helpers(_all_expressions(program)),
     )
+
+
+def _all_expressions(program: Program) -> Iterator[Expr]:
+    for item in program.statements():
+        yield from expressions(item)
 
 
 def _constants(program: Program) -> Iterator[Constant]:
@@ -153,7 +166,7 @@ def _constants(program: Program) -> Iterator[Constant]:
         yield Constant(ctype, named.cxx_name, number, meaning)
 
 
-def _memories(program: Program) -> Iterator[MemoryTable]:
+def _memories(program: Program, spelling: Spelling) -> Iterator[MemoryTable]:
     for memory in ATLAS_A2.memories:
         rows = tuple(
             BufferRow(
@@ -164,14 +177,21 @@ def _memories(program: Program) -> Iterator[MemoryTable]:
                 slots=buffer.slots,
                 dtype=cxx(buffer.dtype),
                 meaning=buffer.meaning,
+                variable=spelling.buffer(buffer),
             )
             for buffer in program.buffers()
             if buffer.space is memory.space
         )
         used = sum(row.slots * row.slot_bytes for row in rows)
-        member = memory_member(memory.space)
         yield MemoryTable(
-            memory.space.value, memory.core.value, member, memory.position, used, memory.usable, rows
+            space=memory.space.value,
+            core=memory.core.value,
+            member=memory_member(memory.space),
+            storage=f"{memory.space.value.lower()}Storage_",
+            position=memory.position,
+            used=used,
+            usable=memory.usable,
+            rows=rows,
         )
 
 
@@ -192,7 +212,7 @@ def _events(program: Program, spelling: Spelling) -> Iterator[tuple[str, tuple[C
 def _tensors(program: Program) -> Iterator[TensorMember]:
     for tensor in (*program.parameters, *program.workspace):
         base = parameter(tensor) if tensor.role != "workspace" else f"workspace + {_at(tensor)}"
-        yield TensorMember(gm_member(tensor), cxx(tensor.dtype), base, tensor.meaning)
+        yield TensorMember(gm_member(tensor.name), cxx(tensor.dtype), base, tensor.meaning)
 
 
 def _at(tensor: GlobalTensor) -> str:
@@ -215,11 +235,3 @@ def _slots(program: Program) -> Iterator[str]:
             if name not in seen:
                 seen.add(name)
                 yield name
-
-
-def _single_slot_members(program: Program) -> Iterator[tuple[str, str, str]]:
-    """Members for buffers with one slot: name, element type, memory expression, by core."""
-    for buffer in program.buffers():
-        if buffer.slots == 1:
-            place = f"{memory_member(buffer.space)}[{constant(buffer.name)}]"
-            yield f"{buffer.name}_", cxx(buffer.dtype), place

@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 
 from attndsl.hardware import MemorySpace
-from attndsl.schedule.context import camel
 from attndsl.symbolic import Const, Expr, ExprLike, as_expr
 from attndsl.tile.buffers import Buffer, GlobalTensor
+from attndsl.tile.naming import gm_member
 from attndsl.tile.program import Program
 from attndsl.tile.statements import Alloc, SetEvent
 
@@ -26,11 +26,6 @@ def constant(name: str) -> str:
 def memory_member(space: MemorySpace) -> str:
     """The member that holds a whole on-chip memory."""
     return f"{space.value.lower()}_"
-
-
-def gm_member(tensor: GlobalTensor) -> str:
-    """The member that holds a global tensor."""
-    return f"{camel(tensor.name)}Gm_"
 
 
 def parameter(tensor: GlobalTensor) -> str:
@@ -69,7 +64,7 @@ class Spelling:
 
     def gm(self, tensor: GlobalTensor, offset: ExprLike) -> str:
         """A GlobalTensor at an element offset."""
-        return gm_member(tensor) + _index(as_expr(offset))
+        return gm_member(tensor.name) + _index(as_expr(offset))
 
     def event(self, event: SetEvent) -> str:
         """The id of an event, of the current slot where it has one id a slot."""

@@ -45,14 +45,20 @@ class Selection:
 
 @dataclass(frozen=True, kw_only=True)
 class Project:
-    """An operator's compiled specialisations and the features that no kernel covers yet."""
+    """An operator's compiled specialisations and the features that no kernel covers yet.
+
+    ``reason``: why there is no kernel at all, where there is none.
+    """
 
     operator: Operator
     kernels: tuple[Compiled, ...]
     not_lowered: tuple[str, ...]
+    reason: str = ""
 
     def files(self) -> dict[str, str]:
-        """Every file of the project by name."""
+        """Every file of the project by name; none without a kernel."""
+        if not self.kernels:
+            return {}
         found: dict[str, str] = {}
         for compiled in self.kernels:
             found |= kernel_files(compiled)
@@ -78,6 +84,12 @@ def plan_project(operator: Operator, selection: Selection) -> Project:
     """
     dtypes = _dtypes(operator, selection.dtypes)
     buckets = tuple(dict.fromkeys(_bucket(size, operator) for size in selection.head_sizes))
+    try:
+        compiled_for(operator, Specialisation(dtype=dtypes[0], bucket=buckets[0]))
+    except NotLowered as error:
+        if selection.features is not None:
+            raise
+        return Project(operator=operator, kernels=(), not_lowered=feature_names(operator), reason=str(error))
     lowered, missing = _lowered_features(operator, dtypes[0], buckets[0])
     combinations_wanted: Sequence[frozenset[str]]
     if selection.features is None:

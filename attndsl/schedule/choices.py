@@ -95,7 +95,15 @@ def resolve(choices: Mapping[str, object], lines: Mapping[str, SourceLine] | Non
         bounds = _RANGES[name]
         if not bounds.holds(value):
             raise IllegalScheduleValue(name, value, bounds.text(), bounds.nearest(value), where)
-    return replace(Schedule(), **choices)  # type: ignore[arg-type]
+    schedule = replace(Schedule(), **choices)  # type: ignore[arg-type]
+    per_core = schedule.max_rows // 2
+    if per_core % schedule.rows:
+        divisors = [rows for rows in range(8, per_core + 1, 8) if per_core % rows == 0]
+        closest = min(divisors, key=lambda rows: abs(rows - schedule.rows))
+        line = (lines or {}).get("rows" if "rows" in choices else "max_rows", UNKNOWN_LINE)
+        text = f"a divisor of max_rows / 2 = {per_core}, the rows of one vector core"
+        raise IllegalScheduleValue("rows", schedule.rows, text, closest, line)
+    return schedule
 
 
 def smaller(schedule: Schedule, stated: Mapping[str, object]) -> Schedule | None:

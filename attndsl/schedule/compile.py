@@ -10,9 +10,10 @@ from attndsl.schedule.cross_core import derive_flags
 from attndsl.schedule.errors import DoesNotFit, TooManyEvents
 from attndsl.schedule.events import synchronise
 from attndsl.schedule.lower import Problem, lower
+from attndsl.schedule.lowerable import check_lowerable
 from attndsl.schedule.pattern import Attention, recognise
 from attndsl.schedule.plan_memory import plan_memory
-from attndsl.schedule.problem import describe_problem
+from attndsl.schedule.problem import candidate, describe_problem
 from attndsl.schedule.split_cores import split_cores
 from attndsl.spec.operator import Operator
 from attndsl.tile.program import Program
@@ -63,6 +64,7 @@ def compile_operator(operator: Operator, specialisation: Specialisation) -> Comp
     schedule = resolve(stated, operator.schedule_lines)
     problem = describe_problem(operator, specialisation.dtype, specialisation.bucket, specialisation.features)
     attention = recognise(operator.graph(problem.present).outputs)
+    check_lowerable(candidate(operator, attention, specialisation.dtype, problem.present))
     while True:
         try:
             joint, program = _compile(attention, problem, schedule)

@@ -22,10 +22,12 @@ from attndsl.schedule.pattern import Attention
 from attndsl.source_line import SourceLine
 from attndsl.symbolic import Expr, Named, Symbol, minimum
 from attndsl.tile.buffers import Buffer, GlobalRegion, GlobalTensor, Region
+from attndsl.tile.naming import camel
 from attndsl.tile.program import TilingField
 from attndsl.tile.statements import For, Let, Statement, seq
 
-LANES = 64  # fp32 lanes of one vector repeat
+LANES = 64
+REPEAT_LANES = Named(LANES, "repeatLanes", "kRepeatLanes")
 LOWEST = Named(-3.4028234663852886e38, "LOWEST", "kLowest")
 SMALLEST = Named(1.1754943508222875e-38, "SMALLEST", "kSmallest")
 
@@ -45,6 +47,16 @@ ROW_BEGIN = Symbol("rowBegin")
 ROWS = Symbol("rows")
 R0 = Symbol("r0")
 CHUNK = Symbol("chunk")
+
+# Names that are taken in every kernel; a parameter of such a name gets another field.
+KERNEL_SCALARS = frozenset(
+    {
+        *("item", "batch", "kvHead", "split", "length", "firstTile", "tiles", "tile", "slot", "firstKey"),
+        *("keys", "span", "rowBegin", "rows", "r0", "chunk", "step", "unit", "part", "group", "pairs"),
+        *("splits", "items", "blocks", "kvHeads", "rowFractals", "headDim", "keyCapacity", "lengthCount"),
+        *("blockIndex", "subBlock", "blockCount", "workspaceBytes"),
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -89,7 +101,7 @@ class Context:
         """A region of a global tensor."""
         return self.tensors[tensor].region(offset, rows, cols, pitch)
 
-    def ub(
+    def region(
         self,
         buffer: str,
         offset: Expr | int = 0,
@@ -99,12 +111,6 @@ class Context:
     ) -> Region:
         """A region of an on-chip buffer."""
         return self.buffers[buffer].region(offset, rows, cols, pitch)
-
-
-def camel(name: str) -> str:
-    """``attn_mask`` as ``attnMask``."""
-    head, *rest = name.split("_")
-    return head + "".join(part.capitalize() for part in rest)
 
 
 def stride_field(tensor: str, axis: str) -> str:

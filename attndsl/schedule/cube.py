@@ -6,6 +6,8 @@ through L1 in blocks of that size, every element once.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from attndsl.graph import nodes
 from attndsl.hardware import ATLAS_A2, Core, MemorySpace
 from attndsl.schedule.choices import Schedule
@@ -24,10 +26,10 @@ from attndsl.schedule.context import (
 from attndsl.symbolic import Const, Expr, Symbol, as_expr, ceil_div, minimum
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Fixpipe, LoadFractals, LoadNz, Mmad
-from attndsl.tile.instructions.cube import FRACTAL, padded
+from attndsl.tile.instructions.cube import FRACTAL_SIZE, padded
 from attndsl.tile.statements import Alloc, For, If, Let, Seq, Stage, Statement, seq
 
-_FRACTAL_ELEMENTS = FRACTAL * FRACTAL
+_FRACTAL_ELEMENTS = FRACTAL_SIZE * FRACTAL_SIZE
 _N0, _D0, _K0 = Symbol("n0"), Symbol("d0"), Symbol("k0")
 _KEY_TILE, _VALUE_TILE = Symbol("keyTile"), Symbol("valueTile")
 _ROW_GROUP, _DEPTH_GROUP, _ROW = Symbol("rowGroup"), Symbol("depthGroup"), Symbol("row")
@@ -68,7 +70,7 @@ def load_query(context: Context) -> Stage:
     stride = context.stride(query.name, "N")
     offset = BATCH * context.stride(query.name, "B") + KV_HEAD * group * stride
     load = LoadNz(
-        dst=context.ub("queryL1"),
+        dst=context.region("queryL1"),
         src=context.gm(query.name, offset, group, dim, stride),
         padded_rows=_padded_group(context),
         where=query.where,
@@ -97,7 +99,7 @@ def score_tile(context: Context) -> Stage:
                         _over_head_dim(context, lambda d0, width: _score_block(context, cols, d0, width)),
                         Fixpipe(
                             dst=context.gm("scoreRing", SLOT * group * size + _N0, group, padded(cols), size),
-                            src=context.ub("scoreL0"),
+                            src=context.region("scoreL0"),
                             m=_padded_group(context),
                             where=where,
                         ),
@@ -118,15 +120,16 @@ def _tile_offset(context: Context, rows: nodes.Dense) -> Expr:
     return start + FIRST_KEY * context.stride(name, "T")
 
 
-def _over_head_dim(context: Context, block: object, step: str = "baseK") -> Statement:
+def _over_head_dim(
+    context: Context, block: Callable[[Expr, Expr], Statement], step: str = "baseK"
+) -> Statement:
     """``block(d0, width)`` for every part of the head size; no loop where there is one part."""
-    assert callable(block)
     size = context.constant(step)
     if context.bucket <= int(size.value):
-        return block(as_expr(0), as_expr(context.bucket))  # type: ignore[no-any-return]
+        return block(as_expr(0), context.constant("headDimBucket"))
     width = Symbol("width")
     bucket = context.constant("headDimBucket")
-    bound = as_expr(int(size.value)) if context.bucket % int(size.value) == 0 else minimum(size, bucket - _D0)
+    bound = size if context.bucket % int(size.value) == 0 else minimum(size, bucket - _D0)
     return For(var=_D0, end=bucket, step=size, body=seq(Let(symbol=width, value=bound), block(_D0, width)))
 
 
@@ -135,23 +138,23 @@ def _score_block(context: Context, cols: Expr, d0: Expr, width: Expr) -> Stateme
     tensor = keys.tensor
     name = tensor.name  # type: ignore[attr-defined]
     row_groups = context.scalar("rowFractals")
-    depth_groups = ceil_div(width, FRACTAL)
+    depth_groups = ceil_div(width, FRACTAL_SIZE)
     offset = _KEY_TILE + _N0 * context.stride(name, "T") + d0
     true_width = _true_width(context, d0, width)
     load = _stream(context, "keyL1", name, offset, cols, true_width)
     operands = seq(
         _left_operand(context, "queryL1", row_groups, d0, depth_groups),
         LoadFractals(
-            dst=context.ub("rightL0"),
-            src=context.ub("keyL1"),
-            repeat=depth_groups * ceil_div(cols, FRACTAL),
+            dst=context.region("rightL0"),
+            src=context.region("keyL1"),
+            repeat=depth_groups * ceil_div(cols, FRACTAL_SIZE),
             src_stride=Const(1),
             where=keys.where,
         ),
         Mmad(
-            dst=context.ub("scoreL0"),
-            a=context.ub("leftL0"),
-            b=context.ub("rightL0"),
+            dst=context.region("scoreL0"),
+            a=context.region("leftL0"),
+            b=context.region("rightL0"),
             m=_padded_group(context),
             n=cols,
             k=width,
@@ -167,7 +170,7 @@ def weighted_tile(context: Context) -> Stage:
     where = context.attention.values.where
     size, group = context.constant("tileKeys"), context.scalar("group")
     load = LoadNz(
-        dst=context.ub("probL1"),
+        dst=context.region("probL1"),
         src=context.gm("probRing", SLOT * group * size, group, KEYS, size),
         padded_rows=_padded_group(context),
         where=where,
@@ -197,7 +200,7 @@ def _weighted_columns(context: Context, d0: Expr, width: Expr) -> Statement:
     )
     out = Fixpipe(
         dst=context.gm("outRing", SLOT * group * bucket + d0, group, width, bucket),
-        src=context.ub("outL0"),
+        src=context.region("outL0"),
         m=_padded_group(context),
         where=where,
     )
@@ -207,7 +210,7 @@ def _weighted_columns(context: Context, d0: Expr, width: Expr) -> Statement:
 def _weighted_block(context: Context, depth: Expr, d0: Expr, width: Expr) -> Statement:
     values = context.attention.values
     name = values.tensor.name  # type: ignore[attr-defined]
-    depth_groups, column_groups = ceil_div(depth, FRACTAL), ceil_div(width, FRACTAL)
+    depth_groups, column_groups = ceil_div(depth, FRACTAL_SIZE), ceil_div(width, FRACTAL_SIZE)
     row_groups = context.scalar("rowFractals")
     offset = _VALUE_TILE + _K0 * context.stride(name, "T") + d0
     true_width = _true_width(context, d0, width)
@@ -217,8 +220,8 @@ def _weighted_block(context: Context, depth: Expr, d0: Expr, width: Expr) -> Sta
         end=depth_groups,
         body=seq(
             LoadFractals(
-                dst=context.ub("rightL0", _DEPTH_GROUP * column_groups * _FRACTAL_ELEMENTS),
-                src=context.ub("valueL1", _DEPTH_GROUP * _FRACTAL_ELEMENTS),
+                dst=context.region("rightL0", _DEPTH_GROUP * column_groups * _FRACTAL_ELEMENTS),
+                src=context.region("valueL1", _DEPTH_GROUP * _FRACTAL_ELEMENTS),
                 repeat=column_groups,
                 src_stride=depth_groups,
                 transpose=True,
@@ -228,9 +231,9 @@ def _weighted_block(context: Context, depth: Expr, d0: Expr, width: Expr) -> Sta
         disjoint=(context.buffers["rightL0"],),
     )
     multiply = Mmad(
-        dst=context.ub("outL0"),
-        a=context.ub("leftL0"),
-        b=context.ub("rightL0"),
+        dst=context.region("outL0"),
+        a=context.region("leftL0"),
+        b=context.region("rightL0"),
         m=_padded_group(context),
         n=width,
         k=depth,
@@ -242,7 +245,7 @@ def _weighted_block(context: Context, depth: Expr, d0: Expr, width: Expr) -> Sta
 
 
 def _padded_group(context: Context) -> Expr:
-    return context.scalar("rowFractals") * FRACTAL
+    return context.scalar("rowFractals") * FRACTAL_SIZE
 
 
 def _true_width(context: Context, d0: Expr, width: Expr) -> Expr:
@@ -263,10 +266,10 @@ def _in_l1(context: Context, block: str, load: Statement, operands: Seq) -> Stat
 
 def _left_operand(context: Context, source: str, row_groups: Expr, k0: Expr, depth_groups: Expr) -> For:
     """Columns k0.. of an Nz matrix in L1 to Zz in L0A, one row of fractals at a time."""
-    first = k0 // FRACTAL * row_groups
+    first = k0 // FRACTAL_SIZE * row_groups
     load = LoadFractals(
-        dst=context.ub("leftL0", _ROW_GROUP * depth_groups * _FRACTAL_ELEMENTS),
-        src=context.ub(source, (first + _ROW_GROUP) * _FRACTAL_ELEMENTS),
+        dst=context.region("leftL0", _ROW_GROUP * depth_groups * _FRACTAL_ELEMENTS),
+        src=context.region(source, (first + _ROW_GROUP) * _FRACTAL_ELEMENTS),
         repeat=depth_groups,
         src_stride=row_groups,
     )
@@ -277,10 +280,12 @@ def _stream(context: Context, buffer: str, tensor: str, offset: Expr, rows: Expr
     """A block of keys or values to L1; row by row where the row pitch exceeds what one copy can express."""
     pitch, limit = context.stride(tensor, "T"), ATLAS_A2.max_nd2nz_pitch
     whole = LoadNz(
-        dst=context.ub(buffer), src=context.gm(tensor, offset, rows, width, pitch), padded_rows=padded(rows)
+        dst=context.region(buffer),
+        src=context.gm(tensor, offset, rows, width, pitch),
+        padded_rows=padded(rows),
     )
     one_row = LoadNz(
-        dst=context.ub(buffer, _ROW * FRACTAL),
+        dst=context.region(buffer, _ROW * FRACTAL_SIZE),
         src=context.gm(tensor, offset + _ROW * pitch, 1, width, width),
         padded_rows=padded(rows),
     )

@@ -12,10 +12,12 @@ import numpy.typing as npt
 
 from attndsl.hardware import ATLAS_A2
 from attndsl.schedule.compile import Compiled, Specialisation, compile_operator
+from attndsl.schedule.errors import NotLowered
 from attndsl.schedule.problem import describe_problem, feature_names, host_scalars
 from attndsl.spec.call import Call
+from attndsl.spec.errors import TargetLimitError
 from attndsl.spec.operator import Operator
-from attndsl.tile.buffers import NUMPY_DTYPES
+from attndsl.tile.buffers import NUMPY_DTYPES, GlobalTensor
 
 Array = npt.NDArray[Any]
 
@@ -65,11 +67,17 @@ def prepare(call: Call, cores: int = ATLAS_A2.aic) -> Launch:
     special = compiled.specialisation
     problem = describe_problem(call.operator, special.dtype, special.bucket, special.features)
     env = host_scalars(call, problem, cores)
+    tiling = program.tiling_values(env)
+    if tiling["group"] > compiled.schedule.max_rows:
+        raise TargetLimitError(
+            f"{call.operator.name}: {tiling['group']} query heads share a key/value head; the schedule's "
+            f"max_rows is {compiled.schedule.max_rows}"
+        )
     return Launch(
         compiled=compiled,
         call=call,
         host=env,
-        tiling=program.tiling_values(env),
+        tiling=tiling,
         arguments={**_inputs(call, compiled), **_outputs(call, env)},
     )
 
@@ -94,14 +102,24 @@ def _inputs(call: Call, compiled: Compiled) -> dict[str, Array | None]:
         if tensor.role == "output":
             continue
         array = call.arrays.get(tensor.name)
-        found[tensor.name] = None if array is None else array.view(NUMPY_DTYPES[tensor.dtype])
+        found[tensor.name] = None if array is None else _as_argument(array, tensor, call)
     return found
+
+
+def _as_argument(array: Array, tensor: GlobalTensor, call: Call) -> Array:
+    wanted = NUMPY_DTYPES[tensor.dtype]
+    if array.dtype == wanted:
+        return array
+    if array.dtype.itemsize == wanted.itemsize == 1:
+        return array.view(wanted)  # a mask: any non-zero byte hides
+    where = call.operator.tensor(tensor.name).where
+    raise NotLowered(f"{tensor.name} of dtype {array.dtype} in a kernel for {call.dtype}", where)
 
 
 def _outputs(call: Call, env: Mapping[str, Any]) -> dict[str, Array]:
     found = {}
     for output in call.operator.outputs:
-        layout = output.layouts[call.layouts[output.like]]
+        layout = output.layout(call.layouts[output.like])
         shape = [int(size.evaluate(env)) for size in layout.shape()]
         found[output.name] = np.zeros(shape, NUMPY_DTYPES[call.dtype])
     return found

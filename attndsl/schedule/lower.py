@@ -13,17 +13,17 @@ from attndsl.schedule.context import (
     KV_HEAD,
     LENGTH,
     LOWEST,
+    REPEAT_LANES,
     SMALLEST,
     SPLIT,
     TILE,
     TILES,
     Context,
-    camel,
 )
 from attndsl.schedule.cube import cube_buffers, load_query, score_tile, weighted_tile
-from attndsl.schedule.pattern import Attention, other_operand
+from attndsl.schedule.pattern import Attention
 from attndsl.schedule.rows_out import merge_splits, write_rows
-from attndsl.schedule.score_rules import ScoreStep, lower_modifier, scalar_field
+from attndsl.schedule.score_rules import ScoreStep, lower_modifier
 from attndsl.schedule.tiling import (
     Sizes,
     TensorLayout,
@@ -34,7 +34,9 @@ from attndsl.schedule.tiling import (
 from attndsl.schedule.vector import row_share, softmax_tile, start_rows, update_tile, vector_buffers
 from attndsl.symbolic import Expr, Load, Named, Symbol, ceil_div, minimum, select
 from attndsl.tile.buffers import Buffer, GlobalTensor
-from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, Program, TilingField
+from attndsl.tile.instructions.cube import FRACTAL_SIZE
+from attndsl.tile.naming import camel, gm_member
+from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, Program, TilingField, earlier
 from attndsl.tile.statements import Alloc, For, If, Let, Pipelined, Statement, seq
 
 
@@ -70,7 +72,7 @@ def lower(attention: Attention, problem: Problem, schedule: Schedule) -> Program
         for node in attention.modifiers
     )
     constants = _constants(problem, schedule)
-    fields = _fields(attention, problem, schedule)
+    fields = _fields(attention, problem, schedule, steps)
     placed = place_workspace(_workspace(problem, schedule))
     fields = (*fields, *placed.fields)
     context = Context(
@@ -96,6 +98,8 @@ def lower(attention: Attention, problem: Problem, schedule: Schedule) -> Program
 
 
 _EXTREMES = (
+    (REPEAT_LANES, "fp32 lanes of one vector repeat"),
+    (FRACTAL_SIZE, "rows and columns of a cube fractal"),
     (LOWEST, "stands for minus infinity where no key was seen"),
     (SMALLEST, "smallest normal number, the sum of a row without keys"),
 )
@@ -116,16 +120,17 @@ def _constants(problem: Problem, s: Schedule) -> tuple[tuple[Named, str], ...]:
     )
 
 
-def _fields(attention: Attention, problem: Problem, schedule: Schedule) -> tuple[TilingField, ...]:
+def _fields(
+    attention: Attention, problem: Problem, schedule: Schedule, steps: tuple[ScoreStep, ...]
+) -> tuple[TilingField, ...]:
     fields = list(work_fields(problem.sizes, schedule))
     length = attention.keys.length
     if isinstance(length, nodes.Input):
         count = Symbol(f"{camel(length.name)}Count")
         fields.append(TilingField("lengthCount", "int64", count, f"entries of {length.name}, 0 without it"))
-    for node in attention.modifiers:
-        if isinstance(node, nodes.Elementwise) and isinstance(other := other_operand(node), nodes.Scalar):
-            name = scalar_field(other)
-            fields.append(TilingField(name, "float32", other.value, f"parameter {other.value}"))
+    for field in (field for step in steps for field in step.fields):
+        if all(field.name != known.name for known in fields):
+            fields.append(field)
     for tensor in problem.parameters:
         if tensor.role == "scalars" or tensor.name not in problem.layouts:
             continue
@@ -139,8 +144,9 @@ _AXES_OF_ROLE = {"input": ("B", "N", "K", "T"), "output": ("B", "N")}
 
 
 def _workspace(problem: Problem, s: Schedule) -> tuple[GlobalTensor, ...]:
-    group = Symbol("group")
-    scores, rows = s.ring * group * s.tile_k, Symbol("items") * group
+    group = earlier("group")
+    scores = s.ring * group * s.tile_k
+    rows = select(earlier("splits") > 1, earlier("items") * group, 0)  # none without a split
 
     def tensor(name: str, dtype: str, elements: Expr, shared: str, meaning: str) -> GlobalTensor:
         return GlobalTensor(
@@ -219,13 +225,8 @@ def _length(context: Context) -> Expr:
     if not isinstance(source, nodes.Input):
         return capacity
     count = context.scalar("lengthCount")
-    one = Load(source.name, minimum(BATCH, count - 1), cxx_gm(source.name))
+    one = Load(source.name, minimum(BATCH, count - 1), gm_member(source.name))
     return select(count == 0, capacity, one)
-
-
-def cxx_gm(tensor: str) -> str:
-    """The member of the generated kernel class that holds a global tensor."""
-    return f"{camel(tensor)}Gm_"
 
 
 def _merge(context: Context) -> Statement:

@@ -62,10 +62,10 @@ def score_operand(node: nodes.Node) -> nodes.Node:
     raise NotLowered(type(node).__name__, node.where)
 
 
-def other_operand(node: nodes.Elementwise) -> nodes.Node:
-    """The operand of a two-operand modifier that is not the running score."""
+def other_operand(node: nodes.Elementwise) -> nodes.Node | None:
+    """The operand of a two-operand modifier that is not the running score; None where there is none."""
     score = score_operand(node)
-    return next(operand for operand in node.inputs if operand is not score)
+    return next((operand for operand in node.inputs if operand is not score), None)
 
 
 def _dense(rows: nodes.Rows) -> nodes.Dense:

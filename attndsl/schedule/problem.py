@@ -5,14 +5,16 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from attndsl.schedule.context import camel
 from attndsl.schedule.lower import Problem
+from attndsl.schedule.lowerable import Candidate
+from attndsl.schedule.pattern import Attention
 from attndsl.schedule.tiling import CORES, Sizes, TensorLayout, layout_choice
 from attndsl.spec.arguments import TensorSpec
 from attndsl.spec.call import Call
 from attndsl.spec.layout import Layout
 from attndsl.spec.operator import Operator
 from attndsl.tile.buffers import GlobalTensor
+from attndsl.tile.naming import camel
 
 _BYTES = frozenset({"bool", "int8", "uint8"})
 
@@ -31,8 +33,9 @@ def describe_problem(operator: Operator, dtype: str, bucket: int, features: froz
     }
     outputs = []
     for output in operator.outputs:
-        used = [layout for layout in output.layouts.values() if _may_apply(layout, present)]
-        layouts[output.name] = TensorLayout(output.name, tuple(layout.strides() for layout in used))
+        like = legal_layouts(operator.tensor(output.like), present)
+        strides = tuple(output.layout(layout.key).strides() for layout in like)
+        layouts[output.name] = TensorLayout(output.name, strides)
         outputs.append(GlobalTensor(name=output.name, dtype=dtype, role="output"))
     return Problem(
         name=operator.name,
@@ -50,6 +53,14 @@ def describe_problem(operator: Operator, dtype: str, bucket: int, features: froz
         parameters=(*(_argument(spec, dtype) for spec in tensors), *outputs),
         layouts=layouts,
     )
+
+
+def candidate(operator: Operator, attention: Attention, dtype: str, present: frozenset[str]) -> Candidate:
+    """What the lowerability rules look at."""
+    layouts = {spec.name: legal_layouts(spec, present) for spec in operator.tensors if spec.name in present}
+    for output in operator.outputs:
+        layouts[output.name] = tuple(output.layout(layout.key) for layout in layouts[output.like])
+    return Candidate(operator, attention, dtype, layouts)
 
 
 def kernel_inputs(operator: Operator, features: frozenset[str]) -> frozenset[str]:

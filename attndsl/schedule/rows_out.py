@@ -42,11 +42,11 @@ def write_rows(context: Context) -> Stage:
 
     row = ITEM * group + ROW_BEGIN
     partial = seq(
-        StoreRows(dst=context.gm("partialMax", row, 1, ROWS), src=context.ub("rowMax", 0, 1, ROWS)),
-        StoreRows(dst=context.gm("partialSum", row, 1, ROWS), src=context.ub("rowSum", 0, 1, ROWS)),
+        StoreRows(dst=context.gm("partialMax", row, 1, ROWS), src=context.region("rowMax", 0, 1, ROWS)),
+        StoreRows(dst=context.gm("partialSum", row, 1, ROWS), src=context.region("rowSum", 0, 1, ROWS)),
         StoreRows(
             dst=context.gm("partialOut", row * bucket, 1, ROWS * bucket),
-            src=context.ub("accumulator", 0, 1, ROWS * bucket),
+            src=context.region("accumulator", 0, 1, ROWS * bucket),
         ),
     )
     step = context.constant("rowsPerStep")
@@ -86,10 +86,10 @@ def merge_splits(context: Context) -> Stage:
         Alloc(
             buffers=state,
             body=seq(
-                Fill(dst=context.ub("rowMax", 0, 1, CHUNK), value=LOWEST),
-                Fill(dst=context.ub("rowSum", 0, 1, CHUNK), value=Const(0)),
+                Fill(dst=context.region("rowMax", 0, 1, CHUNK), value=LOWEST),
+                Fill(dst=context.region("rowSum", 0, 1, CHUNK), value=Const(0)),
                 Fill(
-                    dst=context.ub("accumulator", 0, 1, CHUNK * context.constant("headDimBucket")),
+                    dst=context.region("accumulator", 0, 1, CHUNK * context.constant("headDimBucket")),
                     value=Const(0),
                 ),
                 For(var=_PART, end=splits, body=seq(_merge_one(context, (_FIRST + _PART) * group + R0))),
@@ -115,12 +115,12 @@ def merge_splits(context: Context) -> Stage:
 
 def _merge_one(context: Context, row: Expr) -> Statement:
     bucket = context.constant("headDimBucket")
-    row_max, row_sum = context.ub("rowMax", 0, 1, CHUNK), context.ub("rowSum", 0, 1, CHUNK)
-    part_max, part_sum = context.ub("partMax", 0, 1, CHUNK), context.ub("partSum", 0, 1, CHUNK)
-    new_max, old_scale = context.ub("newMax", 0, 1, CHUNK), context.ub("tileStat", 0, 1, CHUNK)
-    part_scale = context.ub("rescale", 0, 1, CHUNK)
-    accumulator = context.ub("accumulator", 0, 1, CHUNK * bucket)
-    partial = context.ub("partial", 0, 1, CHUNK * bucket)
+    row_max, row_sum = context.region("rowMax", 0, 1, CHUNK), context.region("rowSum", 0, 1, CHUNK)
+    part_max, part_sum = context.region("partMax", 0, 1, CHUNK), context.region("partSum", 0, 1, CHUNK)
+    new_max, old_scale = context.region("newMax", 0, 1, CHUNK), context.region("tileStat", 0, 1, CHUNK)
+    part_scale = context.region("rescale", 0, 1, CHUNK)
+    accumulator = context.region("accumulator", 0, 1, CHUNK * bucket)
+    partial = context.region("partial", 0, 1, CHUNK * bucket)
     body = seq(
         LoadRows(dst=part_max, src=context.gm("partialMax", row, 1, CHUNK)),
         LoadRows(dst=part_sum, src=context.gm("partialSum", row, 1, CHUNK)),

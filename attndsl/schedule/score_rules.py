@@ -15,13 +15,13 @@ from attndsl.schedule.context import (
     BATCH,
     CHUNK,
     FIRST_KEY,
+    KERNEL_SCALARS,
     KEYS,
     KV_HEAD,
     R0,
     ROW_BEGIN,
     SPAN,
     Context,
-    camel,
     local,
 )
 from attndsl.schedule.errors import NotLowered
@@ -36,6 +36,8 @@ from attndsl.tile.instructions import (
     SelectOrScalar,
     WithScalar,
 )
+from attndsl.tile.naming import camel
+from attndsl.tile.program import TilingField
 from attndsl.tile.statements import For, Statement, seq
 
 _ROW = Symbol("row")
@@ -56,6 +58,7 @@ class ScoreStep:
         title: what it does, in the spec's terms.
         tile_loads: buffers loaded once a tile. ``row_loads``: buffers loaded with each chunk of rows.
         scratch: further vector buffers.
+        fields: tiling fields it reads.
         load_tile, prepare_tile: statements at the start of a tile.
         load_rows, apply: statements for each chunk of rows, before and after the scores have arrived.
     """
@@ -64,6 +67,7 @@ class ScoreStep:
     tile_loads: tuple[Buffer, ...] = ()
     row_loads: tuple[Buffer, ...] = ()
     scratch: tuple[Buffer, ...] = ()
+    fields: tuple[TilingField, ...] = ()
     load_tile: Emit = field(default=_nothing)
     prepare_tile: Emit = field(default=_nothing)
     load_rows: Emit = field(default=_nothing)
@@ -87,9 +91,11 @@ def _elementwise(node: nodes.Node, tile_keys: int, rows: int, slots: int, dtype:
     other = other_operand(node)
     if isinstance(other, nodes.Scalar) and node.op in _SCALAR_OPS:
         return _with_scalar(node, other)
-    if isinstance(other, nodes.Input) and node.op in _TENSOR_OPS and other.axes[-1] == "T":
+    rowwise = isinstance(other, nodes.Input) and {"N", "T"} <= set(other.axes)
+    if isinstance(other, nodes.Input) and rowwise and node.op in _TENSOR_OPS:
         return _with_rows(node, other, tile_keys, rows, slots, dtype)
-    raise NotLowered(f"'{node.op}' of scores and {type(other).__name__}", node.where)
+    with_what = f" and {type(other).__name__}" if other is not None else ""
+    raise NotLowered(f"'{node.op}' of scores{with_what}", node.where)
 
 
 _SCALAR_OPS = {"multiply": "Muls", "add": "Adds", "minimum": "Mins", "maximum": "Maxs"}
@@ -97,23 +103,25 @@ _SIGNS = {"multiply": "*", "add": "+", "subtract": "-", "minimum": "min", "maxim
 _TENSOR_OPS = {"add": "Add", "subtract": "Sub", "multiply": "Mul"}
 
 
-def scalar_field(scalar: nodes.Scalar) -> str:
-    """The tiling field that carries a scalar operand."""
-    value = scalar.value
-    if isinstance(value, Symbol):
-        return camel(value.name)
-    raise NotLowered(f"the scalar expression '{value}'", scalar.where)
-
-
 def _with_scalar(node: nodes.Elementwise, scalar: nodes.Scalar) -> ScoreStep:
+    """A number known now, or one that the host computes for each call."""
+    operand: Expr = scalar.value
+    fields: tuple[TilingField, ...] = ()
+    if isinstance(operand, Const):
+        operand = Const(float(operand.value))
+    else:
+        stem = operand.name if isinstance(operand, Symbol) else f"score_{node.op}"
+        name = f"{camel(stem)}{'Scalar' if camel(stem) in KERNEL_SCALARS else ''}"
+        fields = (TilingField(name, "float32", operand, str(operand)),)
+        operand = fields[0].symbol
+
     def apply(context: Context) -> list[Statement]:
-        operand: Expr = scalar.value
-        if not isinstance(operand, Const):
-            operand = context.scalar(scalar_field(scalar))
-        score = context.ub("score", 0, 1, SPAN)
+        score = context.region("score", 0, 1, SPAN)
         return [WithScalar(op=_SCALAR_OPS[node.op], dst=score, src=score, scalar=operand, where=node.where)]
 
-    return ScoreStep(title=f"score {_SIGNS[node.op]} {scalar.value}  ({node.where})", apply=apply)
+    return ScoreStep(
+        title=f"score {_SIGNS[node.op]} {scalar.value}  ({node.where})", fields=fields, apply=apply
+    )
 
 
 def _with_rows(
@@ -136,7 +144,7 @@ def _with_rows(
         return [LoadRows(dst=target, src=source, where=node.where)]
 
     def apply(context: Context) -> list[Statement]:
-        score, widened = context.ub("score", 0, 1, SPAN), wide.region(0, 1, SPAN)
+        score, widened = context.region("score", 0, 1, SPAN), wide.region(0, 1, SPAN)
         return [
             Convert(dst=widened, src=narrow.region(0, 1, SPAN), mode="CAST_NONE", where=node.where),
             Binary(op=_TENSOR_OPS[node.op], dst=score, first=score, second=widened, where=node.where),
@@ -180,7 +188,7 @@ def _replace(node: nodes.Node, tile_keys: int, rows: int, slots: int, dtype: str
         ]
 
     def apply(context: Context) -> list[Statement]:
-        row = context.ub("score", _ROW * context.constant("tileKeys"), 1, KEYS)
+        row = context.region("score", _ROW * context.constant("tileKeys"), 1, KEYS)
         pick = SelectOrScalar(dst=row, bits=bits.region(), src=row, scalar=value, where=node.where)
         return [For(var=_ROW, end=CHUNK, body=seq(pick), disjoint=(context.buffers["score"],))]
 

@@ -9,10 +9,11 @@ from dataclasses import dataclass, replace
 
 from attndsl.hardware import ATLAS_A2
 from attndsl.schedule.choices import Schedule
-from attndsl.schedule.context import camel, stride_field
+from attndsl.schedule.context import stride_field
 from attndsl.symbolic import Const, Expr, Symbol, as_expr, ceil_div, maximum, minimum, round_up, select
 from attndsl.tile.buffers import GlobalTensor, item_bytes
-from attndsl.tile.program import BLOCK_INDEX, TilingField
+from attndsl.tile.naming import camel
+from attndsl.tile.program import BLOCK_INDEX, TilingField, earlier
 
 # What the host knows besides dimensions and parameters.
 CORES = Symbol("cores")
@@ -68,7 +69,7 @@ def work_fields(sizes: Sizes, schedule: Schedule) -> tuple[TilingField, ...]:
     parts as give every core one, but never finer than one key tile. Never more blocks than items or cores.
     """
     cores = CORES if schedule.cores == "auto" else minimum(CORES, as_expr(schedule.cores))
-    pairs, group = Symbol("pairs"), Symbol("group")
+    pairs, group = earlier("pairs"), earlier("group")
     splits: Expr
     if schedule.split_kv == "auto":
         splits = maximum(1, minimum(cores // pairs, ceil_div(sizes.keys, schedule.tile_k)))
@@ -78,8 +79,8 @@ def work_fields(sizes: Sizes, schedule: Schedule) -> tuple[TilingField, ...]:
     return (
         TilingField("pairs", "int64", sizes.batch * sizes.kv_heads, "pairs of batch row and key/value head"),
         TilingField("splits", "int64", splits, "parts the keys of a row are split into"),
-        TilingField("items", "int64", pairs * Symbol("splits"), "units of work: a pair and a split"),
-        TilingField("blocks", "int64", minimum(Symbol("items"), cores), "blocks that are launched"),
+        TilingField("items", "int64", pairs * earlier("splits"), "units of work: a pair and a split"),
+        TilingField("blocks", "int64", minimum(earlier("items"), cores), "blocks that are launched"),
         TilingField("kvHeads", "int64", sizes.kv_heads, "key/value heads"),
         TilingField("group", "int64", sizes.heads // sizes.kv_heads, "query heads of a key/value head"),
         TilingField("rowFractals", "int64", fractals, "fractals of 16 rows that the group fills"),
@@ -116,8 +117,8 @@ def place_workspace(tensors: tuple[GlobalTensor, ...]) -> Placed:
         if tensor.shared == "block":
             part = add(f"{tensor.name}Part", size, f"bytes of one block's {tensor.name}")
             at = start + BLOCK_INDEX * part
-            size = part * Symbol("blocks")
+            size = earlier(part.name) * earlier("blocks")
         placed.append(replace(tensor, offset=at))
-        end = start + size
+        end = earlier(start.name) + size
     total = TilingField("workspaceBytes", "int64", end, "bytes of the user workspace")
     return Placed(tuple(placed), (*fields, total))

@@ -18,6 +18,7 @@ from attndsl.schedule.context import (
     LANES,
     LOWEST,
     R0,
+    REPEAT_LANES,
     ROW_BEGIN,
     ROWS,
     SLOT,
@@ -90,10 +91,10 @@ def start_rows(context: Context) -> Stage:
     """The state of rows that have seen no key: max lowest, sum and weighted sum zero."""
     where = context.attention.output.where
     body = seq(
-        Fill(dst=context.ub("rowMax", 0, 1, ROWS), value=LOWEST, where=where),
-        Fill(dst=context.ub("rowSum", 0, 1, ROWS), value=Const(0), where=where),
+        Fill(dst=context.region("rowMax", 0, 1, ROWS), value=LOWEST, where=where),
+        Fill(dst=context.region("rowSum", 0, 1, ROWS), value=Const(0), where=where),
         Fill(
-            dst=context.ub("accumulator", 0, 1, ROWS * context.constant("headDimBucket")),
+            dst=context.region("accumulator", 0, 1, ROWS * context.constant("headDimBucket")),
             value=Const(0),
             where=where,
         ),
@@ -114,15 +115,15 @@ def softmax_tile(context: Context, steps: tuple[ScoreStep, ...]) -> Stage:
         loaded = (context.buffers["score"], *(buffer for step in steps for buffer in step.row_loads))
         body = seq(
             LoadRows(
-                dst=context.ub("score", 0, chunk, KEYS, size),
+                dst=context.region("score", 0, chunk, KEYS, size),
                 src=context.gm("scoreRing", offset, chunk, KEYS, size),
                 where=where,
             ),
             *loads,
-            Let(symbol=SPAN, value=(chunk - 1) * size + round_up(KEYS, LANES)),
+            Let(symbol=SPAN, value=(chunk - 1) * size + round_up(KEYS, REPEAT_LANES)),
             *(statement for step in steps for statement in _applied(context, step)),
-            Note(text="Lanes behind the last key take no part in maximum and sum."),
-            _hide_tail(context),
+            Note(text="Lanes behind the last key take no part in the maximum, nor below in the sum."),
+            _fill_tail(context, LOWEST),
             *_update_maximum(context, stat),
             *_exponentials(context),
             *_update_sum(context, stat),
@@ -130,13 +131,13 @@ def softmax_tile(context: Context, steps: tuple[ScoreStep, ...]) -> Stage:
                 buffers=(context.buffers["prob"],),
                 body=seq(
                     Convert(
-                        dst=context.ub("prob", 0, 1, SPAN),
-                        src=context.ub("score", 0, 1, SPAN),
+                        dst=context.region("prob", 0, 1, SPAN),
+                        src=context.region("score", 0, 1, SPAN),
                         mode="CAST_RINT",
                     ),
                     StoreRows(
                         dst=context.gm("probRing", offset, chunk, KEYS, size),
-                        src=context.ub("prob", 0, chunk, KEYS, size),
+                        src=context.region("prob", 0, chunk, KEYS, size),
                     ),
                 ),
             ),
@@ -164,32 +165,33 @@ def _with_tile_operands(context: Context, steps: tuple[ScoreStep, ...], rows: St
     return seq(Alloc(buffers=loaded, body=seq(*titles, *loads, *prepare)), rows)
 
 
-def _hide_tail(context: Context) -> Statement:
+def _fill_tail(context: Context, value: Expr) -> Statement:
+    """``value`` in the lanes behind the last key, up to the end of their repeat."""
     size = context.constant("tileKeys")
-    last = context.ub("score", KEYS // LANES * LANES, CHUNK, LANES, size)
-    fill = FillLanes(dst=last, first_lane=KEYS % LANES, value=LOWEST)
-    return If(condition=KEYS % LANES != 0, then=seq(fill))
+    last = context.region("score", KEYS // REPEAT_LANES * REPEAT_LANES, CHUNK, REPEAT_LANES, size)
+    fill = FillLanes(dst=last, first_lane=KEYS % REPEAT_LANES, value=value)
+    return If(condition=KEYS % REPEAT_LANES != 0, then=seq(fill))
 
 
 def _fold_lanes(context: Context, op: str, start: Expr) -> list[Statement]:
     """``lanes[r, :] = op over the tile's repeats of score[r, :]``."""
     size = context.constant("tileKeys")
-    lanes = context.ub("lanes", 0, CHUNK, LANES, LANES)
-    column = context.ub("score", _C0, CHUNK, LANES, size)
+    lanes = context.region("lanes", 0, CHUNK, REPEAT_LANES, REPEAT_LANES)
+    column = context.region("score", _C0, CHUNK, REPEAT_LANES, size)
     fold = Binary(op=op, dst=lanes, first=lanes, second=column)
     return [
-        Fill(dst=context.ub("lanes", 0, 1, CHUNK * LANES), value=start),
-        For(var=_C0, end=KEYS, step=as_expr(LANES), body=seq(fold)),
+        Fill(dst=context.region("lanes", 0, 1, CHUNK * REPEAT_LANES), value=start),
+        For(var=_C0, end=KEYS, step=REPEAT_LANES, body=seq(fold)),
     ]
 
 
 def _update_maximum(context: Context, stat: Expr) -> list[Statement]:
-    tile_max, new_max = context.ub("tileStat", 0, 1, CHUNK), context.ub("newMax", 0, 1, CHUNK)
-    row_max, rescale = context.ub("rowMax", R0, 1, CHUNK), context.ub("rescale", stat, 1, CHUNK)
+    tile_max, new_max = context.region("tileStat", 0, 1, CHUNK), context.region("newMax", 0, 1, CHUNK)
+    row_max, rescale = context.region("rowMax", R0, 1, CHUNK), context.region("rescale", stat, 1, CHUNK)
     return [
         Note(text="newMax = max(rowMax, row maximum of the tile); rescale = exp(rowMax - newMax)"),
         *_fold_lanes(context, "Max", LOWEST),
-        RowReduce(op="Max", dst=tile_max, src=context.ub("lanes", 0, CHUNK, LANES, LANES)),
+        RowReduce(op="Max", dst=tile_max, src=context.region("lanes", 0, CHUNK, REPEAT_LANES, REPEAT_LANES)),
         Binary(op="Max", dst=new_max, first=row_max, second=tile_max),
         Binary(op="Sub", dst=rescale, first=row_max, second=new_max),
         Unary(op="Exp", dst=rescale, src=rescale),
@@ -199,8 +201,8 @@ def _update_maximum(context: Context, stat: Expr) -> list[Statement]:
 
 def _exponentials(context: Context) -> list[Statement]:
     """``score = exp(score - newMax)``."""
-    size, whole = context.constant("tileKeys"), context.ub("score", 0, 1, SPAN)
-    column = context.ub("score", _C0, CHUNK, LANES, size)
+    size, whole = context.constant("tileKeys"), context.region("score", 0, 1, SPAN)
+    column = context.region("score", _C0, CHUNK, REPEAT_LANES, size)
     subtract = Binary(
         op="Sub", dst=column, first=column, second=row_blocks(context, "rowBlocks"), broadcast=True
     )
@@ -210,21 +212,22 @@ def _exponentials(context: Context) -> list[Statement]:
         For(
             var=_C0,
             end=KEYS,
-            step=as_expr(LANES),
+            step=REPEAT_LANES,
             body=seq(subtract),
             disjoint=(context.buffers["score"],),
         ),
         Unary(op="Exp", dst=whole, src=whole),
+        _fill_tail(context, Const(0)),
     ]
 
 
 def _update_sum(context: Context, stat: Expr) -> list[Statement]:
-    row_sum, tile_sum = context.ub("rowSum", R0, 1, CHUNK), context.ub("tileStat", 0, 1, CHUNK)
-    rescale = context.ub("rescale", stat, 1, CHUNK)
+    row_sum, tile_sum = context.region("rowSum", R0, 1, CHUNK), context.region("tileStat", 0, 1, CHUNK)
+    rescale = context.region("rescale", stat, 1, CHUNK)
     return [
         Note(text="rowSum = rowSum * rescale + row sum of the tile"),
         *_fold_lanes(context, "Add", Const(0)),
-        RowReduce(op="Sum", dst=tile_sum, src=context.ub("lanes", 0, CHUNK, LANES, LANES)),
+        RowReduce(op="Sum", dst=tile_sum, src=context.region("lanes", 0, CHUNK, REPEAT_LANES, REPEAT_LANES)),
         Binary(op="Mul", dst=row_sum, first=row_sum, second=rescale),
         Binary(op="Add", dst=row_sum, first=row_sum, second=tile_sum),
     ]
@@ -237,8 +240,8 @@ def update_tile(context: Context) -> Stage:
 
     def one_chunk(r0: Expr, chunk: Expr) -> list[Statement]:
         offset = (SLOT * group + ROW_BEGIN + r0) * bucket
-        accumulator = context.ub("accumulator", r0 * bucket, 1, chunk * bucket)
-        partial = context.ub("partial", 0, 1, chunk * bucket)
+        accumulator = context.region("accumulator", r0 * bucket, 1, chunk * bucket)
+        partial = context.region("partial", 0, 1, chunk * bucket)
         body = seq(
             LoadRows(dst=partial, src=context.gm("outRing", offset, 1, chunk * bucket), where=where),
             Note(text="accumulator = accumulator * rescale + partial"),
@@ -257,14 +260,15 @@ def update_tile(context: Context) -> Stage:
 
 
 def broadcast(context: Context, blocks: str, source: str, offset: Expr | int = 0) -> Statement:
-    """A row statistic spread over one block a row; whole blocks of eight rows are read."""
-    eight = context.schedule.rows
-    return BroadcastRows(dst=context.ub(blocks, 0, eight, 8, 8), src=context.ub(source, offset, 1, eight))
+    """A row statistic spread over one block a row; a whole step of rows is read."""
+    rows = context.constant("rowsPerStep")
+    target = context.region(blocks, 0, rows, 8, 8)
+    return BroadcastRows(dst=target, src=context.region(source, offset, 1, rows))
 
 
 def row_blocks(context: Context, blocks: str) -> Region:
     """The spread statistic as an operand of a broadcasting instruction."""
-    return context.ub(blocks, 0, CHUNK, 8, 8)
+    return context.region(blocks, 0, CHUNK, 8, 8)
 
 
 def scale_rows(context: Context, op: str, buffer: str, offset: Expr | int, blocks: str) -> Statement:
@@ -277,10 +281,10 @@ def scale_rows(context: Context, op: str, buffer: str, offset: Expr | int, block
         return Binary(op=op, dst=region, first=region, second=row_blocks(context, blocks), broadcast=True)
 
     if context.bucket <= LANES:
-        return columns(as_expr(0), as_expr(context.bucket))
+        return columns(as_expr(0), bucket)
     whole = context.bucket % LANES == 0
-    width = as_expr(LANES) if whole else minimum(as_expr(LANES), bucket - _D0)
-    return For(var=_D0, end=bucket, step=as_expr(LANES), body=seq(columns(_D0, width)), disjoint=(target,))
+    width = REPEAT_LANES if whole else minimum(REPEAT_LANES, bucket - _D0)
+    return For(var=_D0, end=bucket, step=REPEAT_LANES, body=seq(columns(_D0, width)), disjoint=(target,))
 
 
 def normalise_and_store(context: Context, r0: Expr, target: GlobalRegion) -> Seq:
@@ -289,7 +293,7 @@ def normalise_and_store(context: Context, r0: Expr, target: GlobalRegion) -> Seq
     A row without keys has sum 0 and accumulator 0; the smallest normal number as sum gives its zeros.
     """
     bucket, where = context.constant("headDimBucket"), context.attention.output.where
-    row_sum = context.ub("rowSum", r0, 1, CHUNK)
+    row_sum = context.region("rowSum", r0, 1, CHUNK)
     span = CHUNK * bucket
     return seq(
         Note(text="result = accumulator / rowSum; a row without keys has sum 0 and gives zeros"),
@@ -300,14 +304,14 @@ def normalise_and_store(context: Context, r0: Expr, target: GlobalRegion) -> Seq
             buffers=(context.buffers["result"],),
             body=seq(
                 Convert(
-                    dst=context.ub("result", 0, 1, span),
-                    src=context.ub("accumulator", r0 * bucket, 1, span),
+                    dst=context.region("result", 0, 1, span),
+                    src=context.region("accumulator", r0 * bucket, 1, span),
                     mode="CAST_RINT",
                     where=where,
                 ),
                 StoreRows(
                     dst=target,
-                    src=context.ub("result", 0, CHUNK, context.scalar("headDim"), bucket),
+                    src=context.region("result", 0, CHUNK, context.scalar("headDim"), bucket),
                     where=where,
                 ),
             ),

@@ -18,6 +18,11 @@ BLOCK_COUNT = Symbol("blockCount", "blockCount_")
 CORE_SCALARS = (BLOCK_INDEX, SUB_BLOCK, BLOCK_COUNT)
 
 
+def earlier(name: str) -> Symbol:
+    """A tiling field inside the value of a later one; no size or parameter can be named like it."""
+    return Symbol(f"tiling.{name}")
+
+
 @dataclass(frozen=True, slots=True)
 class TilingField:
     """A scalar the host computes and every core reads.
@@ -99,9 +104,11 @@ class Program:
 
     def tiling_values(self, host: Mapping[str, object]) -> dict[str, int | float]:
         """The tiling fields under the host's scalars, each over the ones in front of it."""
-        env, values = dict(host), {}
+        env: dict[str, object] = dict(host)
+        values: dict[str, int | float] = {}
         for item in self.tiling:
-            env[item.name] = values[item.name] = item.value.evaluate(env)
+            values[item.name] = item.value.evaluate(env)
+            env[earlier(item.name).name] = values[item.name]
         return values
 
     def with_(self, **changes: object) -> Program:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from attndsl.hardware import Core, MemorySpace, Pipe
 from attndsl.hardware.costs import COSTS
-from attndsl.symbolic import Const, Expr, ExprLike
+from attndsl.symbolic import Const, Expr, ExprLike, constant_value
 from attndsl.tile.buffers import CXX_DTYPES, Buffer, GlobalRegion, GlobalTensor, Region, item_bytes
 from attndsl.tile.statements import Statement
 
@@ -158,5 +158,13 @@ def dtype_rule(dtype: str, allowed: tuple[str, ...], role: str) -> Iterator[str]
 
 def multiple_rule(value: Expr, multiple: int, role: str) -> Iterator[str]:
     """A constant operand is a multiple of the unit it is counted in."""
-    if isinstance(value, Const) and int(value.value) % multiple:
+    known = constant_value(value)
+    if known is not None and int(known) % multiple:
         yield f"{role} is {value}, needs a multiple of {multiple}"
+
+
+def at_most_rule(value: Expr, most: int, role: str, least: int = 0) -> Iterator[str]:
+    """A constant operand is inside the range of its field."""
+    known = constant_value(value)
+    if known is not None and not least <= int(known) <= most:
+        yield f"{role} is {value}, must be {least} to {most}"

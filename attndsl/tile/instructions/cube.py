@@ -13,13 +13,14 @@ from typing import ClassVar
 import numpy as np
 
 from attndsl.hardware import ATLAS_A2, Core, MemorySpace, Pipe
-from attndsl.symbolic import Const, Expr, round_up
+from attndsl.symbolic import Const, Expr, Named, round_up
 from attndsl.tile.buffers import Buffer, GlobalRegion, GlobalTensor, Region, item_bytes
 from attndsl.tile.instructions.base import (
     Array,
     Instruction,
     Machine,
     Names,
+    at_most_rule,
     dtype_rule,
     gm_view,
     multiple_rule,
@@ -27,6 +28,7 @@ from attndsl.tile.instructions.base import (
 )
 
 FRACTAL = ATLAS_A2.fractal
+FRACTAL_SIZE = Named(FRACTAL, "fractal", "kFractal")
 _FRACTAL_ELEMENTS = FRACTAL * FRACTAL
 _HALF_TYPES = ("float16", "bfloat16")
 
@@ -95,9 +97,8 @@ class LoadNz(Instruction):
         yield from space_rule(self.dst, MemorySpace.L1, "destination")
         yield from multiple_rule(self.dst.offset, FRACTAL, "element offset")
         yield from dtype_rule(self.src.tensor.dtype, _HALF_TYPES, "source")
-        pitch = self.src.pitch
-        if isinstance(pitch, Const) and not 1 <= int(pitch.value) <= ATLAS_A2.max_nd2nz_pitch:
-            yield f"row pitch {pitch} is outside 1..{ATLAS_A2.max_nd2nz_pitch}"
+        yield from at_most_rule(self.src.pitch, ATLAS_A2.max_nd2nz_pitch, "row pitch", least=1)
+        yield from at_most_rule(self.src.rows, ATLAS_A2.max_nd2nz_rows, "number of rows")
 
     def describe(self) -> str:
         return f"{self.dst.buffer.name}[{self.dst.offset}] Nz rows {self.padded_rows} <- {self.src}"
@@ -167,8 +168,7 @@ class LoadFractals(Instruction):
             yield f"destination {self.dst.buffer.name} is in {self.dst.buffer.space.value}, needs L0A or L0B"
         yield from dtype_rule(self.src.buffer.dtype, _HALF_TYPES, "source")
         yield from multiple_rule(self.dst.offset, _FRACTAL_ELEMENTS, "destination offset")
-        if isinstance(self.repeat, Const) and int(self.repeat.value) > ATLAS_A2.max_repeat:
-            yield f"repeat {self.repeat} is over {ATLAS_A2.max_repeat}"
+        yield from at_most_rule(self.repeat, ATLAS_A2.max_repeat, "repeat")
 
     def describe(self) -> str:
         how = "transposed fractals" if self.transpose else "fractals"
@@ -234,8 +234,7 @@ class Mmad(Instruction):
         yield from dtype_rule(self.a.buffer.dtype, _HALF_TYPES, "left operand")
         yield from multiple_rule(self.dst.offset, FRACTAL * FRACTAL, "destination offset")
         for name, size in (("m", self.m), ("n", self.n), ("k", self.k)):
-            if isinstance(size, Const) and int(size.value) > 4095:
-                yield f"{name} is {size}, at most 4095"
+            yield from at_most_rule(size, ATLAS_A2.max_mmad_size, name)
 
     def describe(self) -> str:
         start = f" (first: {self.initial})" if not isinstance(self.initial, Const) else ""
@@ -295,7 +294,7 @@ class Fixpipe(Instruction):
 
 def padded(value: Expr) -> Expr:
     """A size rounded up to whole fractals."""
-    return round_up(value, FRACTAL)
+    return round_up(value, FRACTAL_SIZE)
 
 
 def _from_zz(flat: Array, rows: int, cols: int) -> Array:

@@ -17,6 +17,7 @@ from attndsl.tile.instructions.base import (
     Instruction,
     Machine,
     Names,
+    at_most_rule,
     block_elements,
     cxx,
     gm_view,
@@ -46,8 +47,7 @@ def _copy_limits(local: Region, remote: GlobalRegion) -> Iterator[str]:
     yield from space_rule(local, MemorySpace.UB, "operand")
     yield from multiple_rule(local.offset, block_elements(local.buffer.dtype), "element offset")
     yield from multiple_rule(local.pitch, block_elements(local.buffer.dtype), "row pitch")
-    if isinstance(local.rows, Const) and int(local.rows.value) > ATLAS_A2.max_copy_blocks:
-        yield f"{local.rows} rows, one copy moves at most {ATLAS_A2.max_copy_blocks}"
+    yield from at_most_rule(local.rows, ATLAS_A2.max_copy_blocks, "number of rows")
     if local.buffer.dtype != remote.tensor.dtype:
         yield f"{remote.tensor.name} is {remote.tensor.dtype}, {local.buffer.name} is {local.buffer.dtype}"
 

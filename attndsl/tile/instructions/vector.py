@@ -13,14 +13,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from attndsl.hardware import Core, MemorySpace, Pipe
-from attndsl.symbolic import Const, Expr, ceil_div
+from attndsl.hardware import ATLAS_A2, Core, MemorySpace, Pipe
+from attndsl.symbolic import Expr, as_expr, ceil_div, constant_value
 from attndsl.tile.buffers import NUMPY_DTYPES, Buffer, Region, item_bytes
 from attndsl.tile.instructions.base import (
     Array,
     Instruction,
     Machine,
     Names,
+    at_most_rule,
     block_elements,
     cxx,
     dtype_rule,
@@ -73,17 +74,17 @@ class VectorInstruction(Instruction):
 def _row_form_rules(region: Region) -> Iterator[str]:
     block, lanes = block_elements(region.buffer.dtype), repeat_elements(region.buffer.dtype)
     yield from multiple_rule(region.pitch, block, "row pitch")
-    if isinstance(region.pitch, Const) and int(region.pitch.value) // block > 255:
-        yield f"row pitch {region.pitch} is over the highest repeat stride, 255 blocks"
-    if isinstance(region.cols, Const) and int(region.cols.value) > lanes:
-        yield f"{region.cols} lanes a row, one repeat has {lanes}"
+    yield from at_most_rule(region.pitch // block, ATLAS_A2.max_repeat_stride, "row pitch in blocks")
+    yield from at_most_rule(region.cols, lanes, "lanes a row")
+    yield from at_most_rule(region.rows, ATLAS_A2.max_repeat, "number of rows")
+    if constant_value(region.pitch) is None:
+        yield f"row pitch {region.pitch} is no compile-time constant"
 
 
-def _repeat_stride(region: Region) -> int:
-    pitch = region.pitch
-    assert isinstance(pitch, Const), "row pitches are compile-time constants"
-    width = int(pitch.value) or repeat_elements(region.buffer.dtype)
-    return width // block_elements(region.buffer.dtype)
+def _repeat_stride(names: Names, region: Region) -> str:
+    """Blocks between the rows of a region."""
+    lanes, block = repeat_elements(region.buffer.dtype), block_elements(region.buffer.dtype)
+    return names.expr((lanes if constant_value(region.pitch) == 0 else region.pitch) // as_expr(block))
 
 
 def _operands(names: Names, *regions: Region) -> str:
@@ -137,7 +138,7 @@ class FillLanes(VectorInstruction):
         return (
             f"uint64_t lanes[2] = {{~uint64_t(0) << ({lane}), 0}};\n"
             f"Duplicate({_operands(names, self.dst)}, float({names.expr(self.value)}), lanes, {rows}, 1, "
-            f"{_repeat_stride(self.dst)});"
+            f"{_repeat_stride(names, self.dst)});"
         )
 
     def limits(self) -> Iterator[str]:
@@ -238,8 +239,8 @@ class Binary(VectorInstruction):
         operands = _operands(names, self.dst, self.first, self.second)
         if is_one(self.dst.rows) and not self.broadcast:
             return f"{self.op}({operands}, {names.expr(self.dst.cols)});"
-        strides = [_repeat_stride(region) for region in (self.dst, self.first)]
-        second = (0, 1) if self.broadcast else (1, _repeat_stride(self.second))
+        strides = [_repeat_stride(names, region) for region in (self.dst, self.first)]
+        second = (0, 1) if self.broadcast else (1, _repeat_stride(names, self.second))
         params = f"BinaryRepeatParams(1, 1, {second[0]}, {strides[0]}, {strides[1]}, {second[1]})"
         mask, rows = names.expr(self.dst.cols), names.expr(self.dst.rows)
         return f"{self.op}({operands}, {mask}, {rows}, {params});"
@@ -317,7 +318,7 @@ class RowReduce(VectorInstruction):
     def text(self, names: Names) -> str:
         operands, mask = _operands(names, self.dst, self.src), names.expr(self.src.cols)
         order = ", ReduceOrder::ORDER_ONLY_VALUE" if self.op == "Max" else ""
-        stride = _repeat_stride(self.src)
+        stride = _repeat_stride(names, self.src)
         return f"{self.api}({operands}, {mask}, {names.expr(self.src.rows)}, 1, 1, {stride}{order});"
 
     def limits(self) -> Iterator[str]:

@@ -1,0 +1,14 @@
+"""Names that programs and generated text share."""
+
+from __future__ import annotations
+
+
+def camel(name: str) -> str:
+    """``attn_mask`` as ``attnMask``."""
+    head, *rest = name.split("_")
+    return head + "".join(part[:1].upper() + part[1:] for part in rest)
+
+
+def gm_member(tensor: str) -> str:
+    """The member of a kernel that holds a global tensor."""
+    return f"{camel(tensor)}Gm_"

@@ -1,0 +1,155 @@
+"""A spec outside what the lowering covers is refused with its line; its near twin compiles and computes.
+
+Each twin differs in the one thing that its rule is about.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from attndsl.schedule.choices import resolve
+from attndsl.schedule.compile import Specialisation, compile_operator
+from attndsl.schedule.errors import IllegalScheduleValue, NotLowered
+from attndsl.schedule.lowerable import RULES
+from attndsl.spec.errors import TargetLimitError
+from attndsl.spec.loader import load_file
+from attndsl.spec.operator import Operator
+
+SPEC = """
+from attndsl.spec import Operator, attend
+op = Operator("some_attention", summary="A variant.")
+B, N, KN, T, D = op.dims("B N KN T D")
+{extra}
+op.axes(B=B, N=N, K=KN, Q={queries}, T=T, D=D, E={value_size})
+query = op.input("query", "B N {query_dim} D", dtype={io}, axes="B N Q D")
+key = op.input("key", "{key}", dtype={key_dtype}, axes="B K T D")
+value = op.input("value", "B KN T {value_letter}", dtype=query, axes="B K T E")
+bias = op.input("bias", "{bias}", dtype=query, axes="{bias_axes}"{optional})
+{scale} = op.param("{scale}", float, default=1.0)
+op.schedule({schedule})
+s = attend.scores(query, attend.rows(key)) * {scale}
+s = {modified}
+op.output("out", attend.softmax(s) @ attend.rows(value), like=query{output})
+"""
+PLAIN = {
+    "extra": "",
+    "queries": "1",
+    "query_dim": "1",
+    "io": '("float16", "bfloat16")',
+    "key": "B KN T D",
+    "key_dtype": "query",
+    "value_size": "D",
+    "value_letter": "D",
+    "bias": "B N 1 T",
+    "bias_axes": "B N Q T",
+    "optional": ", optional=True",
+    "scale": "scale_value",
+    "schedule": "",
+    "modified": "s + bias",
+    "output": "",
+}
+
+
+def operator(tmp_path: Path, **changes: str) -> Operator:
+    file = tmp_path / "some_attention.py"
+    file.write_text(SPEC.format(**{**PLAIN, **changes}))
+    return load_file(file)
+
+
+def compile_(op: Operator, dtype: str = "float16", features: frozenset[str] = frozenset({"bias"})) -> None:
+    compile_operator(op, Specialisation(dtype=dtype, bucket=32, features=features))
+
+
+REFUSED = {
+    "io_dtype_is_16_bit": ({"io": '("float32", "float16")'}, "float32"),
+    "one_query_position": (
+        {"extra": "Q = op.dim('Q')", "queries": "Q", "query_dim": "Q", "bias": "B N Q T"},
+        "query position",
+    ),
+    "value_heads_have_the_key_size": (
+        {"extra": "E = op.dim('E')", "value_size": "E", "value_letter": "E"},
+        "value head size",
+    ),
+    "rows_are_contiguous": ({"key": "B KN D T"}, "not contiguous"),
+    "tensors_have_the_io_dtype": ({"key_dtype": '"bfloat16"'}, "key of a dtype of its own"),
+    "differences_have_the_score_first": ({"modified": "bias - s", "optional": ""}, "second operand"),
+    "output_follows_the_query": ({"output": ', dtype="float32"'}, "of dtype float32"),
+}
+
+
+def test_the_plain_spec_compiles(tmp_path: Path) -> None:
+    compile_(operator(tmp_path))
+    compile_(operator(tmp_path), "bfloat16")
+
+
+@pytest.mark.parametrize("rule", REFUSED)
+def test_rule_refuses_and_names_the_line(tmp_path: Path, rule: str) -> None:
+    changes, words = REFUSED[rule]
+    with pytest.raises(NotLowered, match=words) as caught:
+        compile_(operator(tmp_path, **changes), "float32" if rule == "io_dtype_is_16_bit" else "float16")
+    assert "some_attention.py:" in str(caught.value)
+
+
+def test_every_rule_is_tested() -> None:
+    named = {rule.__name__ for rule in RULES}
+    assert named == set(REFUSED)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"modified": "s - bias"},
+        {"modified": "s * 0.5 + bias"},
+        {"modified": "(s + bias) * scale_value"},
+        {"scale": "group"},
+        {"scale": "tile"},
+        {"scale": "blocks"},
+    ],
+)
+def test_near_twins_compute_the_same_on_tile_and_reference(tmp_path: Path, changes: dict[str, str]) -> None:
+    op = operator(tmp_path, **changes)
+    rng = np.random.default_rng(3)
+    query = rng.standard_normal((2, 4, 1, 32)).astype(np.float16)
+    key, value = (rng.standard_normal((2, 2, 90, 32)).astype(np.float16) for _ in range(2))
+    bias = rng.standard_normal((2, 4, 1, 90)).astype(np.float16)
+    arguments = {
+        "query": query,
+        "key": key,
+        "value": value,
+        "bias": bias,
+        changes.get("scale", "scale_value"): 0.3,
+    }
+    expected = op(**arguments, precision="float64")
+    got = op(**arguments, backend="tile")
+    np.testing.assert_allclose(got.astype(float), expected.astype(float), atol=2**-9)
+
+
+def test_a_modifier_without_a_rule_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(NotLowered, match=r"some_attention\.py:.*tanh"):
+        compile_(operator(tmp_path, modified="attend.tanh(s) + bias"))
+
+
+def test_a_bias_without_a_head_axis_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(NotLowered):
+        compile_(operator(tmp_path, bias="B T", bias_axes="B T"))
+
+
+def test_rows_must_divide_a_vector_core(tmp_path: Path) -> None:
+    with pytest.raises(IllegalScheduleValue, match="nearest legal value is 8"):
+        resolve({"rows": 16, "max_rows": 48})
+    assert resolve({"rows": 8, "max_rows": 48}).rows == 8
+
+
+def test_a_group_beyond_the_schedule_is_refused(tmp_path: Path) -> None:
+    op = operator(tmp_path, schedule="max_rows=16", modified="s")
+    rng = np.random.default_rng(4)
+
+    def call(heads: int) -> np.ndarray:
+        query = rng.standard_normal((1, heads, 1, 16)).astype(np.float16)
+        key, value = (rng.standard_normal((1, 1, 40, 16)).astype(np.float16) for _ in range(2))
+        return op(query, key, value, backend="tile")
+
+    assert call(16).shape == (1, 16, 1, 16)
+    with pytest.raises(TargetLimitError, match="max_rows is 16"):
+        call(17)
