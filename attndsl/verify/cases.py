@@ -57,7 +57,7 @@ class Case:
     @property
     def features(self) -> tuple[str, ...]:
         """The optional tensors that are passed, in signature order."""
-        return tuple(name for name in self.space.optional if self.assignment[given(name).name])
+        return tuple(name for name in self.space.optional if self.assignment[_given(name)])
 
     @property
     def data(self) -> str:
@@ -94,11 +94,16 @@ class Stream:
             return
         self._prepared = True
         space, rng = self.space, np.random.default_rng([self.seed, 1 << 20])
-        found = {name: solve(space, rng, {given(name).name: True}) for name in space.optional}
+        found = {name: solve(space, rng, {_given(name): True}) for name in space.optional}
         self.excluded = tuple(name for name, example in found.items() if example is None)
-        self._never = {given(name).name: False for name in self.excluded}
+        self._never = {_given(name): False for name in self.excluded}
         usable = [name for name in space.optional if name not in self.excluded]
-        self._gaps = tuple(name for name in usable if self._gap({given(name).name: True}))
+        self._gaps = tuple(name for name in usable if self._gap({_given(name): True}))
+        # An operator without any kernel yet still has its reference to verify.
+        examples = [
+            solve(space, rng, self._never | dict.fromkeys(map(_given, self._gaps), False)) for _ in "123"
+        ]
+        self._lowers = any(each is not None and not self._gap(each) for each in examples)
         self._io = dtype_of(self._main()).name
         sizes = space.operator.axis_extents
         self._head = next(
@@ -114,7 +119,7 @@ class Stream:
         return self.space.operator.outputs[0].like
 
     def _present(self, assignment: Mapping[str, Any]) -> frozenset[str]:
-        return frozenset(name for name in self.space.optional if assignment.get(given(name).name))
+        return frozenset(name for name in self.space.optional if assignment.get(_given(name)))
 
     def _gap(self, assignment: Mapping[str, Any]) -> str:
         dtype = assignment.get(dtype_of(self._main()).name, "float16")
@@ -126,7 +131,7 @@ class Stream:
 
     def _next(self, number: int) -> Case:
         rng = np.random.default_rng([self.seed, number, 1 << 21])
-        gap = bool(self._gaps) and number % EVERY_NOT_LOWERED == EVERY_NOT_LOWERED - 1
+        gap = self._lowers and bool(self._gaps) and number % EVERY_NOT_LOWERED == EVERY_NOT_LOWERED - 1
         for attempt in itertools.count():
             candidates = list(self._candidates(rng, number, gap))
             for _, _, assignment in sorted(candidates, key=lambda item: (-item[0], item[1])):
@@ -150,7 +155,7 @@ class Stream:
         for position in range(CANDIDATES):
             pinned = {**self._never, **self._pins(rng, number, gap)}
             assignment = solve(self.space, rng, pinned)
-            if assignment is None or bool(self._gap(assignment)) != gap:
+            if assignment is None or (self._lowers and bool(self._gap(assignment)) != gap):
                 continue
             kept = self.space.canonical(assignment)
             new = self._pairs(kept) - self._covered
@@ -159,14 +164,14 @@ class Stream:
 
     def _pins(self, rng: np.random.Generator, number: int, gap: bool) -> dict[str, Any]:
         if gap:
-            return {given(self._gaps[int(rng.integers(len(self._gaps)))]).name: True}
-        pins: dict[str, Any] = {given(name).name: False for name in self._gaps}
+            return {_given(self._gaps[int(rng.integers(len(self._gaps)))]): True}
+        pins: dict[str, Any] = {_given(name): False for name in self._gaps if self._lowers}
         if len(self._kernels) >= allowance(number):
             known = list(self._kernels)
             odds = np.array([1.0 / self._kernels[key] for key in known])
             dtype, head, present = known[int(rng.choice(len(known), p=odds / odds.sum()))]
             pins |= {self._io: dtype} | ({self._head: head} if head is not None else {})
-            pins |= {given(name).name: name in present for name in self.space.optional}
+            pins |= {_given(name): name in present for name in self.space.optional}
         # Half of all cases are probes: they see most.
         if rng.random() < 0.4:
             pins[FILL] = "probe"
@@ -175,6 +180,10 @@ class Stream:
     def _pairs(self, assignment: Mapping[str, Any]) -> set[tuple[Any, ...]]:
         items = sorted((name, str(value)) for name, value in assignment.items())
         return set(itertools.combinations(items, 2))
+
+
+def _given(name: str) -> str:
+    return given(name).name
 
 
 def allowance(number: int) -> int:

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from attndsl.array_expr import evaluate_arrays
+from attndsl.graph.nodes import IndexCondition, Replace
 from attndsl.interpret.state import rounded
 from attndsl.spec.arguments import DTYPES, TensorSpec, dtype_of, given, layout_of
 from attndsl.spec.layout import Array, Layout
@@ -93,7 +95,7 @@ class Filler:
             hidden = self._mask()
             self.visible &= ~hidden
             marks = self.rng.integers(1, 100, hidden.shape) if self.dtype(name) != "bool" else 1
-            self.made[name] = self._placed(name, (hidden * marks)[:, None, None, :], "BNQT")
+            self.made[name] = self._over_scores(name, (hidden * marks)[:, None, None, :])
         for name in self.roles.named(roles.TABLE):
             self.made[name] = self._table(name)
 
@@ -162,10 +164,7 @@ class Filler:
         for name in self.roles.named(roles.QUERY):
             self.made[name] = self._placed(name, made.query, "BNQD")
         for name in self.roles.named(roles.BIAS):
-            bias = np.broadcast_to(
-                made.bias[None, :, None], (self.sizes.batch, *made.bias.shape[:1], 1, made.bias.shape[1])
-            )
-            self.made[name] = self._placed(name, bias, "BNQT")
+            self.made[name] = self._over_scores(name, made.bias[None, :, None])
         for role, values, channel in ((roles.KEY, made.key, "D"), (roles.VALUE, made.value, "E")):
             for name in self.roles.named(role):
                 self.made[name] = self._cache(name, values, channel)
@@ -174,8 +173,12 @@ class Filler:
         s, rng, kind = self.sizes, self.rng, self.assignment[FILL]
         factor = scores_factor(self.graph, self.env)
         if kind == "probe":
-            biased = bool(self.roles.named(roles.BIAS))
-            return probes.ledger(rng, s, self.readable, self.visible, factor, self.io, biased=biased)
+            seen = self._seen_by_index()
+            biased = bool(self.roles.named(roles.BIAS)) and seen == 1.0
+            share = probes.SHARE * seen
+            return probes.ledger(
+                rng, s, self.readable, self.visible, factor, self.io, biased=biased, share=share
+            )
         query = rng.standard_normal((s.batch, s.heads, s.queries, s.head))
         key = rng.standard_normal((s.batch, s.kv_heads, s.keys, s.head))
         value = rng.standard_normal((s.batch, s.kv_heads, s.keys, s.channels))
@@ -192,6 +195,20 @@ class Filler:
             value *= 2.0**-12
         self._spoil(key, value)
         return probes.Attention(query, key, value, bias)
+
+    def _seen_by_index(self) -> float:
+        """The part of the readable keys that a typical row sees through masks computed from indices."""
+        s = self.sizes
+        shape = (s.batch, s.heads, s.queries, s.keys)
+        seen = np.broadcast_to(self.readable[:, None, None, :], shape)
+        before = seen.sum(axis=-1)
+        grids = np.meshgrid(*map(np.arange, shape), indexing="ij", sparse=True)
+        env = {**self.env, **self.made, **dict(zip("bnij", grids, strict=True))}
+        for node in self.graph.nodes:
+            if isinstance(node, Replace) and isinstance(node.condition, IndexCondition):
+                seen = seen & ~np.asarray(evaluate_arrays(node.condition.condition, env), bool)
+        parts = seen.sum(axis=-1) / np.maximum(before, 1)
+        return float(np.median(parts[parts > 0])) if (parts > 0).any() else 1.0
 
     def _spotlights(self, size: float) -> tuple[Array, Array]:
         """Each query head has one key, at an edge of a tile, that takes (almost) all the weight."""
@@ -291,6 +308,11 @@ class Filler:
 
     def _shape(self, name: str) -> tuple[int, ...]:
         return tuple(int(size.evaluate(self.env)) for size in self.layout(name).shape())
+
+    def _over_scores(self, name: str, values: Array) -> Array:
+        """``values``, broadcast against (B, N, Q, T), in the tensor's layout."""
+        s = self.sizes
+        return self._placed(name, np.broadcast_to(values, (s.batch, s.heads, s.queries, s.keys)), "BNQT")
 
     def _placed(self, name: str, values: Array, axes: str) -> Array:
         """``values`` with canonical ``axes``, stored in the layout of the tensor.

@@ -7,7 +7,7 @@ from attndsl.schedule.choices import resolve
 from attndsl.schedule.errors import NotLowered
 from attndsl.schedule.lower import lower
 from attndsl.schedule.pattern import recognise
-from attndsl.schedule.problem import describe_problem, feature_names
+from attndsl.schedule.problem import describe_problem
 from attndsl.spec.errors import SpecError
 from attndsl.spec.operator import Operator
 
@@ -26,7 +26,8 @@ def not_lowered(operator: Operator, dtype: str, present: frozenset[str]) -> str:
 
 
 def _reason(operator: Operator, dtype: str, present: frozenset[str]) -> str:
-    features = present & frozenset(feature_names(operator))
+    lengths = {spec.name for spec in operator.tensors if spec.kind == "lengths"}
+    features = present - lengths
     problem = describe_problem(operator, dtype, 16, features)
     try:
         attention = recognise(operator.graph(problem.present).outputs)

@@ -73,6 +73,7 @@ def ledger(
     dtype: str,
     *,
     biased: bool = False,
+    share: float = SHARE,
 ) -> Attention:
     """The probe.
 
@@ -83,7 +84,8 @@ def ledger(
         visible: (B, T), those that no mask hides; a row of a batch that has none attends to all readable.
         factor: what the raw scores are multiplied by.
         dtype: of the computation, for what it can represent.
-        biased: whether the bias is used.
+        biased: whether there is a bias; otherwise the returned one is zero.
+        share: of a value row in the row sum.
     """
     s = sizes
     views = min(VIEWS, s.head)
@@ -99,22 +101,22 @@ def ledger(
     key = np.stack([_keys(rng, member, code, view, views) for _ in range(s.batch)])
     attended = np.where((readable & visible).any(axis=1, keepdims=True), readable & visible, readable)
     key[~np.broadcast_to(readable[:, None], key.shape[:3])] = 0
-    level = rng.choice(_BIAS, (s.heads, classes))
+    level = rng.choice(_BIAS, (s.heads, classes)) * biased
     exponent = np.concatenate([weights, np.zeros((s.batch, s.heads, classes - views))], axis=2)
-    power = np.exp2(exponent if factor >= 0 else -exponent) * np.exp(level if biased else 0)
+    power = np.exp2(exponent if factor >= 0 else -exponent) * np.exp(level)
     power /= power.max(axis=2, keepdims=True)
     group = s.heads // s.kv_heads
 
     def _row_sum(b: int, k: int) -> float:
         """The typical row sum of the query heads of a key/value head."""
         counts = np.bincount(member[k][attended[b]], minlength=classes)
-        return float(np.median(power[b, k * group : (k + 1) * group] @ counts))
+        return float(np.median(power[b, k * group : (k + 1) * group] @ counts)) or 1.0
 
     value = np.empty((s.batch, s.kv_heads, s.keys, s.channels))
     for b in range(s.batch):
         for k in range(s.kv_heads):
             value[b, k] = _signs(rng, member[k], attended[b], classes, s.channels)
-            scale = min(_three_bits(SHARE * _row_sum(b, k)), LARGEST[dtype])
+            scale = min(_three_bits(share * _row_sum(b, k)), LARGEST[dtype])
             value[b, k] *= scale
             value[b, k][~readable[b]] = ALARM * scale
     bias = level[np.arange(s.heads)[:, None], member[of_head]]
@@ -123,7 +125,7 @@ def ledger(
 
 def _three_bits(value: float) -> float:
     """The next number above with three significant bits."""
-    unit = 2.0 ** (math.floor(math.log2(value)) - 2) if value > 0 else 1.0
+    unit = 2.0 ** (math.floor(math.log2(value)) - 2)
     return math.ceil(value / unit) * unit
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
@@ -63,10 +64,8 @@ class Row:
     @property
     def snippet(self) -> str:
         """Python that runs this case alone."""
-        return (
-            f"from attndsl.spec.loader import load; from attndsl.verify import verify; "
-            f"verify(load({self.operator!r}), seed={self.seed}, only=({self.case},)).print()"
-        )
+        call = f"verify(ops.{self.operator}, seed={self.seed}, only=({self.case},)).print()"
+        return f"from attndsl import ops; from attndsl.verify import verify; {call}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,10 +113,10 @@ class Verification:
         }
 
     def worst(self, backend: str) -> dict[str, dict[str, float]]:
-        """By dtype, the largest error (as part of its bound) and ratios of any case, whatever its verdict."""
+        """By dtype, the largest error (as part of its bound) and ratios of the cases that passed."""
         found: dict[str, dict[str, float]] = {}
         for row, result in self._of(backend):
-            if result.status in (PASS, MISS):
+            if result.status == PASS:
                 entry = found.setdefault(
                     row.dtype, dict.fromkeys(("error", "mare", "mere", "rmse", "small"), 0.0)
                 )
@@ -137,7 +136,7 @@ class Verification:
         return {dtype: ratios(mine[dtype], other[dtype], dtype) for dtype in mine}
 
     def to_json(self) -> dict[str, Any]:
-        """Everything as plain data."""
+        """Everything as plain data; numbers that JSON has not, such as infinity, as text."""
         return {
             "operator": self.operator,
             "seed": self.seed,
@@ -155,12 +154,14 @@ class Verification:
                 }
                 for backend in self.backends
             },
-            "rows": [{**asdict(row), "ok": row.ok, "reproduce": row.reproduce} for row in self.rows],
+            "rows": [_plain({**asdict(row), "ok": row.ok, "reproduce": row.reproduce}) for row in self.rows],
         }
 
     def print(self, console: Console | None = None) -> None:
         """The table, the misses with their reproduction, and the counts."""
         console = console or Console(highlight=False)
+        if not console.is_terminal:  # a file or a pipe: nothing to wrap for
+            console = Console(file=console.file, width=max(console.width, 170), highlight=False)
         console.print(self._table())
         for row in self.misses:
             for result in row.results:
@@ -169,6 +170,7 @@ class Verification:
                         f"[red]miss[/red] case {row.case} on {result.backend}: {escape(result.message)}"
                     )
             console.print(f"    {escape(row.reproduce)}", soft_wrap=True)
+            console.print(f"    python -c {escape(repr(row.snippet))}", soft_wrap=True)
         for line in self._summary():
             console.print(escape(line), soft_wrap=True)
 
@@ -217,6 +219,14 @@ class Verification:
             yield f"never passed (the constraints allow no such call): {', '.join(self.excluded)}"
         verdict = "no miss" if self.ok else f"{len(self.misses)} cases with a miss"
         yield f"{self.operator}: {len(self.rows)} cases, {verdict}, {self.seconds:.0f} s"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _cell(result: BackendResult) -> str:

@@ -81,7 +81,9 @@ def run_case(case: Case, backends: Iterable[str] = BACKENDS, level: Level | None
         operator=call.operator.name,
         seed=case.seed,
         case=case.number,
-        shape=" ".join(f"{role}{extents[role]}" for role in "BNKQTDEPRW" if _shown(extents, role)),
+        shape=" ".join(
+            f"{role}{extents[role]}" for role in "BNKQTDEPRW" if role in extents and _shown(extents, role)
+        ),
         layout=" ".join(dict.fromkeys(key for key in call.layouts.values() if key)),
         features=case.features,
         dtype=call.dtype,
@@ -222,13 +224,12 @@ def _dequantised(call: Call) -> bool:
 
 
 def _shown(extents: dict[str, int], role: str) -> bool:
+    """Whether a size tells something about this call."""
+    if role in "PRW":
+        return extents.get("W", 0) > 0
     if role == "E":
         return extents.get("E") not in (None, extents.get("D"))
-    return (
-        role in extents
-        and not (role == "Q" and extents["Q"] == 1)
-        and not (role in "PRW" and not extents[role])
-    )
+    return role in extents and not (role == "Q" and extents["Q"] == 1)
 
 
 def _worst(found: list[Ratios]) -> Ratios | None:

@@ -66,5 +66,5 @@ def _helping(
 ) -> Iterator[Assignment]:
     for name in free:
         for value in space.variables[name]:
-            if value is not assignment[name] and clause.holds(space.environment({**assignment, name: value})):
+            if value != assignment[name] and clause.holds(space.environment({**assignment, name: value})):
                 yield {name: value}

@@ -13,7 +13,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from attndsl.schedule.choices import resolve
-from attndsl.spec.arguments import ParamSpec, TensorSpec, dtype_of, given, layout_of
+from attndsl.spec.arguments import Dim, ParamSpec, TensorSpec, dtype_of, given, layout_of
 from attndsl.spec.constraint import Constraint
 from attndsl.spec.operator import Operator
 from attndsl.symbolic import Compare, Const, Expr, Symbol
@@ -121,6 +121,7 @@ class CaseSpace:
         found = [
             Clause(rule.text, self._repairs(rule.symbols()), partial(_keeps, rule))
             for rule in self.operator.constraints
+            if not rule.tensors() and not rule.over  # those over elements are left to binding
         ]
         for spec in self.operator.tensors:
             found += self._tensor_clauses(spec)
@@ -137,28 +138,28 @@ class CaseSpace:
         """Parameters, presence, dtypes, layouts and sizes under the names that constraints use."""
         env: dict[str, Any] = {GROUP: assignment.get(GROUP)}
         shown: set[str] = set()
-        for spec in self.operator.tensors:
-            present = spec.required or bool(assignment[given(spec.name).name])
-            env[given(spec.name).name] = present
+        for spec, passed, dtype, layout in self._names:
+            present = spec.required or bool(assignment[passed])
+            env[passed] = present
             if not present:
                 continue
-            env[dtype_of(spec.name).name] = assignment[dtype_of(spec.name).name]
+            env[dtype] = assignment[dtype]
             if spec.layouts:
-                key = assignment[layout_of(spec.name).name]
-                env[layout_of(spec.name).name] = key
-                shown |= {name for size in spec.layouts[key].shape() for name in size.symbols()}
+                key = assignment[layout]
+                env[layout] = key
+                shown |= self._shown[spec.name, key]
         for param in self.operator.params:
             env[param.name] = assignment[param.name]
-        for name, dim in self.operator.dims_by_name.items():
+        for name, dim in self._dims.items():
             if dim.definition is not None:
                 env[name] = int(dim.definition.evaluate(env))
             elif name in shown:
                 env[name] = assignment[name]
-        for name, dim in self.operator.dims_by_name.items():
-            if name not in env and dim.default is not None and dim.default.symbols() <= set(env):
+        for name, dim in self._dims.items():
+            if name not in env and dim.default is not None and dim.default.symbols() <= env.keys():
                 env[name] = int(dim.default.evaluate(env))
         for param in self.operator.params:
-            if env[param.name] == RECIPROCAL_ROOT:
+            if env[param.name] is RECIPROCAL_ROOT:
                 env[param.name] = float(max(self.extents(env).get("D", 1), 1)) ** -0.5
         return env
 
@@ -166,8 +167,8 @@ class CaseSpace:
         """The attention axes' sizes that ``env`` tells."""
         return {
             role: int(extent.evaluate(env))
-            for role, extent in self.operator.axis_extents.items()
-            if extent.symbols() <= set(env)
+            for role, extent, symbols in self._extents
+            if symbols <= env.keys()
         }
 
     def violated(self, assignment: Mapping[str, Any]) -> list[Clause]:
@@ -200,11 +201,33 @@ class CaseSpace:
     def _givens(self) -> tuple[str, ...]:
         return tuple(given(name).name for name in self.optional)
 
-    def _shown_by(self, spec: TensorSpec, env: Mapping[str, Any]) -> Iterable[str]:
-        if not spec.layouts:
-            return ()
-        layout = spec.layouts[env[layout_of(spec.name).name]]
-        return [name for size in layout.shape() for name in size.symbols()]
+    @cached_property
+    def _dims(self) -> dict[str, Dim]:
+        return self.operator.dims_by_name
+
+    @cached_property
+    def _names(self) -> tuple[tuple[TensorSpec, str, str, str], ...]:
+        """Each tensor with its variables."""
+        return tuple(
+            (spec, given(spec.name).name, dtype_of(spec.name).name, layout_of(spec.name).name)
+            for spec in self.operator.tensors
+        )
+
+    @cached_property
+    def _shown(self) -> dict[tuple[str, str], frozenset[str]]:
+        """The sizes that each layout of each tensor shows."""
+        return {
+            (spec.name, key): frozenset(name for size in layout.shape() for name in size.symbols())
+            for spec in self.operator.tensors
+            for key, layout in spec.layouts.items()
+        }
+
+    @cached_property
+    def _extents(self) -> tuple[tuple[str, Expr, frozenset[str]], ...]:
+        return tuple((role, size, size.symbols()) for role, size in self.operator.axis_extents.items())
+
+    def _shown_by(self, spec: TensorSpec, env: Mapping[str, Any]) -> frozenset[str]:
+        return self._shown[spec.name, env[layout_of(spec.name).name]] if spec.layouts else frozenset()
 
     def _param_values(self, param: ParamSpec) -> tuple[Any, ...]:
         default = (param.default,) if param.optional else ()
@@ -285,7 +308,7 @@ class CaseSpace:
         return extents.get("N", 1) == extents.get("K", 1) * int(env[GROUP])
 
     def _all_shown(self, env: Mapping[str, Any]) -> bool:
-        return set(self.operator.dims_by_name) <= set(env)
+        return self._dims.keys() <= env.keys()
 
     def _affordable(self, env: Mapping[str, Any]) -> bool:
         size = {**dict.fromkeys("BNKQTDEPR", 1), **self.extents(env)}
@@ -301,11 +324,9 @@ def fill_of(name: str) -> str:
 
 
 def _keeps(rule: Constraint, env: Mapping[str, Any]) -> bool:
-    """Whether a constraint holds; one over tensors' elements, or over what is absent, is left to binding."""
-    if rule.tensors() or rule.over:
-        return True
+    """Whether a constraint holds; one over what is absent does."""
     try:
-        return rule.violation(env) is None
+        return (rule.when is not None and not rule.when.evaluate(env)) or bool(rule.condition.evaluate(env))
     except KeyError:
         return True
 

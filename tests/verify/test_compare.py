@@ -1,0 +1,233 @@
+"""The oracle judged: each check flags what it is for, and lets the near twin pass."""
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from attndsl.verify import compare as module
+from attndsl.verify.compare import LEVELS, Errors, Ratios, compare, measure, ratios, tolerance
+
+DTYPES = {"float16": np.dtype(np.float16), "bfloat16": np.dtype(ml_dtypes.bfloat16)}
+L2, L1, L0 = LEVELS
+
+
+@pytest.fixture(params=["float16", "bfloat16"])
+def result(request):
+    """Golden values between 0.5 and 1, and the benchmark: golden values rounded."""
+    dtype = DTYPES[request.param]
+    golden = np.random.default_rng(1).uniform(0.5, 1, (4, 64))
+    return golden, golden.astype(dtype)
+
+
+def judged(actual, result, *, bound=1e9, level=None, empty=None):
+    golden, base = result
+    return compare(actual.astype(base.dtype), golden, base, bound=bound, level=level, empty=empty)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "keys", "dequantised", "bound"),
+    [
+        ("float16", 2047, False, 2**-8),
+        ("float16", 2048, False, 2**-7),
+        ("bfloat16", 2047, False, 2**-7),
+        ("bfloat16", 2048, False, 2**-6),
+        ("float16", 1, True, 5e-3),
+        ("bfloat16", 1, True, 2**-7),
+        ("int8", 9999, True, 1),
+    ],
+)
+def test_tolerances_of_the_contract(dtype, keys, dequantised, bound):
+    assert tolerance(dtype, keys, dequantised=dequantised) == bound
+
+
+def test_elementwise_bound(result):
+    golden, base = result
+    bound = 2.0**-6
+    off = base.astype(float)
+    off[1, 3] = golden[1, 3] + 1.5 * bound
+    found = judged(off, result, bound=bound)
+    assert not found.ok and "[1, 3]" in found.problems[0] and "1 of 256" in found.problems[0]
+    off[1, 3] = golden[1, 3] + 0.5 * bound
+    assert judged(off, result, bound=bound).ok
+
+
+def test_elementwise_bound_grows_with_the_result_only_above_one():
+    golden = np.array([0.01, 100.0])
+    for golden_at, allowed in ((0, 0.01 + 0.004), (1, 100.4)):
+        actual = golden.copy()
+        actual[golden_at] = allowed
+        wide = actual.astype(np.float32)
+        assert compare(wide, golden, golden.astype(np.float32), bound=2.0**-7, level=None).ok
+        actual[golden_at] += 2.0**-7 * max(1, golden[golden_at])
+        wide = actual.astype(np.float32)
+        assert not compare(wide, golden, golden.astype(np.float32), bound=2.0**-7, level=None).ok
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+def test_special_values_that_should_not_be_there(result, wrong):
+    actual = result[1].astype(float)
+    assert judged(actual, result).ok
+    actual[2, 5] = wrong
+    found = judged(actual, result)
+    assert len(found.problems) == 1 and "[2, 5]" in found.problems[0]
+
+
+@pytest.mark.parametrize("right", [np.nan, np.inf, -np.inf])
+def test_special_values_that_should_be_there(result, right):
+    golden, base = (part.copy() for part in result)
+    golden[0, 0] = right
+    assert judged(golden, (golden, base)).ok
+    for wrong in (0.0, 1.0, np.nan, np.inf, -np.inf):
+        if not np.array_equal(wrong, right, equal_nan=True):
+            actual = golden.copy()
+            actual[0, 0] = wrong
+            assert not judged(actual, (golden, base)).ok, wrong
+
+
+def test_a_result_of_nan_alone_is_not_a_pass(result):
+    assert not judged(np.full((4, 64), np.nan), result, bound=1e9, level=L0).ok
+
+
+def test_overflow_of_the_golden_result_must_show_as_infinity():
+    golden = np.array([1e6, -1e6, 1.0])
+    base = np.array([np.inf, -np.inf, 1.0], np.float16)
+    assert compare(np.array([np.inf, -np.inf, 1], np.float16), golden, base, bound=1, level=None).ok
+    for actual in ([65504, -np.inf, 1], [np.inf, np.inf, 1]):
+        assert not compare(np.array(actual, np.float16), golden, base, bound=1e9, level=None).ok
+
+
+def test_where_nothing_is_attended_zero_is_exact_with_its_sign():
+    golden, base = np.zeros((2, 4)), np.zeros((2, 4), np.float16)
+    empty = np.array([[True], [False]])
+    for row, ok in ((0, False), (1, True)):
+        actual = base.copy()
+        actual[row, 2] = -0.0
+        assert compare(actual, golden, base, bound=1, level=None, empty=empty).ok is ok
+        actual[row, 2] = 2**-20
+        assert compare(actual, golden, base, bound=1, level=None, empty=empty).ok is ok
+
+
+def test_shape_and_dtype_must_match(result):
+    golden, base = result
+    assert not compare(base[:2], golden, base, bound=9).ok
+    other = base.astype(np.float32)
+    assert not compare(other, golden, base, bound=9).ok
+
+
+def test_int8_results_within_their_bound():
+    golden = np.array([-128, 0, 127], np.int8)
+    assert compare(np.array([-127, 1, 126], np.int8), golden, golden, bound=1).ok
+    assert not compare(np.array([-126, 0, 127], np.int8), golden, golden, bound=1).ok
+    assert not compare(np.array([127, 0, 127], np.int8), golden, golden, bound=1).ok  # no wrap-around
+
+
+# The double benchmark ------------------------------------------------------------------------------
+
+
+def scaled(result, factors):
+    """A result whose relative errors are ``factors`` times the threshold of its dtype."""
+    golden, base = result
+    return golden * (1 + np.asarray(factors) * module.THRESHOLD[base.dtype.name])
+
+
+@pytest.mark.parametrize("level", LEVELS, ids=lambda level: level.name)
+def test_mare_alone(level):
+    golden, base = np.full(1000, 0.75), np.full(1000, 0.75, np.float32)
+    threshold = module.THRESHOLD["float16"]
+    for factor, ok in ((0.9, True), (1.1, False)):
+        actual = golden.copy()
+        actual[7] *= 1 + factor * level.mare * threshold
+        found = ratios(measure(actual, golden, "float16"), measure(base, golden, "float16"), "float16")
+        assert found.mere < 0.1 and found.rmse < 0.5
+        assert found.within(level) is ok
+
+
+@pytest.mark.parametrize("level", LEVELS, ids=lambda level: level.name)
+def test_mere_alone(level):
+    golden = np.full(1000, 0.01)  # small values: the root mean square stays far below its threshold
+    for factor, ok in ((0.95, True), (1.05, False)):
+        actual = golden * (1 + factor * level.mere * module.THRESHOLD["float16"])
+        found = ratios(measure(actual, golden, "float16"), Errors(), "float16")
+        assert found.mare < L2.mare + 1e-9 or level is not L2
+        assert found.rmse < 0.1
+        assert (found.mere <= level.mere) is ok
+        assert found.within(level) is (ok and found.mare <= level.mare)
+
+
+@pytest.mark.parametrize("level", LEVELS, ids=lambda level: level.name)
+def test_rmse_alone(level):
+    golden = np.full(1000, 64.0)  # large values: relative errors stay far below their threshold
+    for factor, ok in ((0.95, True), (1.05, False)):
+        actual = golden + factor * level.rmse * module.THRESHOLD["float16"]
+        found = ratios(measure(actual, golden, "float16"), Errors(), "float16")
+        assert found.mare < 0.1 and found.mere < 0.1
+        assert found.within(level) is ok
+
+
+def test_errors_are_in_relation_to_the_benchmarks():
+    golden = np.full(100, 1.0)
+    base = golden * 1.01
+    mine = ratios(measure(golden * 1.011, golden, "float16"), measure(base, golden, "float16"), "float16")
+    assert mine.level == "L2" and 1.05 < mine.mare < 1.15
+    worse = ratios(measure(golden * 1.03, golden, "float16"), measure(base, golden, "float16"), "float16")
+    assert worse.level == ""
+
+
+def test_small_values_are_counted_and_nothing_else():
+    golden, base = np.full(1000, 2.0**-13), np.full(1000, 2.0**-13)
+    actual = golden.copy()
+    actual[:3] += 2.0**-15
+    found = ratios(measure(actual, golden, "float16"), measure(base, golden, "float16"), "float16")
+    assert found == Ratios(0, 0, 0, 3) and found.level == ""
+    base[:2] += 2.0**-15
+    found = ratios(measure(actual, golden, "float16"), measure(base, golden, "float16"), "float16")
+    assert found.small == 1.5 and found.level == "L2"
+    actual = golden + 2.0**-17
+    assert measure(actual, golden, "float16").small_off == 0
+
+
+def test_levels_are_the_published_ones():
+    found = {(each.name, each.mare, each.mere, each.rmse) for each in LEVELS}
+    assert found == {("L0", 10, 2, 2), ("L1", 5, 1.5, 1.5), ("L2", 2, 1.2, 1.2)}
+    assert Ratios(1.9, 1.1, 1.1, 2).level == "L2"
+    assert Ratios(2.1, 1.1, 1.1, 2).level == "L1"
+    assert Ratios(1.9, 1.1, 1.6, 2).level == "L0"
+    assert Ratios(1.9, 1.1, 1.1, 2.1).level == ""
+    assert Ratios(float("nan"), 0, 0, 0).level == ""
+
+
+def test_the_ratios_count_even_where_the_elementwise_bound_holds(result):
+    actual = scaled(result, 3.0)
+    assert judged(actual, result, bound=1.0).ok
+    found = judged(actual, result, bound=1.0, level=L2)
+    assert not found.ok and "MERE" in found.problems[0]
+
+
+def test_the_elementwise_bound_counts_even_where_the_ratios_hold(result):
+    golden, base = result
+    bad = base.astype(float) * 1.5  # a benchmark as bad as the result
+    found = compare(bad.astype(base.dtype), golden, bad.astype(base.dtype), bound=0.01, level=L2)
+    assert found.ratios is not None and found.ratios.level == "L2" and not found.ok
+
+
+def test_an_overflowing_benchmark_excuses_nothing(result):
+    golden, base = result
+    useless = np.full_like(base, np.nan)
+    actual = scaled(result, 9.0).astype(base.dtype)
+    assert not compare(actual, golden, useless, bound=1.0, level=L2).ok
+    assert compare(base, golden, useless, bound=1.0, level=L2).ok
+
+
+def test_error_sums_add_up():
+    rng = np.random.default_rng(0)
+    golden = rng.standard_normal(100)
+    actual = golden + 1e-3 * rng.standard_normal(100)
+    parts = [measure(actual[at], golden[at], "float16") for at in (slice(0, 30), slice(30, 100))]
+    whole, both = measure(actual, golden, "float16"), parts[0] + parts[1]
+    assert (whole.count, whole.largest, whole.small, whole.small_off) == (
+        both.count,
+        both.largest,
+        both.small,
+        both.small_off,
+    )
+    assert whole.total == pytest.approx(both.total) and whole.squares == pytest.approx(both.squares)
