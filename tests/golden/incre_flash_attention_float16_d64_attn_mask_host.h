@@ -1,0 +1,71 @@
+// Host side of incre_flash_attention_float16_d64_attn_mask: the tiling function. Plain C++, no CANN headers.
+#ifndef ATTNDSL_INCRE_FLASH_ATTENTION_FLOAT16_D64_ATTN_MASK_HOST_H
+#define ATTNDSL_INCRE_FLASH_ATTENTION_FLOAT16_D64_ATTN_MASK_HOST_H
+
+#include <cstdint>
+
+#include "incre_flash_attention_float16_d64_attn_mask_tiling.h"
+
+// What the tiling depends on.
+struct IncreFlashAttentionFloat16D64AttnMaskProblem {
+    int64_t B;  // size B of the contract
+    int64_t kvN;  // size kvN of the contract
+    int64_t cores;  // cube cores of the device
+    int64_t S;  // size S of the contract
+    int64_t N;  // size N of the contract
+    int64_t D;  // size D of the contract
+    int64_t actualSeqLengthsCount;  // entries of actualSeqLengths, 0 without it
+    float scale_value;  // parameter scale_value
+    int64_t keyLayout;  // index of the layout of key
+    int64_t valueLayout;  // index of the layout of value
+};
+
+// The tiling of a problem; its members blocks and workspaceBytes tell how to launch.
+inline IncreFlashAttentionFloat16D64AttnMaskTiling ComputeTiling(const IncreFlashAttentionFloat16D64AttnMaskProblem &problem)
+{
+    const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
+    const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
+    (void)MinOf;
+    (void)MaxOf;
+
+    IncreFlashAttentionFloat16D64AttnMaskTiling tiling{};
+    tiling.pairs = problem.B * problem.kvN;
+    tiling.splits = MaxOf(1, MinOf(problem.cores / tiling.pairs, (problem.S + 511) / 512));
+    tiling.items = tiling.pairs * tiling.splits;
+    tiling.blocks = MinOf(tiling.items, problem.cores);
+    tiling.kvHeads = problem.kvN;
+    tiling.group = problem.N / problem.kvN;
+    tiling.rowFractals = (tiling.group + 15) / 16;
+    tiling.headDim = problem.D;
+    tiling.keyCapacity = problem.S;
+    tiling.lengthCount = problem.actualSeqLengthsCount;
+    tiling.scaleValue = problem.scale_value;
+    tiling.queryStrideB = problem.N * problem.D;
+    tiling.queryStrideN = problem.D;
+    tiling.keyStrideB =
+        problem.keyLayout == 0 ? problem.S * (problem.kvN * problem.D) : problem.kvN * (problem.S * problem.D);
+    tiling.keyStrideK = problem.keyLayout == 0 ? problem.D : problem.S * problem.D;
+    tiling.keyStrideT = problem.keyLayout == 0 ? problem.kvN * problem.D : problem.D;
+    tiling.valueStrideB =
+        problem.valueLayout == 0 ? problem.S * (problem.kvN * problem.D) : problem.kvN * (problem.S * problem.D);
+    tiling.valueStrideK = problem.valueLayout == 0 ? problem.D : problem.S * problem.D;
+    tiling.valueStrideT = problem.valueLayout == 0 ? problem.kvN * problem.D : problem.D;
+    tiling.attnMaskStrideB = problem.S;
+    tiling.attnMaskStrideT = 1;
+    tiling.attentionOutStrideB = problem.N * problem.D;
+    tiling.attentionOutStrideN = problem.D;
+    tiling.scoreRingOffset = 0;
+    tiling.scoreRingPart = (3 * tiling.group * 512 * 4 + 511) / 512 * 512;
+    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
+    tiling.probRingPart = (3 * tiling.group * 512 * 2 + 511) / 512 * 512;
+    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
+    tiling.outRingPart = (3 * tiling.group * 64 * 4 + 511) / 512 * 512;
+    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
+    tiling.partialSumOffset = tiling.partialMaxOffset + (tiling.items * tiling.group * 4 + 511) / 512 * 512;
+    tiling.partialOutOffset = tiling.partialSumOffset + (tiling.items * tiling.group * 4 + 511) / 512 * 512;
+    tiling.workspaceBytes =
+        tiling.partialOutOffset + (tiling.items * tiling.group * 64 * 4 + 511) / 512 * 512;
+    return tiling;
+}
+
+#endif  // ATTNDSL_INCRE_FLASH_ATTENTION_FLOAT16_D64_ATTN_MASK_HOST_H
