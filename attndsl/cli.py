@@ -6,6 +6,7 @@ Exit codes: 0 all is well, 1 something that was checked failed, 2 wrong usage or
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import click
 from rich.console import Console
 
 from attndsl import __version__
-from attndsl.errors import InternalError, UserError
+from attndsl.errors import AttnDslError, InternalError, UserError
 
 FAILED, WRONG_USAGE = 1, 2
 
@@ -39,6 +40,8 @@ def main() -> None:
         _fail(str(error), WRONG_USAGE)
     except InternalError as error:
         _fail(f"this is a defect of attndsl, please report it: {error}", FAILED)
+    except AttnDslError as error:
+        _fail(str(error), FAILED)
 
 
 def _fail(message: str, code: int) -> None:
@@ -48,7 +51,8 @@ def _fail(message: str, code: int) -> None:
 
 def _console() -> Console:
     """Wide enough for tables when the output is a pipe or a file."""
-    return Console(width=None if sys.stdout.isatty() else 160, highlight=False, soft_wrap=True)
+    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 200
+    return Console(width=width, highlight=False)
 
 
 def _print_json(data: object) -> None:
@@ -81,6 +85,8 @@ def _selection(dtypes: tuple[str, ...], settings: tuple[str, ...], features: tup
         raise click.UsageError(
             f"--set {unknown[0]}: kernels are specialised on D alone; the rest is run time"
         )
+    if "none" in features and len(features) > 1:
+        raise click.UsageError("--feature none stands alone; several --feature together name one kernel")
     wanted = None if not features else frozenset(features) - {"none"}
     heads = (sizes["D"],) if "D" in sizes else DEFAULT_HEAD_SIZES
     return Selection(dtypes=dtypes or None, head_sizes=heads, features=wanted)
@@ -93,7 +99,7 @@ _feature = click.option(
     "features",
     multiple=True,
     metavar="NAME",
-    help="optional tensor in use; may be repeated; 'none' for none",
+    help="optional tensor in use; repeat it for a kernel with several; 'none' for none",
 )
 _json = click.option("--json", "as_json", is_flag=True, help="print one JSON document")
 
@@ -212,20 +218,35 @@ def generate(
 @click.argument("names", nargs=-1)
 @click.option("--cases", default=48, show_default=True, type=click.IntRange(1), help="cases an operator")
 @click.option("--seed", default=0, show_default=True, type=int, help="seed of the cases")
+@click.option("--case", "only", multiple=True, type=click.IntRange(0), help="only this case; repeatable")
 @click.option(
     "--backend", "backends", multiple=True, type=click.Choice(["tile", "emulator"]), help="default: both"
 )
 @_json
-def verify(names: tuple[str, ...], cases: int, seed: int, backends: tuple[str, ...], as_json: bool) -> None:
+def verify(
+    names: tuple[str, ...],
+    cases: int,
+    seed: int,
+    only: tuple[int, ...],
+    backends: tuple[str, ...],
+    as_json: bool,
+) -> None:
     """Compare reference, tile program and executed kernel over generated cases."""
     from attndsl.verify import verify as verify_operator
 
     chosen = backends or ("tile", "emulator")
+    if "emulator" in chosen:
+        from attndsl.emulator.toolchain import cache_dir, require_compiler
+
+        require_compiler()
+        cache_dir()
     console = _console()
     results = []
     for operator in _operators(names):
         progress = _progress(console) if sys.stderr.isatty() and not as_json else None
-        results.append(verify_operator(operator, cases=cases, seed=seed, backends=chosen, progress=progress))
+        results.append(
+            verify_operator(operator, cases=cases, seed=seed, backends=chosen, progress=progress, only=only)
+        )
     if as_json:
         _print_json([result.to_json() for result in results])
     else:

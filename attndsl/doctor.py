@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from attndsl import __version__
+from attndsl.emulator.errors import CacheNotWritable
 from attndsl.emulator.toolchain import cache_dir, find_compiler
 from attndsl.resources import specs_dir, templates_dir
 
@@ -25,6 +26,7 @@ extern "C" __global__ __aicore__ void probe(GM_ADDR out)
     GlobalTensor<int32_t> result;
     result.SetGlobalBuffer(reinterpret_cast<__gm__ int32_t *>(out));
     result.SetValue(0, 42);
+    DataCacheCleanAndInvalid<int32_t, CacheLine::SINGLE_CACHE_LINE, DcciDst::CACHELINE_OUT>(result);
 }
 """
 
@@ -67,7 +69,7 @@ def _packages() -> Check:
             found.append(f"{name} {importlib.metadata.version(name)}")
         except importlib.metadata.PackageNotFoundError:
             missing.append(name)
-    advice = f"pip install {' '.join(missing)}"
+    advice = f"pip install {' '.join(missing)}" if missing else ""
     return Check("packages", not missing, ", ".join(found), advice)
 
 
@@ -85,14 +87,12 @@ def _compiler() -> Check:
 
 
 def _cache() -> Check:
-    folder = cache_dir()
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder = cache_dir()
         with tempfile.TemporaryFile(dir=folder):
             pass
-    except OSError as error:
-        advice = "set ATTNDSL_CACHE_DIR to a folder that can be written"
-        return Check("cache", False, f"{folder}: {error.strerror or error}", advice)
+    except (CacheNotWritable, OSError) as error:
+        return Check("cache", False, str(error), "make it writable")
     entries = sum(1 for _ in Path(folder).iterdir())
     return Check("cache", True, f"{folder} ({entries} entries{_override()})")
 
@@ -111,6 +111,9 @@ def _probe() -> Check:
     try:
         report = build(_KERNEL, entry="probe").run(1, [Argument("out", out)])
     except (EmulatorError, OSError) as error:
-        return Check("emulator", False, str(error).split("\n")[0], "see the lines above")
-    ok = report.ok and out[0] == 42
-    return Check("emulator", ok, "compiled and ran a probe kernel" if ok else f"the probe gave {out[0]}")
+        return Check("emulator", False, " ".join(str(error).split("\n")[:2]), "mend the lines above first")
+    if not report.ok:
+        return Check("emulator", False, str(report.findings[0]), "this is a defect of attndsl: report it")
+    right = out[0] == 42
+    found = "compiled and ran a probe kernel" if right else f"the probe gave {out[0]} for 42"
+    return Check("emulator", bool(right), found, "" if right else "this is a defect of attndsl: report it")

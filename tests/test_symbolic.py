@@ -186,7 +186,6 @@ def test_cxx_text_has_the_same_value(tmp_path, compiler):
         assert int(value) == reference(pair, env), f"{pair.text} as {pair.expr.text(cxx=True)} under {env}"
 
 
-@pytest.mark.xfail(strict=True, reason="C++ divides integers where Python's / gives a fraction")
 def test_true_division_of_integers_in_cxx(tmp_path, compiler):
     quotient = (A / B).text(cxx=True)
     source = tmp_path / "quotient.cpp"

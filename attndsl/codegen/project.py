@@ -8,7 +8,6 @@ from itertools import combinations
 from pathlib import Path
 
 from attndsl.codegen.files import write_files
-from attndsl.codegen.kernel import kernel_name
 from attndsl.codegen.render import kernel_files, render
 from attndsl.errors import UserError
 from attndsl.hardware import ATLAS_A2
@@ -158,42 +157,21 @@ def _subsets(names: tuple[str, ...]) -> Iterator[frozenset[str]]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Kernel:
-    name: str
-    dtype: str
-    head_sizes: str
-    features: str
-    arguments: str
-
-
-@dataclass(frozen=True, kw_only=True)
 class _Page:
     name: str
     document: str
     summary: str
-    kernels: tuple[_Kernel, ...]
+    features: tuple[str, ...]
     not_lowered: tuple[str, ...]
 
 
 def _page(project: Project) -> _Page:
-    order = feature_names(project.operator)
-    rows = []
-    for compiled in project.kernels:
-        special, program = compiled.specialisation, compiled.program
-        rows.append(
-            _Kernel(
-                name=kernel_name(compiled),
-                dtype=special.dtype,
-                head_sizes=f"{special.bucket - 15} to {special.bucket}",
-                features=", ".join(name for name in order if name in special.features) or "none",
-                arguments=", ".join([*(tensor.name for tensor in program.parameters), "workspace", "tiling"]),
-            )
-        )
+    """The same for every selection, so that several calls into one folder agree."""
     operator = project.operator
     return _Page(
         name=operator.name,
         document=operator.document,
         summary=operator.summary,
-        kernels=tuple(rows),
+        features=tuple(name for name in feature_names(operator) if name not in project.not_lowered),
         not_lowered=project.not_lowered,
     )

@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from attndsl.emulator.errors import CompileFailed, CompilerMissing
+from attndsl.emulator.errors import CacheNotWritable, CompileFailed, CompilerMissing
 
 HERE = Path(__file__).parent
 INCLUDE = HERE / "include"
@@ -88,10 +88,19 @@ def require_compiler() -> Compiler:
 
 
 def cache_dir() -> Path:
-    """Where compiled things are kept; created when missing."""
+    """Where compiled things are kept, an absolute path; created when missing.
+
+    Raises:
+        CacheNotWritable: naming the folder and the system's reason.
+    """
     root = os.environ.get("ATTNDSL_CACHE_DIR")
-    path = Path(root) if root else Path.home() / ".cache" / "attndsl"
-    path.mkdir(parents=True, exist_ok=True)
+    path = (Path(root) if root else Path.home() / ".cache" / "attndsl").absolute()
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CacheNotWritable(path, error.strerror or str(error)) from error
+    if not os.access(path, os.W_OK):
+        raise CacheNotWritable(path, "it is read-only")
     return path
 
 

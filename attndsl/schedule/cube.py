@@ -89,6 +89,7 @@ def score_tile(context: Context) -> Stage:
         Let(symbol=_KEY_TILE, value=_tile_offset(context, context.attention.keys), where=where),
         For(
             var=_N0,
+            runs=True,
             end=KEYS,
             step=context.constant("baseN"),
             body=seq(
@@ -130,7 +131,8 @@ def _over_head_dim(
     width = Symbol("width")
     bucket = context.constant("headDimBucket")
     bound = size if context.bucket % int(size.value) == 0 else minimum(size, bucket - _D0)
-    return For(var=_D0, end=bucket, step=size, body=seq(Let(symbol=width, value=bound), block(_D0, width)))
+    body = seq(Let(symbol=width, value=bound), block(_D0, width))
+    return For(var=_D0, end=bucket, step=size, body=body, runs=True)
 
 
 def _score_block(context: Context, cols: Expr, d0: Expr, width: Expr) -> Statement:
@@ -190,6 +192,7 @@ def _weighted_columns(context: Context, d0: Expr, width: Expr) -> Statement:
     bucket, depth = context.constant("headDimBucket"), Symbol("depth")
     over_keys = For(
         var=_K0,
+        runs=True,
         end=KEYS,
         step=context.constant("baseK"),
         body=seq(
@@ -217,6 +220,7 @@ def _weighted_block(context: Context, depth: Expr, d0: Expr, width: Expr) -> Sta
     load = _stream(context, "valueL1", name, offset, depth, true_width)
     transposed = For(
         var=_DEPTH_GROUP,
+        runs=True,
         end=depth_groups,
         body=seq(
             LoadFractals(
@@ -273,7 +277,9 @@ def _left_operand(context: Context, source: str, row_groups: Expr, k0: Expr, dep
         repeat=depth_groups,
         src_stride=row_groups,
     )
-    return For(var=_ROW_GROUP, end=row_groups, body=seq(load), disjoint=(context.buffers["leftL0"],))
+    return For(
+        var=_ROW_GROUP, end=row_groups, body=seq(load), disjoint=(context.buffers["leftL0"],), runs=True
+    )
 
 
 def _stream(context: Context, buffer: str, tensor: str, offset: Expr, rows: Expr, width: Expr) -> Statement:
@@ -289,5 +295,5 @@ def _stream(context: Context, buffer: str, tensor: str, offset: Expr, rows: Expr
         src=context.gm(tensor, offset + _ROW * pitch, 1, width, width),
         padded_rows=padded(rows),
     )
-    by_row = For(var=_ROW, end=rows, body=seq(one_row), disjoint=(context.buffers[buffer],))
+    by_row = For(var=_ROW, end=rows, body=seq(one_row), disjoint=(context.buffers[buffer],), runs=True)
     return If(condition=pitch <= limit, then=seq(whole), otherwise=seq(by_row))

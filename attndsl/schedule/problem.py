@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from attndsl.graph.nodes import Scalar
 from attndsl.schedule.lower import Problem
 from attndsl.schedule.lowerable import Candidate
 from attndsl.schedule.pattern import Attention
@@ -13,6 +14,7 @@ from attndsl.spec.arguments import TensorSpec
 from attndsl.spec.call import Call
 from attndsl.spec.layout import Layout
 from attndsl.spec.operator import Operator
+from attndsl.symbolic import Load
 from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.naming import camel
 
@@ -85,7 +87,9 @@ def feature_names(operator: Operator) -> tuple[str, ...]:
 def used_inputs(operator: Operator, features: frozenset[str]) -> frozenset[str]:
     """The tensors that the computation looks at when these features are in use."""
     graph = operator.graph(kernel_inputs(operator, features))
-    return frozenset(node.name for node in graph.inputs())
+    scalars = (node.value for node in graph.nodes if isinstance(node, Scalar))
+    loads = (inner.source for expr in scalars for inner in expr.walk() if isinstance(inner, Load))
+    return frozenset(node.name for node in graph.inputs()) | frozenset(loads)
 
 
 def legal_layouts(spec: TensorSpec, present: frozenset[str]) -> tuple[Layout, ...]:

@@ -92,7 +92,12 @@ def merge_splits(context: Context) -> Stage:
                     dst=context.region("accumulator", 0, 1, CHUNK * context.constant("headDimBucket")),
                     value=Const(0),
                 ),
-                For(var=_PART, end=splits, body=seq(_merge_one(context, (_FIRST + _PART) * group + R0))),
+                For(
+                    var=_PART,
+                    end=splits,
+                    body=seq(_merge_one(context, (_FIRST + _PART) * group + R0)),
+                    runs=True,
+                ),
                 normalise_and_store(context, as_expr(0), target),
             ),
         ),

@@ -19,6 +19,7 @@ from attndsl.schedule.context import (
     KEYS,
     KV_HEAD,
     R0,
+    REPEAT_LANES,
     ROW_BEGIN,
     SPAN,
     Context,
@@ -188,9 +189,10 @@ def _replace(node: nodes.Node, tile_keys: int, rows: int, slots: int, dtype: str
         ]
 
     def apply(context: Context) -> list[Statement]:
-        row = context.region("score", _ROW * context.constant("tileKeys"), 1, KEYS)
+        lanes = round_up(KEYS, REPEAT_LANES)
+        row = context.region("score", _ROW * context.constant("tileKeys"), 1, lanes)
         pick = SelectOrScalar(dst=row, bits=bits.region(), src=row, scalar=value, where=node.where)
-        return [For(var=_ROW, end=CHUNK, body=seq(pick), disjoint=(context.buffers["score"],))]
+        return [For(var=_ROW, end=CHUNK, body=seq(pick), disjoint=(context.buffers["score"],), runs=True)]
 
     return ScoreStep(
         title=f"score = {node.value:g} where {mask.name} hides the key  ({node.where})",

@@ -181,7 +181,7 @@ def _fold_lanes(context: Context, op: str, start: Expr) -> list[Statement]:
     fold = Binary(op=op, dst=lanes, first=lanes, second=column)
     return [
         Fill(dst=context.region("lanes", 0, 1, CHUNK * REPEAT_LANES), value=start),
-        For(var=_C0, end=KEYS, step=REPEAT_LANES, body=seq(fold)),
+        For(var=_C0, end=KEYS, step=REPEAT_LANES, body=seq(fold), runs=True),
     ]
 
 
@@ -215,6 +215,7 @@ def _exponentials(context: Context) -> list[Statement]:
             step=REPEAT_LANES,
             body=seq(subtract),
             disjoint=(context.buffers["score"],),
+            runs=True,
         ),
         Unary(op="Exp", dst=whole, src=whole),
         _fill_tail(context, Const(0)),
@@ -284,7 +285,9 @@ def scale_rows(context: Context, op: str, buffer: str, offset: Expr | int, block
         return columns(as_expr(0), bucket)
     whole = context.bucket % LANES == 0
     width = REPEAT_LANES if whole else minimum(REPEAT_LANES, bucket - _D0)
-    return For(var=_D0, end=bucket, step=REPEAT_LANES, body=seq(columns(_D0, width)), disjoint=(target,))
+    return For(
+        var=_D0, end=bucket, step=REPEAT_LANES, body=seq(columns(_D0, width)), disjoint=(target,), runs=True
+    )
 
 
 def normalise_and_store(context: Context, r0: Expr, target: GlobalRegion) -> Seq:

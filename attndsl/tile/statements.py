@@ -70,6 +70,7 @@ class For(Statement):
     """``for var in range(begin, end, step)``.
 
     ``disjoint``: buffers of which different iterations touch different elements.
+    ``runs``: the body runs at least once whenever the loop is reached.
     """
 
     var: Symbol
@@ -78,6 +79,7 @@ class For(Statement):
     begin: Expr = field(default_factory=lambda: Const(0))
     step: Expr = field(default_factory=lambda: Const(1))
     disjoint: tuple[Buffer, ...] = ()
+    runs: bool = False
 
     def children(self) -> tuple[Statement, ...]:
         return (self.body,)

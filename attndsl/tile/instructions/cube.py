@@ -204,12 +204,12 @@ class Mmad(Instruction):
 
     def run(self, machine: Machine) -> None:
         m, n, k = (int(machine.value(x)) for x in (self.m, self.n, self.k))
-        a = _from_zz(machine.slot(self.a.buffer), _up16(m), _up16(k))[:m, :k]
-        b = _from_zn(machine.slot(self.b.buffer), _up16(k), _up16(n))[:k, :n]
+        a = _from_zz(_from(machine, self.a), _up16(m), _up16(k))[:m, :k]
+        b = _from_zn(_from(machine, self.b), _up16(k), _up16(n))[:k, :n]
         with np.errstate(all="ignore"):
             result = a.astype(np.float32) @ b.astype(np.float32)
         rows, groups = _up16(m), _up16(n) // FRACTAL
-        out = machine.slot(self.dst.buffer)[: groups * rows * FRACTAL].reshape(groups, rows, FRACTAL)
+        out = _from(machine, self.dst)[: groups * rows * FRACTAL].reshape(groups, rows, FRACTAL)
         padded = np.zeros((rows, groups * FRACTAL), np.float32)
         padded[:m, :n] = result
         nz = padded.reshape(rows, groups, FRACTAL).transpose(1, 0, 2)
@@ -271,7 +271,7 @@ class Fixpipe(Instruction):
     def run(self, machine: Machine) -> None:
         out, rows = gm_view(machine, self.dst), int(machine.value(self.m))
         groups = _up16(out.shape[1]) // FRACTAL
-        nz = machine.slot(self.src.buffer)[: groups * rows * FRACTAL].reshape(groups, rows, FRACTAL)
+        nz = _from(machine, self.src)[: groups * rows * FRACTAL].reshape(groups, rows, FRACTAL)
         out[...] = nz.transpose(1, 0, 2).reshape(rows, -1)[: out.shape[0], : out.shape[1]]
 
     def text(self, names: Names) -> str:
@@ -295,6 +295,11 @@ class Fixpipe(Instruction):
 def padded(value: Expr) -> Expr:
     """A size rounded up to whole fractals."""
     return round_up(value, FRACTAL_SIZE)
+
+
+def _from(machine: Machine, region: Region) -> Array:
+    """The slot from the region's first element on."""
+    return machine.slot(region.buffer)[int(machine.value(region.offset)) :]
 
 
 def _from_zz(flat: Array, rows: int, cols: int) -> Array:
