@@ -98,7 +98,7 @@ def test_golden_joint_program(golden):
     golden(f"{kernel_name(compiled)}.joint.txt", print_program(compiled.joint) + "\n")
 
 
-@pytest.mark.xfail(strict=True, reason="a single long argument is not broken")
+
 @pytest.mark.parametrize("special", SPECIALS, ids=str)
 def test_no_line_is_over_120_columns(special):
     for name, text in made(*special)[1].items():
