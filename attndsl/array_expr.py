@@ -42,5 +42,6 @@ def evaluate_arrays(expr: Expr, env: Mapping[str, Any]) -> Any:
         return np.where(condition, then, otherwise)
     if isinstance(expr, Load):
         flat = np.asarray(env[expr.source]).reshape(-1)
-        return flat[np.clip(evaluate_arrays(expr.index, env), 0, max(flat.size - 1, 0))]
+        index = np.asarray(evaluate_arrays(expr.index, env))
+        return flat[np.clip(index, 0, flat.size - 1)] if flat.size else np.zeros(index.shape, flat.dtype)
     return expr.evaluate(env)

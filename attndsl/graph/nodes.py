@@ -9,7 +9,7 @@ attention axes are
 and those of storage and selection
 
     P  cache block        R  row in a block  W  column of a block table        C  component (key, value)
-    J  selection block
+    J  selection block    G  group of batch rows that share keys               U  key row of a group
 
 A score has the axes (B, N, Q, T); query head ``n`` reads key/value head ``n // (N / K)``.
 """
@@ -23,7 +23,7 @@ from attndsl.source_line import UNKNOWN_LINE, SourceLine
 from attndsl.symbolic import Expr
 
 Axes = tuple[str, ...]
-AXIS_ORDER: Axes = ("C", "P", "B", "N", "K", "Q", "R", "T", "W", "J", "D", "E")
+AXIS_ORDER: Axes = ("C", "P", "B", "G", "N", "K", "Q", "R", "U", "T", "W", "J", "D", "E")
 SCORE_AXES: Axes = ("B", "N", "Q", "T")
 
 
@@ -161,7 +161,11 @@ class Paged(Rows):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Listed(Rows):
-    """One tensor a batch row, or a tensor chosen by ``index[b]`` where given."""
+    """A list of tensors, the first axis of ``tensors`` (B or G), each holding rows along T or U.
+
+    Batch row b reads tensor b; with ``index``, axes (B,), it reads tensor ``index[b]``, and a negative
+    index means that it has no rows.
+    """
 
     tensors: Node
     index: Node | None = None
@@ -264,7 +268,11 @@ class WeightedSum(Node):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LogSumExpMerge(Node):
-    """Attention over several key segments from (output, row max, row sum) of each."""
+    """Attention over the rows of several segments, each a weighted sum of a softmax of its own.
+
+    With the row maximum m and sum l of each segment, its weight is ``exp(m + ln l)`` over their sum; a
+    segment without keys has the weight 0.
+    """
 
     parts: tuple[Node, ...]
     axes: Axes = ("B", "N", "Q", "E")

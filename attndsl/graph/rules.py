@@ -24,6 +24,8 @@ from attndsl.graph.nodes import (
     Elementwise,
     IndexCondition,
     Input,
+    Listed,
+    LogSumExpMerge,
     Node,
     Output,
     Paged,
@@ -189,6 +191,29 @@ def _tables_are_integers(node: Paged, graph: Graph) -> str | None:
         if dtypes and dtypes - INTEGERS
         else None
     )
+
+
+@_rule(Listed)
+def _listed_rows_have_their_axes(node: Listed, graph: Graph) -> str | None:
+    axes = _axes(node.tensors)
+    if node.index is not None and not set(_axes(node.index)) <= {"B"}:
+        return f"an index of tensors has the axes (B,), not {_text(_axes(node.index))}"
+    wanted = "B" if node.index is None else "G"
+    if axes[:1] != (wanted,):
+        how = "without" if node.index is None else "with"
+        return f"a list {how} an index has the first axis {wanted}, its axes are {_text(axes)}"
+    stored = {wanted, "U" if "U" in axes else "T"}
+    if set(node.axes) - {"B", "T"} != set(axes) - stored or "T" not in node.axes:
+        return f"rows {_text(node.axes)} do not come from tensors with the axes {_text(axes)}"
+    return None
+
+
+@_rule(LogSumExpMerge)
+def _merged_parts_are_attention(node: LogSumExpMerge, graph: Graph) -> str | None:
+    for part in node.parts:
+        if not (isinstance(part, WeightedSum) and isinstance(part.weights, Softmax)):
+            return f"a part must be a softmax times value rows, not {type(part).__name__}"
+    return None if node.parts else "there is nothing to merge"
 
 
 @_rule(Rows)

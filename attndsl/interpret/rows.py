@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from attndsl.graph.nodes import Dense, Dequantize, Elementwise, Input, Node, Paged, Rows, Scalar
+from attndsl.graph.nodes import Dense, Dequantize, Elementwise, Input, Listed, Node, Paged, Rows, Scalar
 from attndsl.interpret.arithmetic import OPERATIONS
 from attndsl.interpret.state import State, as_real, no_rule
 from attndsl.interpret.whole import whole
@@ -74,7 +74,24 @@ def _paged(state: State, rows: Paged, b: int, k: int) -> RowReader:
     return RowReader(0, count, fetch)
 
 
-_SOURCES: dict[type[Rows], Callable[[State, Any, int, int], RowReader]] = {Dense: _dense, Paged: _paged}
+def _listed(state: State, rows: Listed, b: int, k: int) -> RowReader:
+    axes: tuple[str, ...] = getattr(rows.tensors, "axes", ())
+    entry = b if rows.index is None else _integer(state, rows.index, b)
+    along = "U" if "U" in axes else "T"
+    count = state.call.extents[along] if rows.length is None else _integer(state, rows.length, b)
+    index = {axes[0]: entry, "K": k}
+    return RowReader(
+        0,
+        count if entry >= 0 else 0,
+        lambda start, stop: _cells(state, rows.tensors, {**index, along: slice(start, stop)}),
+    )
+
+
+_SOURCES: dict[type[Rows], Callable[[State, Any, int, int], RowReader]] = {
+    Dense: _dense,
+    Paged: _paged,
+    Listed: _listed,
+}
 
 
 def _integer(state: State, node: Node, b: int) -> int:
@@ -87,6 +104,10 @@ def _integer(state: State, node: Node, b: int) -> int:
 
 def _cells(state: State, node: Node, index: dict[str, Any]) -> Array:
     """The part of a stored tensor that ``index`` selects by axis, the other axes in canonical order."""
+    if isinstance(node, Input) and node.name in state.call.lists:
+        list_axis, *axes = node.axes
+        view = state.call.list_views[node.name][index[list_axis]]
+        return as_real(view[_selector(tuple(axes), index)], state.real)
     if isinstance(node, Input):
         view = state.call.views[node.name]
         return as_real(view[_selector(node.axes, index)], state.real)

@@ -102,7 +102,8 @@ def _stream(state: State, weights: Node, values: Rows | None) -> Labelled:
                     out[cells] = accumulator.result.reshape(*block.shape[:2], -1)
 
     tasks = [(b, k) for b in range(extents["B"]) for k in range(extents.get("K", 1))]
-    scores = extents["B"] * extents["N"] * extents["Q"] * extents["T"]
+    keys = max(extents["T"], extents.get("U", 0))
+    scores = extents["B"] * extents["N"] * extents["Q"] * keys
     for_each(work, tasks, parallel=scores >= SCORES_WORTH_THREADS)
     if isinstance(weights, Softmax):
         state.statistics[id(weights)] = {

@@ -12,6 +12,7 @@ from attndsl.graph.nodes import (
     Elementwise,
     GroupSum,
     Input,
+    LogSumExpMerge,
     Node,
     Quantize,
     Replace,
@@ -109,6 +110,12 @@ def _row_statistic(state: State, node: RowMax | RowSum) -> Labelled:
     return row_statistics(state, node.softmax)["RowMax" if isinstance(node, RowMax) else "RowSum"]
 
 
+def _log_sum_exp_merge(state: State, node: LogSumExpMerge) -> Labelled:
+    from attndsl.interpret.merge import log_sum_exp_merge
+
+    return log_sum_exp_merge(state, node)
+
+
 _RULES: dict[type[Node], Callable[[State, Any], Labelled]] = {
     Input: _input,
     Scalar: _scalar,
@@ -119,6 +126,7 @@ _RULES: dict[type[Node], Callable[[State, Any], Labelled]] = {
     GroupSum: _group_sum,
     Quantize: _quantize,
     WeightedSum: _weighted_sum,
+    LogSumExpMerge: _log_sum_exp_merge,
     RowMax: _row_statistic,
     RowSum: _row_statistic,
 }

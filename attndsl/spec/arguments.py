@@ -70,6 +70,9 @@ class TensorSpec:
     one); none means that any shape is taken. ``kind``: ``"tensor"``, or ``"lengths"`` (a list, tuple or
     array of integers, bound as int64 of shape (rows,), one entry standing for all rows).
     ``sequence_of``: number of tensors in the tuple or list that is passed, 0 for a bare tensor.
+    ``list_of``: the size that is the number of tensors in a list; its axis is then the first of ``axes``
+    and ``layouts`` are those of one tensor. ``one_for_all``: of lengths, that a single entry may stand for
+    all rows.
     """
 
     name: str
@@ -84,6 +87,8 @@ class TensorSpec:
     shape_error: type[Exception] | None = None
     meaning: str = ""
     where: SourceLine = UNKNOWN_LINE
+    list_of: Expr | None = None
+    one_for_all: bool = True
 
     @property
     def required(self) -> bool:
@@ -96,7 +101,7 @@ class ParamSpec:
     """A scalar argument: ``type`` int, float, str, bool or bytes, with its range or its choices.
 
     ``choices`` maps each legal spelling to the value that is bound; ``alias`` is a second name;
-    ``takes_int``: of a float, that an int stands for it.
+    ``takes_int`` and ``finite``: of a float, that an int stands for it, that it is no NaN or infinity.
     """
 
     name: str
@@ -113,6 +118,7 @@ class ParamSpec:
     where: SourceLine = UNKNOWN_LINE
     alias: str = ""
     takes_int: bool = False
+    finite: bool = False
 
     @property
     def optional(self) -> bool:

@@ -13,6 +13,8 @@ from attndsl.graph.nodes import (
     Dense,
     Dequantize,
     Elementwise,
+    Listed,
+    LogSumExpMerge,
     Node,
     Paged,
     Quantize,
@@ -30,6 +32,7 @@ BATCH = Symbol("b")
 HEAD = Symbol("n")
 QUERY = Symbol("i")
 KEY = Symbol("j")
+GROUP = Symbol("g")
 
 
 def rows(tensor: Value, *, length: Value | None = None, start: Expr | None = None) -> Value:
@@ -62,6 +65,30 @@ def paged(tensor: Value, table: Value, block_size: Expr, *, length: Value | None
         where=author_line(),
     )
     return Value(node)
+
+
+def listed(tensors: Value, *, index: Value | Expr | None = None, length: Value | Expr | None = None) -> Value:
+    """Key or value rows of a list of tensors, axes (B, K, T, D): batch row b reads tensor b.
+
+    Args:
+        tensors: the list, its own axis first.
+        index: number of the tensor that batch row ``attend.BATCH`` reads, for a list with the axes
+            (G, K, U, D); a negative one means no rows.
+        length: valid rows, one a batch row; all of them where a call leaves it out.
+    """
+    where = author_line()
+    axes: Axes = ("B", *("T" if axis == "U" else axis for axis in tensors.axes[1:]))
+    return Value(
+        Listed(axes=axes, tensors=tensors.node, index=_per_row(index), length=_per_row(length), where=where)
+    )
+
+
+def merge(*parts: Value) -> Value:
+    """Attention over all rows of several segments, from the attention over each: ``softmax(s) @ values``.
+
+    The log-sum-exp merge: each part weighs as much as the sum of exponentials behind it.
+    """
+    return Value(LogSumExpMerge(parts=tuple(part.node for part in parts), where=author_line()))
 
 
 def choose(*cases: tuple[TensorValue | tuple[TensorValue, ...], Value], otherwise: Value) -> Value:
@@ -143,6 +170,13 @@ def log(value: Value) -> Value:
 def sigmoid(value: Value) -> Value:
     """The logistic function, for attention without a row normalisation."""
     return elementwise("sigmoid", value)
+
+
+def _per_row(value: Value | Expr | None) -> Node | None:
+    """The node of a number a batch row; an expression is one of the batch index."""
+    if isinstance(value, Expr):
+        return Scalar(value=value, axes=("B",), where=author_line())
+    return _node(value)
 
 
 def _node(value: Value | None) -> Node | None:

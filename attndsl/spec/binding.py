@@ -15,8 +15,10 @@ import numpy as np
 from attndsl.spec import errors
 from attndsl.spec.arguments import DTYPES, ParamSpec, TensorSpec, dtype_name, dtype_of, given, layout_of
 from attndsl.spec.call import Call
+from attndsl.spec.constraint import Constraint
 from attndsl.spec.enumerated import choices_text, reserved_bytes
 from attndsl.spec.layout import Array
+from attndsl.spec.lists import tensor_list
 from attndsl.spec.shapes import ShapeSolver
 
 if TYPE_CHECKING:
@@ -26,28 +28,34 @@ if TYPE_CHECKING:
 def bind(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Call:
     """See :meth:`Operator.bind`."""
     values = arguments_by_name(operator, args, kwargs)
-    params, arrays = {}, {}
+    params: dict[str, Any] = {}
+    arrays: dict[str, Array] = {}
+    lists: dict[str, tuple[Array, ...]] = {}
     for spec in operator.parameters:
         value = values.get(spec.name)
         if isinstance(spec, ParamSpec):
             params[spec.name] = _scalar(operator, spec, values.get(spec.name, spec.default))
+        elif value is not None and spec.list_of is not None:
+            lists[spec.name] = tensor_list(operator.name, spec, value)
         elif value is not None:
             arrays[spec.name] = _array(operator, spec, value)
         elif spec.required:
             raise errors.ArgumentTypeError(f"{operator.name}: {spec.name}: a tensor is needed, got None")
-    for tensor in operator.tensors:
-        if tensor.name in arrays:
-            _check_dtype(operator, tensor, arrays)
+    dtypes = _checked_dtypes(operator, arrays, lists)
     params = {spec.name: _in_range(operator, spec, params[spec.name]) for spec in operator.params}
-    extra: dict[str, Any] = {given(spec.name).name: spec.name in arrays for spec in operator.tensors}
-    extra |= {dtype_of(name).name: dtype_name(array) for name, array in arrays.items()}
+    extra: dict[str, Any] = {
+        given(spec.name).name: spec.name in arrays or spec.name in lists for spec in operator.tensors
+    }
+    extra |= {dtype_of(name).name: dtype for name, dtype in dtypes.items()}
+    _check_constraints(operator, params, only_parameters=True)
     solver = ShapeSolver(operator, {**params, **extra})
-    layouts = solver.solve(arrays)
+    layouts = solver.solve(arrays, lists)
     extra |= {layout_of(name).name: key for name, key in layouts.items()}
     arrays |= {s.name: _rowwise(s, arrays[s.name], solver) for s in operator.tensors if s.name in arrays}
     _check_constraints(operator, {**solver.dims, **params, **extra, **arrays})
     arrays = {name: _contiguous(array) for name, array in arrays.items()}
-    return Call(operator, solver.dims, params, arrays, layouts, _io_dtype(operator, arrays), extra)
+    lists = {name: tuple(_contiguous(each) for each in entries) for name, entries in lists.items()}
+    return Call(operator, solver.dims, params, arrays, layouts, _io_dtype(operator, arrays), extra, lists)
 
 
 def arguments_by_name(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
@@ -122,6 +130,10 @@ def _in_range(operator: Operator, spec: ParamSpec, value: Any) -> Any:
         raise (spec.error or errors.ChoiceError)(
             f"{operator.name}: {spec.name}: {value!r} is none of {legal}{advice}"
         )
+    if spec.finite and not np.isfinite(value):
+        raise (spec.error or errors.RangeError)(
+            f"{operator.name}: {spec.name}: must be finite, got {value}; pass a number such as 1.0"
+        )
     for bound in spec.bounds():
         if not bound.evaluate({spec.name: value}):
             limit = bound.right.evaluate({})
@@ -163,35 +175,52 @@ def _unwrap(operator: Operator, spec: TensorSpec, value: Any) -> Any:
 
 
 def _integers(operator: Operator, spec: TensorSpec, value: list[Any] | tuple[Any, ...]) -> Array:
+    dtype = DTYPES["int64" if "int64" in spec.dtypes else spec.dtypes[0]]
+    limits = np.iinfo(dtype)
     for position, item in enumerate(value):
         if isinstance(item, bool) or not isinstance(item, int | np.integer):
             raise errors.ArgumentTypeError(
                 f"{operator.name}: {spec.name}[{position}]: must be an integer,"
                 f" got {_short(item)} of type {type(item).__name__}"
             )
-        if not -(2**63) <= int(item) < 2**63:
+        if not limits.min <= int(item) <= limits.max:
             raise errors.LengthRangeError(
-                f"{operator.name}: {spec.name}[{position}]: {item} does not fit int64;"
-                f" the nearest legal value is {2**63 - 1 if item > 0 else 0}"
+                f"{operator.name}: {spec.name}[{position}]: {item} does not fit {dtype.name};"
+                f" the nearest legal value is {limits.max if item > 0 else 0}"
             )
-    return np.array([int(item) for item in value], dtype=np.int64)
+    return np.array([int(item) for item in value], dtype=dtype)
 
 
-def _check_dtype(operator: Operator, spec: TensorSpec, arrays: Mapping[str, Array]) -> None:
-    found = dtype_name(arrays[spec.name])
-    like = [name for name in spec.dtype_like if name in arrays]
-    legal = {*spec.dtypes_alone, *(dtype_name(arrays[name]) for name in like)}
+def _checked_dtypes(
+    operator: Operator, arrays: Mapping[str, Array], lists: Mapping[str, tuple[Array, ...]]
+) -> dict[str, str]:
+    """The dtype of each tensor that is passed; a list has that of its tensors."""
+    tensors = {name: {name: array} for name, array in arrays.items()}
+    for name, entries in lists.items():
+        tensors[name] = {f"{name}[{position}]": entry for position, entry in enumerate(entries)}
+    dtypes = {name: dtype_name(next(iter(group.values()))) for name, group in tensors.items() if group}
+    for spec in operator.tensors:
+        for label, array in tensors.get(spec.name, {}).items():
+            _check_dtype(operator, spec, label, dtype_name(array), dtypes)
+    return dtypes
+
+
+def _check_dtype(
+    operator: Operator, spec: TensorSpec, label: str, found: str, dtypes: Mapping[str, str]
+) -> None:
+    like = [name for name in spec.dtype_like if name in dtypes]
+    legal = {*spec.dtypes_alone, *(dtypes[name] for name in like)}
     if spec.dtype_like and not like:
         legal |= set(spec.dtypes)
     if found in legal:
         return
     if found not in spec.dtypes or not like:
         raise errors.DtypeError(
-            f"{operator.name}: {spec.name}: dtype {found} is not supported; it must be {_either(legal)}"
+            f"{operator.name}: {label}: dtype {found} is not supported; it must be {_either(legal)}"
         )
     raise errors.DtypeMismatchError(
-        f"{operator.name}: {spec.name}: dtype {found} differs from {like[0]}, which is"
-        f" {dtype_name(arrays[like[0]])}; it must be {_either(legal)}"
+        f"{operator.name}: {label}: dtype {found} differs from {like[0]}, which is"
+        f" {dtypes[like[0]]}; it must be {_either(legal)}"
     )
 
 
@@ -209,13 +238,18 @@ def _contiguous(array: Array) -> Array:
     return np.ascontiguousarray(array, dtype=DTYPES[dtype_name(array)]).reshape(array.shape)
 
 
-def _check_constraints(operator: Operator, env: Mapping[str, Any]) -> None:
+def _check_constraints(operator: Operator, env: Mapping[str, Any], *, only_parameters: bool = False) -> None:
+    """All constraints, or those that parameters alone decide: they come before the shapes."""
     for constraint in operator.constraints:
-        if constraint.target:
+        if constraint.target or (only_parameters and not _reads_only(constraint, env)):
             continue
         failing = constraint.violation(env)
         if failing is not None:
             constraint.raise_for(operator.name, failing)
+
+
+def _reads_only(constraint: Constraint, names: Mapping[str, Any]) -> bool:
+    return not constraint.tensors() and constraint.symbols() <= names.keys()
 
 
 def _io_dtype(operator: Operator, arrays: Mapping[str, Array]) -> str:

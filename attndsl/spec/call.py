@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,8 @@ class Call:
 
     ``dims``: the contract's sizes; ``params``: scalar arguments; ``arrays``: the tensors that are passed,
     C-contiguous in the passed layout (lengths as int64, one a row); ``layouts``: key of the layout chosen
-    for each; ``env_extra``: presence, dtypes and layouts as the symbols of constraints.
+    for each; ``lists``: the lists of tensors that are passed, entries like those of ``arrays``;
+    ``env_extra``: presence, dtypes and layouts as the symbols of constraints.
     """
 
     operator: Operator
@@ -30,11 +31,12 @@ class Call:
     layouts: Mapping[str, str]
     dtype: str
     env_extra: Mapping[str, Any]
+    lists: Mapping[str, tuple[Array, ...]] = field(default_factory=dict)
 
     @property
     def present(self) -> frozenset[str]:
         """Names of the tensors that are passed."""
-        return frozenset(self.arrays)
+        return frozenset(self.arrays) | frozenset(self.lists)
 
     @cached_property
     def graph(self) -> Graph:
@@ -60,6 +62,16 @@ class Call:
             spec = self.operator.tensor(name)
             if name in self.layouts:
                 found[name] = spec.layouts[self.layouts[name]].view(array, env, self.extents)
+        return found
+
+    @cached_property
+    def list_views(self) -> dict[str, tuple[Array, ...]]:
+        """The tensors of each list with their canonical axes, those of ``spec.axes`` behind the first."""
+        env = self.env()
+        found = {}
+        for name, entries in self.lists.items():
+            layout = self.operator.tensor(name).layouts[self.layouts[name]]
+            found[name] = tuple(layout.view(entry, env, self.extents) for entry in entries)
         return found
 
     def check_target(self) -> None:

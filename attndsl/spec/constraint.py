@@ -16,7 +16,7 @@ import numpy as np
 from attndsl.array_expr import evaluate_arrays
 from attndsl.source_line import UNKNOWN_LINE, SourceLine
 from attndsl.spec.errors import UnclassifiedError
-from attndsl.symbolic import Binary, Compare, Const, Expr, Load, Symbol
+from attndsl.symbolic import Binary, Compare, Const, Expr, Load, Select, Symbol
 
 
 @dataclass(frozen=True)
@@ -107,6 +107,9 @@ class Constraint:
             elif isinstance(node, Symbol):
                 if node.name not in self.over and node.name in env and not node.name.startswith("given("):
                     shown[node.name] = env[node.name]
+            elif isinstance(node, Select):  # the other side may read elements that do not exist
+                visit(node.condition)
+                visit(node.then if node.condition.evaluate(env) else node.otherwise)
             else:
                 for child in node.children():
                     visit(child)

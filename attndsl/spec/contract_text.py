@@ -27,6 +27,8 @@ ROLES = {
     "W": "columns of the block table",
     "C": "components (key, value)",
     "J": "selection blocks",
+    "G": "groups of batch rows that share keys",
+    "U": "shared keys a group",
 }
 
 
@@ -53,7 +55,8 @@ def _signature(operator: Operator) -> str:
         if isinstance(spec, ParamSpec):
             if spec.keyword_only and "*" not in parts:
                 parts.append("*")
-            parts.append(f"{spec.name}={spec.default!r}" if spec.optional else spec.name)
+            default = f"bytes({len(spec.default)})" if spec.type is bytes else repr(spec.default)
+            parts.append(f"{spec.name}={default}" if spec.optional else spec.name)
         else:
             parts.append(f"{spec.name}=None" if spec.optional else spec.name)
     return ", ".join(parts)
@@ -82,8 +85,10 @@ def _tensor(spec: TensorSpec) -> list[str]:
     words = ["optional" if spec.optional else "required"]
     if spec.sequence_of:
         words.append(f"in a tuple or list of {spec.sequence_of}")
+    if spec.list_of is not None:
+        words.append(f"a list of {spec.list_of} tensors, or an array that stacks them")
     if spec.kind == "lengths":
-        words.append("list, tuple or array; one entry stands for all rows")
+        words.append("list, tuple or array" + ("; one entry stands for all rows" if spec.one_for_all else ""))
     if spec.meaning:
         words.append(spec.meaning)
     lines = [f"  {spec.name}: {dtype}; {'; '.join(words)}"]
@@ -107,7 +112,7 @@ def _param(spec: ParamSpec) -> str:
         return "; ".join(words[:1] + words[2:])
     if spec.choices:
         words.append("one of " + choices_text(spec))
-    words += [str(bound) for bound in spec.bounds()]
+    words += [str(bound) for bound in spec.bounds()] + ["finite"] * spec.finite
     if spec.error is not None:
         words[-1] += f" [{_builtin(spec.error)}]"
     return "; ".join(words + ([spec.meaning] if spec.meaning else []))

@@ -28,6 +28,8 @@ class DeclaredTensor:
     shape_error: type[Exception] | None = None
     meaning: str = ""
     where: SourceLine = UNKNOWN_LINE
+    list_of: Expr | None = None
+    one_for_all: bool = True
 
     def texts(self) -> tuple[str, ...]:
         """The layout texts alone."""
@@ -94,6 +96,8 @@ def resolve_tensor(
             _names_are_known(declared, text, names)
         when = _condition(declared, key, choices or {})
         roles = axes if isinstance(item, str) else declared.axes_of(text, _own_first(axes, extents))
+        if declared.list_of is not None:
+            roles = roles[1:]
         layouts[key] = parse_layout(text, roles, dict(extents), key=key, when=when, where=declared.where)
     return TensorSpec(
         name=declared.name,
@@ -108,6 +112,8 @@ def resolve_tensor(
         shape_error=declared.shape_error,
         meaning=declared.meaning,
         where=declared.where,
+        list_of=declared.list_of,
+        one_for_all=declared.one_for_all,
     )
 
 

@@ -83,6 +83,10 @@ class NotASequenceError(CallError, TypeError):
     """A tuple or list of tensors is needed."""
 
 
+class NullTensorError(CallError, ValueError):
+    """A list of tensors has an entry that is None."""
+
+
 class SequenceLengthError(UnclassifiedError):
     """A tuple or list has the wrong number of tensors."""
 
@@ -125,6 +129,10 @@ class LengthCountError(CallError, ValueError):
 
 class LengthRangeError(UnclassifiedError):
     """A length is negative or beyond the capacity."""
+
+
+class ShareGroupError(UnclassifiedError):
+    """A batch row names a share group that does not exist."""
 
 
 class MissingInputError(UnclassifiedError):

@@ -83,7 +83,8 @@ class Layout:
     def restore(self, values: Array, env: Mapping[str, Any]) -> Array:
         """The inverse of :meth:`view` for an unbroadcast tensor: canonical axes to a contiguous array."""
         present = [axis.role for axis in self._axes if axis.role is not None]
-        ordered = values.transpose([self.roles.index(role) for role in present])
+        absent = [position for position, role in enumerate(self.roles) if role not in present]
+        ordered = values.transpose([*(self.roles.index(role) for role in present), *absent])
         return np.ascontiguousarray(ordered).reshape([int(size.evaluate(env)) for size in self.shape()])
 
     @cached_property

@@ -104,6 +104,7 @@ class Operator:
         axes: str = "",
         optional: bool = False,
         sequence_of: int = 0,
+        list_of: Expr | None = None,
         shape_error: type[Exception] | None = None,
         meaning: str = "",
     ) -> TensorValue:
@@ -118,6 +119,8 @@ class Operator:
             axes: canonical axes, where they do not follow from the sizes' roles.
             optional: whether a call may leave it out.
             sequence_of: the argument is a tuple or list of so many tensors.
+            list_of: the argument is a list of so many tensors of one shape, or an array that stacks them;
+                ``layouts`` are those of one tensor, and the first of ``axes`` is that of the list.
             shape_error: class raised for a wrong shape, if the contract names one.
             meaning: a phrase for the printed contract.
         """
@@ -131,6 +134,7 @@ class Operator:
             dtype_like=like,
             optional=optional,
             sequence_of=sequence_of,
+            list_of=list_of,
             shape_error=shape_error,
             meaning=meaning,
             where=author_line(),
@@ -144,9 +148,13 @@ class Operator:
         *,
         dtype: Dtypes = ("int64", "int32"),
         optional: bool = False,
+        one_for_all: bool = True,
         meaning: str = "",
     ) -> TensorValue:
-        """One integer a row: a list, tuple or array, bound as int64; a single entry stands for all rows."""
+        """One integer a row: a list, tuple or array, bound as int64.
+
+        ``one_for_all``: whether a single entry may stand for all rows.
+        """
         self._reserve(name)
         alone, like = self._dtypes(dtype)
         declared = DeclaredTensor(
@@ -156,6 +164,7 @@ class Operator:
             dtype_like=like,
             optional=optional,
             kind="lengths",
+            one_for_all=one_for_all,
             meaning=meaning,
             where=author_line(),
         )
@@ -176,12 +185,14 @@ class Operator:
         meaning: str = "",
         alias: str = "",
         takes_int: bool = False,
+        finite: bool = False,
     ) -> Symbol:
         """A scalar argument; as a symbol it is usable in sizes, constraints and the computation.
 
         ``choices``: the legal values, or a mapping from each legal spelling to the value that is meant.
         ``error``: class raised for a value out of range, if the contract names one.
-        ``alias``: a second name that calls may use. ``takes_int``: of a float, that an int stands for it.
+        ``alias``: a second name that calls may use. ``takes_int`` and ``finite``: of a float, that an int
+        stands for it, that it is no NaN or infinity.
         """
         self._reserve(name)
         legal = dict(choices) if isinstance(choices, Mapping) else {choice: choice for choice in choices}
@@ -200,6 +211,7 @@ class Operator:
             author_line(),
             alias,
             takes_int,
+            finite,
         )
         return Symbol(name)
 

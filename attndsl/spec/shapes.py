@@ -7,12 +7,13 @@ A dimension with one unknown factor defines it; one without any is checked. What
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from attndsl.spec import errors
 from attndsl.spec.arguments import TensorSpec
 from attndsl.spec.layout import Array, Layout
+from attndsl.spec.lists import check_same_shape
 from attndsl.symbolic import Const, Expr, Symbol
 
 if TYPE_CHECKING:
@@ -47,8 +48,10 @@ class ShapeSolver:
         """All that is known by now."""
         return {**self.known, **self.dims}
 
-    def solve(self, arrays: Mapping[str, Array]) -> dict[str, str]:
-        """The key of the layout of each tensor.
+    def solve(
+        self, arrays: Mapping[str, Array], lists: Mapping[str, tuple[Array, ...]] | None = None
+    ) -> dict[str, str]:
+        """The key of the layout of each tensor, and of those of each list.
 
         Raises:
             RankError, ShapeError: or the class that the spec gives for the tensor.
@@ -57,9 +60,12 @@ class ShapeSolver:
         chosen: dict[str, str] = {}
         indivisible: tuple[TensorSpec, Layout, Mismatch] | None = None
         for spec in self.operator.tensors:
-            if spec.name not in arrays or not spec.layouts:
+            if spec.layouts and lists and spec.name in lists:
+                layout, mismatch = self._choose_for_list(spec, lists[spec.name])
+            elif spec.layouts and spec.name in arrays:
+                layout, mismatch = self._choose(spec, arrays[spec.name])
+            else:
                 continue
-            layout, mismatch = self._choose(spec, arrays[spec.name])
             chosen[spec.name] = layout.key
             if mismatch is not None:
                 indivisible = indivisible or (spec, layout, mismatch)
@@ -84,6 +90,26 @@ class ShapeSolver:
             self.dims[name] = size
             self.origin[name] = spec.name
         return layout, mismatch
+
+    def _choose_for_list(
+        self, spec: TensorSpec, entries: tuple[Array, ...]
+    ) -> tuple[Layout, Mismatch | None]:
+        """The layout of the entries; their number is, or defines, the size that the spec names."""
+        count = spec.list_of
+        if isinstance(count, Symbol) and count.name not in self.env():
+            self.dims[count.name], self.origin[count.name] = len(entries), spec.name
+        elif count is not None and len(entries) != count.evaluate(self.env()):
+            wanted = count.evaluate(self.env())
+            origin = self.origin.get(str(count), "the call")
+            raise errors.SequenceLengthError(
+                f"{self.operator.name}: {spec.name}: must hold {count} = {wanted} tensors ({count} from"
+                f" {origin}), got {len(entries)}"
+            )
+        if not entries:
+            return self._candidates(spec)[0], None
+        found = self._choose(replace(spec, name=f"{spec.name}[0]"), entries[0])
+        check_same_shape(self.operator.name, spec, entries)
+        return found
 
     def _candidates(self, spec: TensorSpec) -> list[Layout]:
         env = self.env()
@@ -119,10 +145,15 @@ class ShapeSolver:
         return isinstance(factor, Const) or factor.symbols() <= set(self.env()) | set(solved)
 
     def _check_lengths(self, spec: TensorSpec, layout: Layout, array: Array) -> None:
-        rows = int(layout.shape()[0].evaluate(self.env()))
-        if array.ndim > 1 or array.size not in (1, rows):
+        extent = layout.shape()[0]
+        if isinstance(extent, Symbol) and extent.name not in self.env() and array.ndim == 1:
+            self.dims[extent.name], self.origin[extent.name] = array.size, spec.name
+        rows = int(extent.evaluate(self.env())) if extent.symbols() <= set(self.env()) else array.size
+        legal = (1, rows) if spec.one_for_all else (rows,)
+        if array.ndim > 1 or array.size not in legal or (array.ndim == 0 and not spec.one_for_all):
+            wanted = f"{'1 or ' if spec.one_for_all else ''}{extent} = {rows}"
             raise errors.LengthCountError(
-                f"{self.operator.name}: {spec.name}: must have 1 or {layout.shape()[0]} = {rows} entries in"
+                f"{self.operator.name}: {spec.name}: must have {wanted} entries in"
                 f" one dimension, got shape {list(array.shape)}"
             )
 

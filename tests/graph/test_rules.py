@@ -14,6 +14,8 @@ from attndsl.graph.nodes import (
     Elementwise,
     IndexCondition,
     Input,
+    Listed,
+    LogSumExpMerge,
     Output,
     Paged,
     Quantize,
@@ -71,6 +73,11 @@ def paged(**changes):
     return Scores(query=query, keys=Paged(**(fields | changes)))
 
 
+def listed(**changes):
+    fields = {"axes": key.axes, "tensors": key, "length": lengths}
+    return Scores(query=query, keys=Listed(**(fields | changes)))
+
+
 def added(*inputs, op="add", axes=SCORE):
     return Elementwise(op=op, inputs=inputs, axes=axes)
 
@@ -110,6 +117,11 @@ CASES = {
         graph(Scores(query=query, keys=Dense(axes=("B", "K", "T", "D"), tensor=key))),
     ),
     "paged_rows_have_their_axes": (graph(paged(tensor=key)), graph(paged())),
+    "listed_rows_have_their_axes": (graph(listed(index=lengths)), graph(listed())),
+    "merged_parts_are_attention": (
+        graph(LogSumExpMerge(parts=(scored(scores), WeightedSum(weights=scores, values=values)))),
+        graph(LogSumExpMerge(parts=(scored(scores), scored(scores)))),
+    ),
     "tables_are_integers": (graph(paged(table=replace(table, dtypes=("float16",)))), graph(paged())),
     "lengths_are_per_row": (
         graph(paged(length=replace(lengths, dtypes=("float32",)))),
@@ -203,3 +215,26 @@ def test_a_graph_without_outputs_is_rejected():
 def test_arity_and_name_of_elementwise_operations(op, count):
     broken = graph(added(*[scores] * count, op=op))
     assert {finding.rule for finding in findings(broken)} == {"elementwise_broadcasts_by_name"}
+
+
+groups = Input(name="groups", axes=("G", "K", "U", "D"), dtypes=("float16",))
+
+
+@pytest.mark.parametrize(
+    ("changes", "legal"),
+    [
+        ({"tensors": groups, "index": lengths}, True),
+        ({"tensors": groups}, False),
+        ({"tensors": groups, "index": mask}, False),
+        ({"tensors": replace(groups, axes=("G", "K", "U", "E")), "index": lengths}, False),
+        ({"axes": ("B", "T", "D")}, False),
+    ],
+)
+def test_rows_of_a_list_with_and_without_an_index(changes, legal):
+    """The graph of test_rules' table names only tensors that it passes; the list stands for one of them."""
+    changes = {
+        k: replace(v, name="key") if isinstance(v, Input) and k == "tensors" else v
+        for k, v in changes.items()
+    }
+    found = {finding.rule for finding in findings(graph(listed(**changes)))}
+    assert ("listed_rows_have_their_axes" not in found) == legal
