@@ -8,7 +8,7 @@ Scalar names (all ``int64``), in the order they come into being inside a kernel:
     firstTile, tiles          the item's range of key tiles
     tile      running tile of the item; firstKey, keys: its keys; slot: its slot of the rings
     rowBegin, rows            the query rows (heads of the group) of one vector core
-    r0, chunk                 the rows of one vector step
+    r0, chunk                 the rows of one vector step; head: the query head of the first
 """
 
 from __future__ import annotations
@@ -47,14 +47,28 @@ ROW_BEGIN = Symbol("rowBegin")
 ROWS = Symbol("rows")
 R0 = Symbol("r0")
 CHUNK = Symbol("chunk")
+HEAD = Symbol("head")
 
 # Names that are taken in every kernel; a parameter of such a name gets another field.
 KERNEL_SCALARS = frozenset(
     {
         *("item", "batch", "kvHead", "split", "length", "firstTile", "tiles", "tile", "slot", "firstKey"),
-        *("keys", "span", "rowBegin", "rows", "r0", "chunk", "step", "unit", "part", "group", "pairs"),
-        *("splits", "items", "blocks", "kvHeads", "rowFractals", "headDim", "keyCapacity", "lengthCount"),
-        *("blockIndex", "subBlock", "blockCount", "workspaceBytes"),
+        *(
+            "keys",
+            "span",
+            "rowBegin",
+            "rows",
+            "r0",
+            "chunk",
+            "head",
+            "step",
+            "unit",
+            "part",
+            "group",
+            "pairs",
+        ),
+        *("part", "group", "pairs", "splits", "items", "blocks", "kvHeads", "rowFractals", "headDim"),
+        *("keyCapacity", "lengthCount", "blockIndex", "subBlock", "blockCount", "workspaceBytes"),
     }
 )
 

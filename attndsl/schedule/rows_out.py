@@ -10,6 +10,7 @@ from attndsl.hardware import ATLAS_A2, Core
 from attndsl.schedule.context import (
     BATCH,
     CHUNK,
+    HEAD,
     ITEM,
     KV_HEAD,
     LOWEST,
@@ -38,7 +39,8 @@ def write_rows(context: Context) -> Stage:
     group, bucket = context.scalar("group"), context.constant("headDimBucket")
 
     def finish(r0: Expr, chunk: Expr) -> list[Statement]:
-        return [normalise_and_store(context, r0, _output_rows(context, BATCH, KV_HEAD, ROW_BEGIN + r0))]
+        head = Let(symbol=HEAD, value=KV_HEAD * group + ROW_BEGIN + r0)
+        return [head, normalise_and_store(context, r0, _output_rows(context))]
 
     row = ITEM * group + ROW_BEGIN
     partial = seq(
@@ -60,11 +62,11 @@ def write_rows(context: Context) -> Stage:
     return Stage(name="WriteRows", core=Core.AIV, doc=doc, body=seq(body), where=where)
 
 
-def _output_rows(context: Context, batch: Expr, kv_head: Expr, row: Expr) -> GlobalRegion:
+def _output_rows(context: Context) -> GlobalRegion:
+    """The result's rows from query head ``head`` of ``batch`` on."""
     output = context.attention.output.name
     pitch = context.stride(output, "N")
-    head = kv_head * context.scalar("group") + row
-    offset = batch * context.stride(output, "B") + head * pitch
+    offset = BATCH * context.stride(output, "B") + HEAD * pitch
     return context.gm(output, offset, CHUNK, context.scalar("headDim"), pitch)
 
 
@@ -76,12 +78,13 @@ def merge_splits(context: Context) -> Stage:
     vector_index = BLOCK_INDEX * ATLAS_A2.aiv_per_aic + SUB_BLOCK
     pair = _UNIT // _STEPS
     state = tuple(context.buffers[name] for name in ("rowMax", "rowSum", "accumulator"))
-    target = _output_rows(context, BATCH, KV_HEAD, R0)
+    target = _output_rows(context)
     one_unit = seq(
         Let(symbol=R0, value=_UNIT % _STEPS * step),
         Let(symbol=CHUNK, value=minimum(step, group - R0)),
         Let(symbol=KV_HEAD, value=pair % kv_heads),
         Let(symbol=BATCH, value=pair // kv_heads),
+        Let(symbol=HEAD, value=KV_HEAD * group + R0),
         Let(symbol=_FIRST, value=pair * splits),
         Alloc(
             buffers=state,

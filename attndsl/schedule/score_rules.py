@@ -15,12 +15,10 @@ from attndsl.schedule.context import (
     BATCH,
     CHUNK,
     FIRST_KEY,
+    HEAD,
     KERNEL_SCALARS,
     KEYS,
-    KV_HEAD,
-    R0,
     REPEAT_LANES,
-    ROW_BEGIN,
     SPAN,
     Context,
     local,
@@ -139,8 +137,7 @@ def _with_rows(
         if context.has_stride(tensor.name, "B"):
             offset = BATCH * context.stride(tensor.name, "B") + offset
         pitch = context.stride(tensor.name, "N")
-        head = KV_HEAD * context.scalar("group") + ROW_BEGIN + R0
-        source = context.gm(tensor.name, offset + head * pitch, CHUNK, KEYS, pitch)
+        source = context.gm(tensor.name, offset + HEAD * pitch, CHUNK, KEYS, pitch)
         target = narrow.region(0, CHUNK, KEYS, context.constant("tileKeys"))
         return [LoadRows(dst=target, src=source, where=node.where)]
 

@@ -14,7 +14,9 @@ from attndsl.hardware import Core, MemorySpace
 from attndsl.schedule.choices import Schedule
 from attndsl.schedule.context import (
     CHUNK,
+    HEAD,
     KEYS,
+    KV_HEAD,
     LANES,
     LOWEST,
     R0,
@@ -114,6 +116,7 @@ def softmax_tile(context: Context, steps: tuple[ScoreStep, ...]) -> Stage:
         loads = [statement for step in steps for statement in step.load_rows(context)]
         loaded = (context.buffers["score"], *(buffer for step in steps for buffer in step.row_loads))
         body = seq(
+            Let(symbol=HEAD, value=KV_HEAD * group + ROW_BEGIN + r0),
             LoadRows(
                 dst=context.region("score", 0, chunk, KEYS, size),
                 src=context.gm("scoreRing", offset, chunk, KEYS, size),
