@@ -44,7 +44,7 @@ def load_shipped(name: str) -> Operator:
     names = shipped_names()
     if name not in names:
         close = difflib.get_close_matches(name, names, 1, cutoff=0.5)
-        advice = f"did you mean '{close[0]}'?" if close else f"there are {', '.join(names)}"
+        advice = f"did you mean '{close[0]}'?" if close else f"there are {', '.join(names)}."
         raise UnknownOperatorError(
             f"unknown operator '{name}'; {advice} A spec of your own is given as FILE.py"
         )
