@@ -27,7 +27,7 @@ from attndsl.symbolic import Const, Expr, Symbol, as_expr, ceil_div, minimum
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Fixpipe, LoadFractals, LoadNz, Mmad
 from attndsl.tile.instructions.cube import FRACTAL_SIZE, padded
-from attndsl.tile.statements import Alloc, For, If, Let, Seq, Stage, Statement, seq
+from attndsl.tile.statements import Alloc, For, If, Let, Note, Seq, Stage, Statement, seq
 
 _FRACTAL_ELEMENTS = FRACTAL_SIZE * FRACTAL_SIZE
 _N0, _D0, _K0 = Symbol("n0"), Symbol("d0"), Symbol("k0")
@@ -265,7 +265,8 @@ def _is_first(position: Expr) -> Expr:
 def _in_l1(context: Context, block: str, load: Statement, operands: Seq) -> Statement:
     pair = (context.buffers["leftL0"], context.buffers["rightL0"])
     inner = Alloc(buffers=pair, body=operands)
-    return Alloc(buffers=(context.buffers[block],), body=seq(load, inner))
+    where_to = Note(text="to L1, row by row where one copy cannot express the pitch; then to L0A and L0B")
+    return Alloc(buffers=(context.buffers[block],), body=seq(where_to, load, inner))
 
 
 def _left_operand(context: Context, source: str, row_groups: Expr, k0: Expr, depth_groups: Expr) -> For:
