@@ -171,9 +171,6 @@ def test_fixpipe(rows, groups, gap):
     assert (got[rows] == 5).all()
 
 
-@pytest.mark.xfail(
-    strict=True, reason="Mmad.run and Fixpipe.run start at element 0 whatever the region's offset"
-)
 def test_offsets_into_the_accumulator():
     """Two results in one L0C slot: the text says ``c[512]``, so the meaning has to."""
     left, right = numbers(16, 16, 1), numbers(16, 32, 2)
