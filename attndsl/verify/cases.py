@@ -22,7 +22,7 @@ from attndsl.spec.operator import Operator
 from attndsl.verify.data import Filler
 from attndsl.verify.lowered import not_lowered
 from attndsl.verify.solve import solve
-from attndsl.verify.space import FILL, GROUP, Assignment, CaseSpace
+from attndsl.verify.space import FILL, GROUP, PROBE, Assignment, CaseSpace
 
 CANDIDATES = 6
 EVERY_NOT_LOWERED = 6
@@ -172,9 +172,9 @@ class Stream:
             dtype, head, present = known[int(rng.choice(len(known), p=odds / odds.sum()))]
             pins |= {self._io: dtype} | ({self._head: head} if head is not None else {})
             pins |= {_given(name): name in present for name in self.space.optional}
-        # Half of all cases are probes: they see most.
+        # About half of all cases are probes: they see most.
         if rng.random() < 0.4:
-            pins[FILL] = "probe"
+            pins[FILL] = PROBE
         return pins
 
     def _pairs(self, assignment: Mapping[str, Any]) -> set[tuple[Any, ...]]:

@@ -15,7 +15,7 @@ from attndsl.spec.arguments import DTYPES, TensorSpec, dtype_of, given, layout_o
 from attndsl.spec.layout import Array, Layout
 from attndsl.verify import probes, roles
 from attndsl.verify.roles import Roles, scores_factor
-from attndsl.verify.space import FILL, CaseSpace, fill_of
+from attndsl.verify.space import FILL, PROBE, CaseSpace, fill_of
 
 SPREAD = 1000.0
 """Largest score of the extreme inputs: softmax saturates."""
@@ -172,7 +172,7 @@ class Filler:
     def _values(self) -> probes.Attention:
         s, rng, kind = self.sizes, self.rng, self.assignment[FILL]
         factor = scores_factor(self.graph, self.env)
-        if kind == "probe":
+        if kind == PROBE:
             seen = self._seen_by_index()
             biased = bool(self.roles.named(roles.BIAS)) and seen == 1.0
             share = probes.SHARE * seen
@@ -261,7 +261,7 @@ class Filler:
         how = self.stored.get(name)
         if how is None:
             return values
-        exact = self.assignment[FILL] == "probe"
+        exact = self.assignment[FILL] == PROBE
         values = np.nan_to_num(values, nan=127.0)
         largest = max(float(np.abs(values).max(initial=0.0)), 1.0)
         unit = max(largest / 64, 1.0) if exact else 2.0**-5

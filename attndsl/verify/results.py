@@ -13,6 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from attndsl.verify.compare import Errors, Ratios, ratios
+from attndsl.verify.space import PROBE
 
 PASS, MISS, NOT_LOWERED, BEYOND_TARGET = "pass", "miss", "not lowered", "beyond target"
 
@@ -121,8 +122,8 @@ class Verification:
                     row.dtype, dict.fromkeys(("error", "mare", "mere", "rmse", "small"), 0.0)
                 )
                 values = {"error": result.error, **(asdict(result.ratios) if result.ratios else {})}
-                for key, value in values.items():
-                    entry[key] = max(entry[key], value)
+                for key in entry:
+                    entry[key] = max(entry[key], values.get(key, 0.0))
         return found
 
     def pooled(self, backend: str) -> dict[str, Ratios]:
@@ -130,7 +131,7 @@ class Verification:
         mine: dict[str, Errors] = {}
         other: dict[str, Errors] = {}
         for row, result in self._of(backend):
-            if row.data != "probe" and result.errors is not None and result.benchmark is not None:
+            if row.data != PROBE and result.errors is not None and result.benchmark is not None:
                 mine[row.dtype] = mine.get(row.dtype, Errors()) + result.errors
                 other[row.dtype] = other.get(row.dtype, Errors()) + result.benchmark
         return {dtype: ratios(mine[dtype], other[dtype], dtype) for dtype in mine}

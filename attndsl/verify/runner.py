@@ -6,7 +6,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from attndsl.errors import UserError
@@ -25,6 +25,7 @@ from attndsl.verify import benchmark
 from attndsl.verify.cases import Case, Stream
 from attndsl.verify.compare import LEVELS, Comparison, Errors, Level, Ratios, compare, tolerance
 from attndsl.verify.results import BEYOND_TARGET, MISS, NOT_LOWERED, PASS, BackendResult, Row, Verification
+from attndsl.verify.space import PROBE
 
 Progress = Callable[[int, int], object]
 BACKENDS = ("reference", "tile", "emulator")
@@ -50,7 +51,8 @@ def verify(
         backends: of ``"reference"`` (its float32 run, always included), ``"tile"`` and ``"emulator"``.
         progress: called with (cases done, cases in all) after each case.
         only: numbers of the cases to run, instead of the first ``cases``.
-        level: limits of the double benchmark, None to measure only.
+        level: limits of the double benchmark, None to measure only. Of the probes, whose inputs are no
+            random sample, only the mean errors are judged by it; their elementwise bound shows each key.
     """
     started = time.monotonic()
     chosen = tuple(name for name in BACKENDS if name == "reference" or name in set(backends))
@@ -74,6 +76,8 @@ def run_case(case: Case, backends: Iterable[str] = BACKENDS, level: Level | None
     call = case.call()
     golden = reference.run(call, precision="float64", cast=False)
     plain = benchmark.run(call)
+    if level is not None and case.data == PROBE:
+        level = level.of_means()
     wanted = Wanted(golden, plain, benchmark.unattended(call), level)
     results = tuple(judge(call, name, wanted) for name in backends)
     extents = call.extents
@@ -235,7 +239,7 @@ def _shown(extents: dict[str, int], role: str) -> bool:
 def _worst(found: list[Ratios]) -> Ratios | None:
     if not found:
         return None
-    return Ratios(*(max(getattr(each, name) for each in found) for name in ("mare", "mere", "rmse", "small")))
+    return Ratios(**{part.name: max(getattr(each, part.name) for each in found) for part in fields(Ratios)})
 
 
 def _sum(found: Iterable[Errors | None]) -> Errors | None:

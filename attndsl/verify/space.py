@@ -24,7 +24,8 @@ FILL = "data"
 RECIPROCAL_ROOT = "1/sqrt(D)"
 # A value that is listed several times is drawn as much more often.
 FLOATS = (*(RECIPROCAL_ROOT,) * 4, 1.0, 0.125, -0.5, 0.0)
-FILLS = ("probe", "normal", "normal", "extreme", "ramp", "tiny")
+PROBE = "probe"
+FILLS = (PROBE, "normal", "normal", "extreme", "ramp", "tiny")
 LENGTH_FILLS = (*("mixed", "edges") * 3, "full", "single", "zero", "one")
 MASK_FILLS = (*("random",) * 4, *("rows",) * 2, "none", "last", "all")
 MAX_ROW_ELEMENTS = 1 << 21

@@ -175,24 +175,32 @@ def test_errors_are_in_relation_to_the_benchmarks():
 
 def test_small_values_are_counted_and_nothing_else():
     golden, base = np.full(1000, 2.0**-13), np.full(1000, 2.0**-13)
-    actual = golden.copy()
-    actual[:3] += 2.0**-15
-    found = ratios(measure(actual, golden, "float16"), measure(base, golden, "float16"), "float16")
-    assert found == Ratios(0, 0, 0, 3) and found.level == ""
-    base[:2] += 2.0**-15
-    found = ratios(measure(actual, golden, "float16"), measure(base, golden, "float16"), "float16")
-    assert found.small == 1.5 and found.level == "L2"
-    actual = golden + 2.0**-17
-    assert measure(actual, golden, "float16").small_off == 0
+
+    def found(mine, others):
+        actual, other = golden.copy(), base.copy()
+        actual[:mine] += 2.0**-15
+        other[:others] += 2.0**-15
+        return ratios(measure(actual, golden, "float16"), measure(other, golden, "float16"), "float16")
+
+    assert found(500, 100).small == 5 and found(500, 100).level == ""
+    assert found(500, 300).small == 5 / 3 and found(500, 300).level == "L2"
+    assert (found(500, 100).mare, found(500, 100).mere, found(500, 100).rmse) == (0, 0, 0)
+    assert measure(golden + 2.0**-17, golden, "float16").small_off == 0
+
+
+def test_a_count_of_three_is_chance_and_one_of_thirty_is_not():
+    few, many = (ratios(Errors(small=99, small_off=count), Errors(), "float16") for count in (3, 30))
+    assert few.small == 3 and few.level == "L2"
+    assert many.small == 30 and many.level == ""
 
 
 def test_levels_are_the_published_ones():
     found = {(each.name, each.mare, each.mere, each.rmse) for each in LEVELS}
     assert found == {("L0", 10, 2, 2), ("L1", 5, 1.5, 1.5), ("L2", 2, 1.2, 1.2)}
-    assert Ratios(1.9, 1.1, 1.1, 2).level == "L2"
-    assert Ratios(2.1, 1.1, 1.1, 2).level == "L1"
-    assert Ratios(1.9, 1.1, 1.6, 2).level == "L0"
-    assert Ratios(1.9, 1.1, 1.1, 2.1).level == ""
+    assert Ratios(1.9, 1.1, 1.1, 9, 2).level == "L2"
+    assert Ratios(2.1, 1.1, 1.1, 9, 2).level == "L1"
+    assert Ratios(1.9, 1.1, 1.6, 9, 2).level == "L0"
+    assert Ratios(1.9, 1.1, 1.1, 9, 2.1).level == ""
     assert Ratios(float("nan"), 0, 0, 0).level == ""
 
 
@@ -231,3 +239,10 @@ def test_error_sums_add_up():
         both.small_off,
     )
     assert whole.total == pytest.approx(both.total) and whole.squares == pytest.approx(both.squares)
+
+
+def test_means_alone_are_judged_where_inputs_are_no_random_sample():
+    means = L2.of_means()
+    assert Ratios(50, 1.1, 1.1, 9, 9).within(means) and not Ratios(50, 1.1, 1.1, 1, 1).within(L2)
+    assert not Ratios(1, 1.3, 1.1, 1).within(means)
+    assert not Ratios(1, 1.1, 1.3, 1).within(means)
