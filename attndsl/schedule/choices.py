@@ -111,6 +111,9 @@ def smaller(schedule: Schedule, stated: Mapping[str, object]) -> Schedule | None
 
     Smaller tiles come before single buffering, which costs the overlap of copies and computation.
     """
+    wide = max(schedule.base_n, schedule.base_k) > 128
+    if wide and "base_k" not in stated and schedule.base_k > 16:
+        return replace(schedule, base_k=schedule.base_k // 2 // 16 * 16)
     may_shrink = "tile_k" not in stated and schedule.tile_k % 128 == 0
     if may_shrink and schedule.tile_k > 128:
         return replace(schedule, tile_k=schedule.tile_k // 2)

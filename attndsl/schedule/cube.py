@@ -32,6 +32,7 @@ from attndsl.tile.statements import Alloc, For, If, Let, Note, Seq, Stage, State
 _FRACTAL_ELEMENTS = FRACTAL_SIZE * FRACTAL_SIZE
 _N0, _D0, _K0 = Symbol("n0"), Symbol("d0"), Symbol("k0")
 _KEY_TILE, _VALUE_TILE = Symbol("keyTile"), Symbol("valueTile")
+_DEPTH_FRACTALS, _COLUMN_FRACTALS = Symbol("depthFractals"), Symbol("columnFractals")
 _ROW_GROUP, _DEPTH_GROUP, _ROW = Symbol("rowGroup"), Symbol("depthGroup"), Symbol("row")
 
 
@@ -139,17 +140,17 @@ def _score_block(context: Context, cols: Expr, d0: Expr, width: Expr) -> Stateme
     keys = context.attention.keys
     tensor = keys.tensor
     name = tensor.name  # type: ignore[attr-defined]
-    row_groups = context.scalar("rowFractals")
-    depth_groups = ceil_div(width, FRACTAL_SIZE)
     offset = _KEY_TILE + _N0 * context.stride(name, "T") + d0
     true_width = _true_width(context, d0, width)
     load = _stream(context, "keyL1", name, offset, cols, true_width)
     operands = seq(
-        _left_operand(context, "queryL1", row_groups, d0, depth_groups),
+        Let(symbol=_DEPTH_FRACTALS, value=ceil_div(width, FRACTAL_SIZE)),
+        Let(symbol=_COLUMN_FRACTALS, value=ceil_div(cols, FRACTAL_SIZE)),
+        _left_operand(context, "queryL1", d0),
         LoadFractals(
             dst=context.region("rightL0"),
             src=context.region("keyL1"),
-            repeat=depth_groups * ceil_div(cols, FRACTAL_SIZE),
+            repeat=_DEPTH_FRACTALS * _COLUMN_FRACTALS,
             src_stride=Const(1),
             where=keys.where,
         ),
@@ -213,21 +214,19 @@ def _weighted_columns(context: Context, d0: Expr, width: Expr) -> Statement:
 def _weighted_block(context: Context, depth: Expr, d0: Expr, width: Expr) -> Statement:
     values = context.attention.values
     name = values.tensor.name  # type: ignore[attr-defined]
-    depth_groups, column_groups = ceil_div(depth, FRACTAL_SIZE), ceil_div(width, FRACTAL_SIZE)
-    row_groups = context.scalar("rowFractals")
     offset = _VALUE_TILE + _K0 * context.stride(name, "T") + d0
     true_width = _true_width(context, d0, width)
     load = _stream(context, "valueL1", name, offset, depth, true_width)
     transposed = For(
         var=_DEPTH_GROUP,
         runs=True,
-        end=depth_groups,
+        end=_DEPTH_FRACTALS,
         body=seq(
             LoadFractals(
-                dst=context.region("rightL0", _DEPTH_GROUP * column_groups * _FRACTAL_ELEMENTS),
+                dst=context.region("rightL0", _DEPTH_GROUP * _COLUMN_FRACTALS * _FRACTAL_ELEMENTS),
                 src=context.region("valueL1", _DEPTH_GROUP * _FRACTAL_ELEMENTS),
-                repeat=column_groups,
-                src_stride=depth_groups,
+                repeat=_COLUMN_FRACTALS,
+                src_stride=_DEPTH_FRACTALS,
                 transpose=True,
                 where=values.where,
             )
@@ -244,8 +243,14 @@ def _weighted_block(context: Context, depth: Expr, d0: Expr, width: Expr) -> Sta
         initial=_is_first(_K0),
         where=values.where,
     )
-    left = _left_operand(context, "probL1", row_groups, _K0, depth_groups)
-    return _in_l1(context, "valueL1", load, seq(left, transposed, multiply))
+    operands = seq(
+        Let(symbol=_DEPTH_FRACTALS, value=ceil_div(depth, FRACTAL_SIZE)),
+        Let(symbol=_COLUMN_FRACTALS, value=ceil_div(width, FRACTAL_SIZE)),
+        _left_operand(context, "probL1", _K0),
+        transposed,
+        multiply,
+    )
+    return _in_l1(context, "valueL1", load, operands)
 
 
 def _padded_group(context: Context) -> Expr:
@@ -269,17 +274,21 @@ def _in_l1(context: Context, block: str, load: Statement, operands: Seq) -> Stat
     return Alloc(buffers=(context.buffers[block],), body=seq(where_to, load, inner))
 
 
-def _left_operand(context: Context, source: str, row_groups: Expr, k0: Expr, depth_groups: Expr) -> For:
-    """Columns k0.. of an Nz matrix in L1 to Zz in L0A, one row of fractals at a time."""
-    first = k0 // FRACTAL_SIZE * row_groups
+def _left_operand(context: Context, source: str, k0: Expr) -> For:
+    """``depthFractals`` fractals from column k0 of an Nz matrix in L1 to Zz in L0A, row of fractals by row.
+
+    Nz holds the fractals of a column of the matrix one after the other, Zz those of a row.
+    """
+    row_fractals = context.scalar("rowFractals")
+    first = k0 // FRACTAL_SIZE * row_fractals
     load = LoadFractals(
-        dst=context.region("leftL0", _ROW_GROUP * depth_groups * _FRACTAL_ELEMENTS),
+        dst=context.region("leftL0", _ROW_GROUP * _DEPTH_FRACTALS * _FRACTAL_ELEMENTS),
         src=context.region(source, (first + _ROW_GROUP) * _FRACTAL_ELEMENTS),
-        repeat=depth_groups,
-        src_stride=row_groups,
+        repeat=_DEPTH_FRACTALS,
+        src_stride=row_fractals,
     )
     return For(
-        var=_ROW_GROUP, end=row_groups, body=seq(load), disjoint=(context.buffers["leftL0"],), runs=True
+        var=_ROW_GROUP, end=row_fractals, body=seq(load), disjoint=(context.buffers["leftL0"],), runs=True
     )
 
 

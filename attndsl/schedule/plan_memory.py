@@ -35,7 +35,9 @@ def _place(space: MemorySpace, buffers: list[Buffer]) -> dict[Buffer, int]:
     if end > memory.usable:
         largest = max(buffers, key=lambda buffer: buffer.total_bytes)
         text = f"{largest.name} with {largest.slots} x {largest.slot_bytes} bytes"
-        raise DoesNotFit(space.value, end, memory.usable, text, "choose a smaller tile_k, rows or max_rows")
+        raise DoesNotFit(
+            space.value, end, memory.usable, text, "choose a smaller tile_k, rows, max_rows, base_n or base_k"
+        )
     return placed
 
 

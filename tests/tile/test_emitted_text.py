@@ -192,18 +192,7 @@ def _start() -> Bench:
     return bench
 
 
-_LANES = "the hardware multiplies lane c with lane c % 8 of the block, the NumPy meaning with lane 0"
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=pytest.mark.xfail(strict=True, reason=_LANES))
-        if name == "mul_unequal_blocks"
-        else name
-        for name in VECTOR
-    ],
-)
+@pytest.mark.parametrize("name", VECTOR)
 def test_vector_instruction(name):
     item, bench = VECTOR[name], _start()
     assert not list(item.limits())

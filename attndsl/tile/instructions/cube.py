@@ -232,6 +232,8 @@ class Mmad(Instruction):
         yield from space_rule(self.a, MemorySpace.L0A, "left operand")
         yield from space_rule(self.b, MemorySpace.L0B, "right operand")
         yield from dtype_rule(self.a.buffer.dtype, _HALF_TYPES, "left operand")
+        yield from dtype_rule(self.b.buffer.dtype, (self.a.buffer.dtype,), "right operand")
+        yield from dtype_rule(self.dst.buffer.dtype, ("float32",), "destination")
         yield from multiple_rule(self.dst.offset, FRACTAL * FRACTAL, "destination offset")
         for name, size in (("m", self.m), ("n", self.n), ("k", self.k)):
             yield from at_most_rule(size, ATLAS_A2.max_mmad_size, name)

@@ -71,14 +71,24 @@ class VectorInstruction(Instruction):
         return f"{self.dst} = {self.api}({', '.join(str(region) for region in self.sources())})"
 
 
+def _count_form_rules(*regions: Region) -> Iterator[str]:
+    """The count form takes one contiguous row."""
+    for region in regions:
+        if not is_one(region.rows):
+            yield f"{region} has several rows, the count form takes one"
+
+
 def _row_form_rules(region: Region) -> Iterator[str]:
     block, lanes = block_elements(region.buffer.dtype), repeat_elements(region.buffer.dtype)
     yield from multiple_rule(region.pitch, block, "row pitch")
     yield from at_most_rule(region.pitch // block, ATLAS_A2.max_repeat_stride, "row pitch in blocks")
     yield from at_most_rule(region.cols, lanes, "lanes a row")
     yield from at_most_rule(region.rows, ATLAS_A2.max_repeat, "number of rows")
-    if constant_value(region.pitch) is None:
+    pitch = constant_value(region.pitch)
+    if pitch is None:
         yield f"row pitch {region.pitch} is no compile-time constant"
+    elif pitch == 0 and constant_value(region.cols) != lanes:
+        yield f"rows of {region.cols} lanes need a row pitch"
 
 
 def _repeat_stride(names: Names, region: Region) -> str:
@@ -98,6 +108,8 @@ def _round_to(values: Array, dtype: str) -> Array:
 _UNARY = {"Exp": np.exp, "Ln": np.log, "Abs": np.abs, "Sqrt": np.sqrt}
 _BINARY = {"Add": np.add, "Sub": np.subtract, "Mul": np.multiply, "Div": np.divide}
 _BINARY |= {"Max": np.maximum, "Min": np.minimum}
+_COMPARISONS = {"EQ": np.equal, "NE": np.not_equal, "GT": np.greater, "LT": np.less}
+_COMPARISONS |= {"GE": np.greater_equal, "LE": np.less_equal}
 _WITH_SCALAR = {"Adds": np.add, "Muls": np.multiply, "Maxs": np.maximum, "Mins": np.minimum}
 
 
@@ -117,6 +129,10 @@ class Fill(VectorInstruction):
 
     def describe(self) -> str:
         return f"{self.dst} = Duplicate({self.value})"
+
+    def limits(self) -> Iterator[str]:
+        yield from super().limits()
+        yield from _count_form_rules(self.dst)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -172,7 +188,9 @@ class Unary(VectorInstruction):
 
     def limits(self) -> Iterator[str]:
         yield from super().limits()
+        yield from _count_form_rules(self.dst, self.src)
         yield from dtype_rule(self.dst.buffer.dtype, _FLOAT, "destination")
+        yield from dtype_rule(self.src.buffer.dtype, (self.dst.buffer.dtype,), "source")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -203,7 +221,9 @@ class WithScalar(VectorInstruction):
 
     def limits(self) -> Iterator[str]:
         yield from super().limits()
+        yield from _count_form_rules(self.dst, self.src)
         yield from dtype_rule(self.dst.buffer.dtype, _ARITHMETIC, "destination")
+        yield from dtype_rule(self.src.buffer.dtype, (self.dst.buffer.dtype,), "source")
 
     def describe(self) -> str:
         return f"{self.dst} = {self.op}({self.src}, {self.scalar})"
@@ -231,7 +251,8 @@ class Binary(VectorInstruction):
     def run(self, machine: Machine) -> None:
         second = view(machine, self.second)
         if self.broadcast:
-            second = second[:, :1]
+            cols = int(machine.value(self.first.cols))
+            second = second[:, np.arange(cols) % second.shape[1]]
         with np.errstate(all="ignore"):
             view(machine, self.dst)[...] = _BINARY[self.op](view(machine, self.first), second)
 
@@ -283,6 +304,7 @@ class Convert(VectorInstruction):
 
     def limits(self) -> Iterator[str]:
         yield from super().limits()
+        yield from _count_form_rules(self.dst, self.src)
         pair = (self.src.buffer.dtype, self.dst.buffer.dtype)
         if self.mode not in self._PAIRS.get(pair, ()):
             yield f"Cast from {pair[0]} to {pair[1]} has no {self.mode}"
@@ -380,7 +402,7 @@ class CompareWithScalar(VectorInstruction):
         return float(machine.value(self.src.cols)) * item_bytes(self.src.buffer.dtype) / 256
 
     def run(self, machine: Machine) -> None:
-        compare = {"EQ": np.equal, "NE": np.not_equal, "GT": np.greater, "LT": np.less}[self.mode]
+        compare = _COMPARISONS[self.mode]
         bits = np.packbits(compare(view(machine, self.src)[0], machine.value(self.scalar)), bitorder="little")
         view(machine, self.dst)[0, : bits.size] = bits
 
@@ -391,8 +413,12 @@ class CompareWithScalar(VectorInstruction):
 
     def limits(self) -> Iterator[str]:
         yield from super().limits()
+        yield from _count_form_rules(self.src)
         yield from dtype_rule(self.dst.buffer.dtype, ("uint8",), "bits")
         yield from dtype_rule(self.src.buffer.dtype, _FLOAT, "source")
+        yield from multiple_rule(self.src.cols, repeat_elements(self.src.buffer.dtype), "count")
+        if self.mode not in _COMPARISONS:
+            yield f"there is no comparison {self.mode}"
 
     def describe(self) -> str:
         return f"{self.dst} bits = {self.src} {self.mode} {self.scalar}"
@@ -424,7 +450,9 @@ class SelectOrScalar(VectorInstruction):
 
     def limits(self) -> Iterator[str]:
         yield from super().limits()
+        yield from _count_form_rules(self.dst, self.src)
         yield from dtype_rule(self.src.buffer.dtype, _FLOAT, "source")
+        yield from dtype_rule(self.bits.buffer.dtype, ("uint8",), "bits")
 
     def describe(self) -> str:
         return f"{self.dst} = Select({self.bits.buffer.name}, {self.src}, {self.scalar})"
