@@ -9,9 +9,11 @@ attention axes are
 and those of storage and selection
 
     P  cache block        R  row in a block  W  column of a block table        C  component (key, value)
-    J  selection block    G  group of batch rows that share keys               U  key row of a group
+    J  selection block    G  group of batch rows that share keys               X  rank in a selection
+    L  copy of a value    U  stored key row, of a group or of all batch rows   S  packed query token
 
-A score has the axes (B, N, Q, T); query head ``n`` reads key/value head ``n // (N / K)``.
+A score has the axes (B, N, Q, T); query head ``n`` reads key/value head ``n // (N / K)``. Where the queries
+of all batch rows are packed into tokens, what leaves the score space has the axis S instead of B and Q.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from attndsl.source_line import UNKNOWN_LINE, SourceLine
 from attndsl.symbolic import Expr
 
 Axes = tuple[str, ...]
-AXIS_ORDER: Axes = ("C", "P", "B", "G", "N", "K", "Q", "R", "U", "T", "W", "J", "D", "E")
+AXIS_ORDER: Axes = ("C", "P", "B", "G", "S", "N", "K", "Q", "R", "U", "T", "W", "J", "X", "D", "E", "L")
 SCORE_AXES: Axes = ("B", "N", "Q", "T")
 
 
@@ -141,10 +143,12 @@ class Dense(Rows):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Packed(Rows):
-    """Rows of all batch rows back to back; batch row b owns ``ends[b-1] .. ends[b]-1``."""
+    """Rows of all batch rows back to back in a tensor with the axis U; batch row b owns
+    ``ends[b-1] .. ends[b]-1``, or ``length`` rows behind those of the batch row before where ``ends`` is
+    None."""
 
     tensor: Node
-    ends: Node
+    ends: Node | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -188,6 +192,16 @@ class Concatenated(Rows):
 
 # ------------------------------------------------------------------------------------------------
 # Scores and their modifiers
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PackedQueries(Node):
+    """Queries of all batch rows back to back in a tensor with the axis S; as :class:`Packed`."""
+
+    tensor: Node
+    ends: Node | None = None
+    length: Node | None = None
+    axes: Axes = ("B", "N", "Q", "D")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -243,7 +257,7 @@ class Softmax(Node):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RowMax(Node):
-    """The maximum of each score row, axes (B, N, Q)."""
+    """The maximum of each score row, axes (B, N, Q) or (S, N)."""
 
     softmax: Softmax
     axes: Axes = ("B", "N", "Q")
@@ -251,7 +265,7 @@ class RowMax(Node):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RowSum(Node):
-    """``sum(exp(score - row max))`` of each row, axes (B, N, Q)."""
+    """``sum(exp(score - row max))`` of each row, axes (B, N, Q) or (S, N)."""
 
     softmax: Softmax
     axes: Axes = ("B", "N", "Q")
@@ -259,7 +273,7 @@ class RowSum(Node):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class WeightedSum(Node):
-    """``weights . values`` over T, accumulated in fp32, axes (B, N, Q, E)."""
+    """``weights . values`` over T, accumulated in fp32, axes (B, N, Q, E) or (S, N, E)."""
 
     weights: Node
     values: Rows
@@ -280,15 +294,16 @@ class LogSumExpMerge(Node):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class WindowSum(Node):
-    """Strided weighted sums over T: ``out[j] = sum_w weights[w] * in[step * j + first + w]``.
+    """Strided sums over T, for each block j: the sum of ``source[step * j + last - m - n - ...]`` over all
+    ``m < counts[0]``, ``n < counts[1]``, ...
 
-    Terms out of range add 0. ``T`` becomes the block axis ``J``.
+    Terms out of range add 0. Axes (B, N, Q, J) or (S, N, J).
     """
 
     source: Node
     step: Expr
-    weights: tuple[Expr, ...] | Expr
-    first: Expr
+    last: Expr
+    counts: tuple[Expr, ...]
     axes: Axes = ("B", "N", "Q", "J")
 
 
@@ -302,15 +317,25 @@ class GroupSum(Node):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TopK(Node):
-    """Indices of the ``count`` largest of the last axis, descending, ties to the lower index.
+    """Indices of the ``count`` largest along J, in descending order along X, ties to the lower index.
 
-    ``forced``: entries taken first whatever their value.
+    ``forced``: entries taken first whatever their value, in the order of their index. ``length``: entries
+    of each batch row, axes (B,), or None for all. NaN is smaller than any number.
     """
 
     source: Node
     count: Expr
     axes: Axes
     forced: Node | None = None
+    length: Node | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Repeat(Node):
+    """``source`` copied along a further axis."""
+
+    source: Node
+    axes: Axes
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

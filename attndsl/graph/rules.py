@@ -22,14 +22,18 @@ from attndsl.graph.nodes import (
     Dense,
     Dequantize,
     Elementwise,
+    GroupSum,
     IndexCondition,
     Input,
     Listed,
     LogSumExpMerge,
     Node,
     Output,
+    Packed,
+    PackedQueries,
     Paged,
     Quantize,
+    Repeat,
     Replace,
     RowMax,
     Rows,
@@ -38,7 +42,9 @@ from attndsl.graph.nodes import (
     Scores,
     Softmax,
     Take,
+    TopK,
     WeightedSum,
+    WindowSum,
 )
 from attndsl.symbolic import Expr, Load
 
@@ -206,6 +212,83 @@ def _listed_rows_have_their_axes(node: Listed, graph: Graph) -> str | None:
     if set(node.axes) - {"B", "T"} != set(axes) - stored or "T" not in node.axes:
         return f"rows {_text(node.axes)} do not come from tensors with the axes {_text(axes)}"
     return None
+
+
+@_rule(Packed, PackedQueries)
+def _packed_rows_have_their_axes(node: Packed | PackedQueries, graph: Graph) -> str | None:
+    axes = set(_axes(node.tensor))
+    token, gained = ("S", {"B", "Q"}) if isinstance(node, PackedQueries) else ("U", {"B", "T"})
+    if token not in axes or axes - {token} != set(node.axes) - gained or not gained <= set(node.axes):
+        return f"{_text(node.axes)} do not come from tokens {token} of a tensor {_text(_axes(node.tensor))}"
+    return None
+
+
+@_rule(Packed, PackedQueries)
+def _packed_rows_have_boundaries(node: Packed | PackedQueries, graph: Graph) -> str | None:
+    found = [each for each in (node.ends, node.length) if each is not None]
+    if len(found) != 1:
+        return "the prefix sums or the lengths of packed rows are needed, not both"
+    if not set(_axes(found[0])) <= {"B"}:
+        return f"boundaries have the axes (B,), not {_text(_axes(found[0]))}"
+    dtypes = _dtypes(found[0]) or INTEGERS
+    return f"boundaries are integers, not {'/'.join(sorted(dtypes))}" if dtypes - INTEGERS else None
+
+
+@_rule(WeightedSum, RowMax, RowSum, WindowSum)
+def _results_follow_their_queries(
+    node: WeightedSum | RowMax | RowSum | WindowSum, graph: Graph
+) -> str | None:
+    queries = [below.query for below in node.walk() if isinstance(below, Scores)]
+    packed = {isinstance(query, PackedQueries) for query in queries}
+    if len(packed) > 1:
+        return "packed queries and queries of their own batch rows are mixed"
+    if packed and ("S" in node.axes) != packed.pop():
+        return f"rows of packed queries have the axis S, others B and Q; the axes are {_text(node.axes)}"
+    return None
+
+
+@_rule(WindowSum)
+def _window_sums_run_over_keys(node: WindowSum, graph: Graph) -> str | None:
+    axes = _axes(node.source)
+    if "T" not in axes or "J" not in node.axes:
+        return f"keys T become blocks J, the axes are {_text(axes)} and {_text(node.axes)}"
+    return None if node.counts else "a window needs the number of its terms"
+
+
+@_rule(GroupSum)
+def _group_sums_run_over_heads(node: GroupSum, graph: Graph) -> str | None:
+    expected = {"K" if axis == "N" else axis for axis in _axes(node.source)}
+    if "N" not in _axes(node.source) or set(node.axes) != expected:
+        return f"heads N become K, the axes are {_text(_axes(node.source))} and {_text(node.axes)}"
+    return None
+
+
+@_rule(TopK)
+def _selections_are_made_among_blocks(node: TopK, graph: Graph) -> str | None:
+    axes = _axes(node.source)
+    if "J" not in axes or set(node.axes) != {"X" if axis == "J" else axis for axis in axes}:
+        return f"blocks J become ranks X, the axes are {_text(axes)} and {_text(node.axes)}"
+    if node.length is not None and not set(_axes(node.length)) <= {"B"}:
+        return f"a length has the axes (B,), not {_text(_axes(node.length))}"
+    return None
+
+
+@_rule(TopK)
+def _forced_entries_are_truth_values(node: TopK, graph: Graph) -> str | None:
+    if node.forced is None:
+        return None
+    if not set(_axes(node.forced)) <= {"B", "S", "N", "K", "Q", "J"}:
+        return f"forced entries {_text(_axes(node.forced))} are none of blocks J"
+    dtypes = _dtypes(node.forced) or INTEGERS
+    return (
+        f"forced entries are bool or integer, not {'/'.join(sorted(dtypes))}" if dtypes - INTEGERS else None
+    )
+
+
+@_rule(Repeat)
+def _repeats_add_an_axis(node: Repeat, graph: Graph) -> str | None:
+    axes = _axes(node.source)
+    return None if node.axes[:-1] == axes else f"{_text(node.axes)} is not {_text(axes)} and one more axis"
 
 
 @_rule(LogSumExpMerge)

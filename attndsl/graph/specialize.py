@@ -22,7 +22,7 @@ from attndsl.graph.nodes import (
 )
 from attndsl.symbolic import Expr, Load
 
-MAY_BE_ABSENT = frozenset({"length", "start", "offset", "index", "forced"})
+MAY_BE_ABSENT = frozenset({"length", "start", "offset", "index", "forced", "ends"})
 """Fields that become None where their operand is absent."""
 
 COLLAPSES: dict[type[Node], str] = {Replace: "condition", Dequantize: "scale", Quantize: "scale"}

@@ -14,16 +14,15 @@ from attndsl.interpret.state import Labelled, State
 from attndsl.interpret.streaming import row_statistics
 from attndsl.interpret.whole import whole
 
-ROW_AXES = ("B", "N", "Q")
-
 
 def log_sum_exp_merge(state: State, node: LogSumExpMerge) -> Labelled:
-    """The merged attention, axes (B, N, Q, E); rows without any key are zero."""
+    """The merged attention, axes (B, N, Q, E) or (S, N, E); rows without any key are zero."""
     outputs, logs = [], []
     for part in node.parts:
         assert isinstance(part, WeightedSum) and isinstance(part.weights, Softmax)  # a rule of the graph
         outputs.append(whole(state, part).aligned(node.axes))
-        found = {name: each.aligned(ROW_AXES) for name, each in row_statistics(state, part.weights).items()}
+        rows = node.axes[:-1]
+        found = {name: each.aligned(rows) for name, each in row_statistics(state, part.weights).items()}
         logs.append(found["RowMax"] + np.log(found["RowSum"]))
     top = np.maximum.reduce(logs)
     weights = [np.exp(each - np.where(np.isneginf(top), 0, top)) for each in logs]

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from attndsl.graph.nodes import Dense, Dequantize, Elementwise, Input, Listed, Node, Paged, Rows, Scalar
+from attndsl.graph.nodes import Dense, Dequantize, Elementwise, Input, Listed, Node, Packed, Paged, Rows
 from attndsl.interpret.arithmetic import OPERATIONS
+from attndsl.interpret.segments import boundaries, integer
 from attndsl.interpret.state import State, as_real, no_rule
 from attndsl.interpret.whole import whole
 from attndsl.spec.layout import Array
@@ -51,8 +52,8 @@ def reader(state: State, rows: Rows, b: int, k: int, *, keep: bool = False) -> R
 
 def _dense(state: State, rows: Dense, b: int, k: int) -> RowReader:
     capacity = state.call.extents["T"]
-    count = capacity if rows.length is None else _integer(state, rows.length, b)
-    first = 0 if rows.start is None else _integer(state, rows.start, b)
+    count = capacity if rows.length is None else integer(state, rows.length, b)
+    first = 0 if rows.start is None else integer(state, rows.start, b)
     if first < 0 or first + count > capacity:
         first, count = 0, 0
     index = {"B": b, "K": k}
@@ -64,7 +65,7 @@ def _dense(state: State, rows: Dense, b: int, k: int) -> RowReader:
 def _paged(state: State, rows: Paged, b: int, k: int) -> RowReader:
     size = int(rows.block_size.evaluate(state.env))
     table = whole(state, rows.table).aligned(("B", "W"))[b]
-    count = table.size * size if rows.length is None else _integer(state, rows.length, b)
+    count = table.size * size if rows.length is None else integer(state, rows.length, b)
 
     def fetch(start: int, stop: int) -> Array:
         blocks = table[start // size : -(-stop // size)].astype(np.int64)
@@ -76,9 +77,9 @@ def _paged(state: State, rows: Paged, b: int, k: int) -> RowReader:
 
 def _listed(state: State, rows: Listed, b: int, k: int) -> RowReader:
     axes: tuple[str, ...] = getattr(rows.tensors, "axes", ())
-    entry = b if rows.index is None else _integer(state, rows.index, b)
+    entry = b if rows.index is None else integer(state, rows.index, b)
     along = "U" if "U" in axes else "T"
-    count = state.call.extents[along] if rows.length is None else _integer(state, rows.length, b)
+    count = state.call.extents[along] if rows.length is None else integer(state, rows.length, b)
     index = {axes[0]: entry, "K": k}
     return RowReader(
         0,
@@ -87,19 +88,21 @@ def _listed(state: State, rows: Listed, b: int, k: int) -> RowReader:
     )
 
 
+def _packed(state: State, rows: Packed, b: int, k: int) -> RowReader:
+    begin, end = (int(each) for each in boundaries(state, rows)[b : b + 2])
+    return RowReader(
+        0,
+        end - begin,
+        lambda start, stop: _cells(state, rows.tensor, {"K": k, "U": slice(begin + start, begin + stop)}),
+    )
+
+
 _SOURCES: dict[type[Rows], Callable[[State, Any, int, int], RowReader]] = {
     Dense: _dense,
     Paged: _paged,
     Listed: _listed,
+    Packed: _packed,
 }
-
-
-def _integer(state: State, node: Node, b: int) -> int:
-    """An integer of axes (B,) or none, for batch row ``b``."""
-    if isinstance(node, Scalar):
-        return int(node.value.evaluate({**state.env, "b": b}))
-    values = whole(state, node)
-    return int(values.aligned(("B",))[b if "B" in values.axes else 0])
 
 
 def _cells(state: State, node: Node, index: dict[str, Any]) -> Array:

@@ -19,6 +19,7 @@ from attndsl.graph.nodes import (
     IndexCondition,
     Input,
     Node,
+    PackedQueries,
     Replace,
     Scalar,
     Scores,
@@ -26,7 +27,7 @@ from attndsl.graph.nodes import (
     Take,
 )
 from attndsl.interpret.arithmetic import OPERATIONS, exp_in_place
-from attndsl.interpret.rows import RowReader
+from attndsl.interpret.rows import Index, RowReader
 from attndsl.interpret.state import Labelled, State, as_real, no_rule, rounded
 from attndsl.interpret.whole import whole
 from attndsl.spec.arguments import DTYPES
@@ -37,7 +38,10 @@ BLOCK_AXES = ("N", "Q", "T")
 
 @dataclass
 class Block:
-    """A part of the score space; ``keys`` are absolute rows. ``readers``: by the rows node they read."""
+    """A part of the score space; ``keys`` are absolute rows. ``readers``: by the rows node they read.
+
+    ``cells``: the place of these heads and queries among the rows of results.
+    """
 
     b: int
     k: int
@@ -46,7 +50,14 @@ class Block:
     keys: slice
     readers: dict[int, RowReader]
     query_rows: dict[int, Array]
+    cells: Index
     values: dict[int, Array] = field(default_factory=dict)
+
+    @property
+    def tokens(self) -> slice:
+        """The queries as they are numbered in results: those of packed ones as tokens."""
+        tokens: slice = self.cells[-1]
+        return tokens
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -79,6 +90,15 @@ def _scores(state: State, node: Scores, block: Block) -> Array:
 
 def _queries(state: State, node: Node, block: Block) -> Array:
     """The queries of the block as (heads * queries, channels)."""
+    if isinstance(node, PackedQueries):
+        tensor = node.tensor
+        view = (
+            Labelled(tensor.axes, state.call.views[tensor.name])
+            if isinstance(tensor, Input)
+            else whole(state, tensor)
+        )
+        chosen = view.aligned(("N", "S", "D"))[block.heads, block.tokens]
+        return as_real(chosen, state.real).reshape(-1, chosen.shape[-1])
     if isinstance(node, Input):
         axes = tuple(axis for axis in node.axes if axis != "B")
         part = Labelled(
@@ -99,10 +119,11 @@ def _input(state: State, node: Input, block: Block) -> Array:
         "K": block.k,
         "N": block.heads,
         "Q": block.queries,
+        "S": block.tokens,
         "T": block.keys,
     }
     part = view[tuple(picks[axis] for axis in node.axes)]
-    kept = tuple(axis for axis in node.axes if axis in BLOCK_AXES)
+    kept = tuple("Q" if axis == "S" else axis for axis in node.axes if axis in (*BLOCK_AXES, "S"))
     return _in_run_dtype(Labelled(kept, part).aligned(BLOCK_AXES), state)
 
 
@@ -130,9 +151,7 @@ def _scalar(state: State, node: Scalar, block: Block) -> Array:
 def _softmax(state: State, node: Softmax, block: Block) -> Array:
     """Normalised probabilities, from row statistics that an earlier pass over all keys has found."""
     found = state.statistics[id(node)]
-    top, total = (
-        found[name].data[block.b, block.heads, block.queries][..., None] for name in ("RowMax", "RowSum")
-    )
+    top, total = (found[name].data[block.cells][..., None] for name in ("RowMax", "RowSum"))
     base = np.where(np.isneginf(top), 0, top)
     return exp_in_place(evaluate(state, node.scores, block) - base) / np.where(total == 0, 1, total)
 

@@ -33,13 +33,15 @@ class Labelled:
 class State:
     """One run: the call, the floating dtype of all arithmetic, and what is computed so far.
 
-    ``values``: whole values by node; ``statistics``: row maximum and sum by softmax node.
+    ``values``: whole values by node; ``statistics``: row maximum and sum by softmax node; ``boundaries``:
+    first row of each batch row, and the end, by packed node.
     """
 
     call: Call
     real: np.dtype[Any]
     values: dict[int, Labelled] = field(default_factory=dict)
     statistics: dict[int, dict[str, Labelled]] = field(default_factory=dict)
+    boundaries: dict[int, Array] = field(default_factory=dict)
 
     @cached_property
     def env(self) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from attndsl.graph.nodes import Node, Rows, Scores, Softmax, WeightedSum
 from attndsl.interpret.arithmetic import exp_in_place
 from attndsl.interpret.rows import RowReader, reader
 from attndsl.interpret.scores import Block, evaluate
+from attndsl.interpret.segments import QuerySpace, query_space
 from attndsl.interpret.state import Labelled, State
 from attndsl.interpret.threads import for_each
 from attndsl.spec.layout import Array
@@ -26,7 +27,6 @@ SCORES_IN_BLOCK = 128 * 512  # scores held at once: they stay in the second-leve
 KEYS_IN_BLOCK = 4096
 SCORES_WORTH_THREADS = 50_000
 QUERY_ROWS_IN_BLOCK = 128
-OUT_AXES = ("B", "N", "Q", "E")
 
 
 @dataclass
@@ -66,7 +66,7 @@ class Rowset:
 
 
 def weighted_sum(state: State, node: WeightedSum) -> Labelled:
-    """``weights . values`` for all rows, axes (B, N, Q, E)."""
+    """``weights . values`` for all rows, axes (B, N, Q, E), or (N, S, E) where queries are packed."""
     return _stream(state, node.weights, node.values)
 
 
@@ -79,20 +79,20 @@ def row_statistics(state: State, softmax: Softmax) -> dict[str, Labelled]:
 
 def _stream(state: State, weights: Node, values: Rows | None) -> Labelled:
     extents = state.call.extents
-    shape = tuple(extents[axis] for axis in OUT_AXES)
-    out = np.zeros(shape, state.real)
+    space = query_space(state, weights)
+    out = np.zeros((*space.shape, extents["E"]), state.real)
     for inner in weights.walk():  # probabilities that are computed with need their statistics first
         if isinstance(inner, Softmax) and inner is not weights:
             row_statistics(state, inner)
     sources = [node.keys for node in weights.walk() if isinstance(node, Scores)]
     sources += [values] if values is not None else []
-    top, total = np.full(shape[:3], -np.inf, state.real), np.zeros(shape[:3], state.real)
+    top, total = np.full(space.shape, -np.inf, state.real), np.zeros(space.shape, state.real)
 
     def work(task: tuple[int, int]) -> None:
         with np.errstate(all="ignore"):
-            rows = _rowset(state, sources, *task)
-            for block in _query_blocks(state, rows, *task):
-                cells = block.b, block.heads, block.queries
+            rows = rowset(state, sources, *task)
+            for block in query_blocks(state, space, rows.readers, *task):
+                cells = block.cells
                 accumulator = _accumulate(state, weights, values, block, rows)
                 if isinstance(weights, Softmax):
                     top[cells] = accumulator.maximum.reshape(block.shape[:2])
@@ -107,13 +107,13 @@ def _stream(state: State, weights: Node, values: Rows | None) -> Labelled:
     for_each(work, tasks, parallel=scores >= SCORES_WORTH_THREADS)
     if isinstance(weights, Softmax):
         state.statistics[id(weights)] = {
-            "RowMax": Labelled(OUT_AXES[:3], top),
-            "RowSum": Labelled(OUT_AXES[:3], total),
+            "RowMax": Labelled(space.axes, top),
+            "RowSum": Labelled(space.axes, total),
         }
-    return Labelled(OUT_AXES, out)
+    return Labelled((*space.axes, "E"), out)
 
 
-def _rowset(state: State, sources: list[Rows], b: int, k: int) -> Rowset:
+def rowset(state: State, sources: list[Rows], b: int, k: int) -> Rowset:
     """Readers for every source of keys and values; the verifier saw that they have the same rows."""
     repeated = state.call.extents["Q"] > _queries_in_block(state)
     readers = {id(rows): reader(state, rows, b, k, keep=repeated) for rows in sources}
@@ -125,12 +125,16 @@ def _queries_in_block(state: State) -> int:
     return max(1, QUERY_ROWS_IN_BLOCK // state.heads_per_group)
 
 
-def _query_blocks(state: State, rows: Rowset, b: int, k: int) -> Iterator[Block]:
-    """Blocks of queries with no key yet."""
-    group, step, queries = state.heads_per_group, _queries_in_block(state), state.call.extents["Q"]
+def query_blocks(
+    state: State, space: QuerySpace, readers: dict[int, RowReader], b: int, k: int
+) -> Iterator[Block]:
+    """Blocks of the queries of a batch row and key/value head, with no key yet."""
+    group, step, count = state.heads_per_group, _queries_in_block(state), space.count(b)
     heads = slice(k * group, (k + 1) * group)
-    for start in range(0, queries, step):
-        yield Block(b, k, heads, slice(start, min(start + step, queries)), slice(0, 0), rows.readers, {})
+    for start in range(0, count, step):
+        queries = slice(start, min(start + step, count))
+        cells = space.cells(b, heads, queries)
+        yield Block(b, k, heads, queries, slice(0, 0), readers, {}, cells)
 
 
 def _accumulate(state: State, weights: Node, values: Rows | None, block: Block, rows: Rowset) -> Accumulator:

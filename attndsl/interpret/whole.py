@@ -15,12 +15,15 @@ from attndsl.graph.nodes import (
     LogSumExpMerge,
     Node,
     Quantize,
+    Repeat,
     Replace,
     RowMax,
     RowSum,
     Scalar,
     Take,
+    TopK,
     WeightedSum,
+    WindowSum,
 )
 from attndsl.interpret.arithmetic import OPERATIONS
 from attndsl.interpret.state import Labelled, State, as_real, no_rule, rounded
@@ -110,6 +113,25 @@ def _row_statistic(state: State, node: RowMax | RowSum) -> Labelled:
     return row_statistics(state, node.softmax)["RowMax" if isinstance(node, RowMax) else "RowSum"]
 
 
+def _window_sum(state: State, node: WindowSum) -> Labelled:
+    from attndsl.interpret.selection import window_sum
+
+    return window_sum(state, node)
+
+
+def _top_k(state: State, node: TopK) -> Labelled:
+    from attndsl.interpret.selection import top_k
+
+    return top_k(state, node)
+
+
+def _repeat(state: State, node: Repeat) -> Labelled:
+    source = whole(state, node.source)
+    (axis,) = (axis for axis in node.axes if axis not in getattr(node.source, "axes", ()))
+    shape = (*source.data.shape, state.call.extents[axis])
+    return Labelled((*source.axes, axis), np.broadcast_to(source.data[..., None], shape))
+
+
 def _log_sum_exp_merge(state: State, node: LogSumExpMerge) -> Labelled:
     from attndsl.interpret.merge import log_sum_exp_merge
 
@@ -126,6 +148,9 @@ _RULES: dict[type[Node], Callable[[State, Any], Labelled]] = {
     GroupSum: _group_sum,
     Quantize: _quantize,
     WeightedSum: _weighted_sum,
+    WindowSum: _window_sum,
+    TopK: _top_k,
+    Repeat: _repeat,
     LogSumExpMerge: _log_sum_exp_merge,
     RowMax: _row_statistic,
     RowSum: _row_statistic,

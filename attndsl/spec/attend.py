@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import replace as with_fields
 
+import numpy as np
+
 from attndsl.graph.nodes import (
     Axes,
     Choose,
@@ -16,6 +18,8 @@ from attndsl.graph.nodes import (
     Listed,
     LogSumExpMerge,
     Node,
+    Packed,
+    PackedQueries,
     Paged,
     Quantize,
     Scalar,
@@ -32,6 +36,7 @@ BATCH = Symbol("b")
 HEAD = Symbol("n")
 QUERY = Symbol("i")
 KEY = Symbol("j")
+LOWEST = float(np.finfo(np.float32).min)
 GROUP = Symbol("g")
 
 
@@ -83,12 +88,30 @@ def listed(tensors: Value, *, index: Value | Expr | None = None, length: Value |
     )
 
 
+def packed(tensor: Value, ends: Value | None = None, *, length: Value | Expr | None = None) -> Value:
+    """Queries (S, N, D), or key or value rows (U, K, D), of all batch rows back to back in one tensor.
+
+    Args:
+        tensor: the tokens of all batch rows.
+        ends: prefix sums of their numbers of tokens, axes (B,); batch row b owns ``ends[b-1] .. ends[b]-1``.
+        length: instead of ``ends``, the number of tokens of each batch row.
+    """
+    where = author_line()
+    count = _per_row(length)
+    if "S" in tensor.axes:
+        return Value(PackedQueries(tensor=tensor.node, ends=_node(ends), length=count, where=where))
+    axes: Axes = ("B", "K", "T", *(axis for axis in tensor.axes if axis in ("D", "E")))
+    return Value(Packed(axes=axes, tensor=tensor.node, ends=_node(ends), length=count, where=where))
+
+
 def merge(*parts: Value) -> Value:
     """Attention over all rows of several segments, from the attention over each: ``softmax(s) @ values``.
 
     The log-sum-exp merge: each part weighs as much as the sum of exponentials behind it.
     """
-    return Value(LogSumExpMerge(parts=tuple(part.node for part in parts), where=author_line()))
+    nodes = tuple(part.node for part in parts)
+    axes = parts[0].axes if parts else ()
+    return Value(LogSumExpMerge(parts=nodes, axes=axes, where=author_line()))
 
 
 def choose(*cases: tuple[TensorValue | tuple[TensorValue, ...], Value], otherwise: Value) -> Value:

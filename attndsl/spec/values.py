@@ -23,19 +23,24 @@ from attndsl.graph.nodes import (
     IndexCondition,
     Input,
     Node,
+    PackedQueries,
+    Repeat,
     Replace,
     RowMax,
     Rows,
     RowSum,
     Scalar,
+    Scores,
     Softmax,
     Take,
+    TopK,
     WeightedSum,
+    WindowSum,
 )
 from attndsl.source_line import author_line
 from attndsl.spec.arguments import TensorSpec, dtype_of, given, layout_of
 from attndsl.spec.errors import GraphError, SpecError
-from attndsl.symbolic import Compare, Const, Expr, Load, Symbol, as_expr, compare
+from attndsl.symbolic import Compare, Const, Expr, ExprLike, Load, Symbol, as_expr, compare
 
 INDEX_AXES = {"b": "B", "n": "N", "i": "Q", "j": "T"}
 Operand: TypeAlias = "Value | Expr | int | float"
@@ -83,8 +88,13 @@ class Value:
         return elementwise("negate", self)
 
     def __matmul__(self, values: Value) -> Value:
-        """The weighted sum of value rows over the key axis, axes (B, N, Q, E)."""
-        return Value(WeightedSum(weights=self.node, values=as_rows(values), where=author_line()))
+        """The weighted sum of value rows over the keys, axes (B, N, Q, E); (S, N, E) of packed queries."""
+        where = author_line()
+        return Value(
+            WeightedSum(
+                weights=self.node, values=as_rows(values), axes=result_axes(self.node, "E"), where=where
+            )
+        )
 
     def replace(self, condition: Value, value: float) -> Value:
         """``value`` where ``condition`` is non-zero, this value elsewhere."""
@@ -116,13 +126,54 @@ class Value:
 
     @property
     def row_max(self) -> Value:
-        """Of a softmax: the maximum of each score row, axes (B, N, Q)."""
-        return Value(RowMax(softmax=self._softmax(), where=author_line()))
+        """Of a softmax: the maximum of each score row, axes (B, N, Q); (S, N) of packed queries."""
+        return Value(RowMax(softmax=self._softmax(), axes=result_axes(self.node), where=author_line()))
 
     @property
     def row_sum(self) -> Value:
-        """Of a softmax: the sum of exponentials of each row, axes (B, N, Q)."""
-        return Value(RowSum(softmax=self._softmax(), where=author_line()))
+        """Of a softmax: the sum of exponentials of each row, axes (B, N, Q); (S, N) of packed queries."""
+        return Value(RowSum(softmax=self._softmax(), axes=result_axes(self.node), where=author_line()))
+
+    def window_sum(self, *, step: ExprLike, last: ExprLike, counts: tuple[ExprLike, ...]) -> Value:
+        """Strided sums over the keys, one for each block j: the sum of the terms ``step * j + last - m - n``
+        over all ``m < counts[0]`` and ``n < counts[1]``, for any number of counts. Terms out of range add 0.
+        """
+        node = WindowSum(
+            source=self.node,
+            step=as_expr(step),
+            last=as_expr(last),
+            counts=tuple(as_expr(count) for count in counts),
+            axes=result_axes(self.node, "J"),
+            where=author_line(),
+        )
+        return Value(node)
+
+    def top(
+        self, count: ExprLike, *, forced: Value | None = None, length: Value | Expr | None = None
+    ) -> Value:
+        """Indices of the ``count`` largest entries along J, in descending order along X.
+
+        Args:
+            count: how many.
+            forced: entries that are taken before all others where it is non-zero.
+            length: entries of each batch row; all of them if None.
+        """
+        where = author_line()
+        if isinstance(length, Expr):
+            length = Value(Scalar(value=length, axes=("B",), where=where))
+        node = TopK(
+            source=self.node,
+            count=as_expr(count),
+            forced=None if forced is None else forced.node,
+            length=None if length is None else length.node,
+            axes=tuple("X" if axis == "J" else axis for axis in self.axes),
+            where=where,
+        )
+        return Value(node)
+
+    def repeated(self) -> Value:
+        """This value copied along the further axis L, whose size is that of ``op.axes(L=...)``."""
+        return Value(Repeat(source=self.node, axes=(*self.axes, "L"), where=author_line()))
 
     def sum_over_group(self) -> Value:
         """The sum over the query heads of each key/value head: axis N becomes K."""
@@ -191,6 +242,14 @@ def elementwise(op: str, *operands: Operand) -> Value:
     nodes = tuple(as_node(operand) for operand in operands)
     axes = merge_axes(*(getattr(node, "axes", ()) for node in nodes))
     return Value(Elementwise(op=op, inputs=nodes, axes=axes, where=where))
+
+
+def result_axes(node: Node, *last: str) -> Axes:
+    """The axes of what is computed for each row of the scores below ``node``, with further axes ``last``."""
+    packed = any(
+        isinstance(below, Scores) and isinstance(below.query, PackedQueries) for below in node.walk()
+    )
+    return ("S", "N", *last) if packed else ("B", "N", "Q", *last)
 
 
 def as_rows(value: object) -> Rows:

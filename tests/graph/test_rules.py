@@ -12,24 +12,30 @@ from attndsl.graph.nodes import (
     Dense,
     Dequantize,
     Elementwise,
+    GroupSum,
     IndexCondition,
     Input,
     Listed,
     LogSumExpMerge,
     Output,
+    Packed,
+    PackedQueries,
     Paged,
     Quantize,
+    Repeat,
     Replace,
     RowMax,
     Scalar,
     Scores,
     Softmax,
     Take,
+    TopK,
     WeightedSum,
+    WindowSum,
 )
 from attndsl.graph.rules import RULES, findings, verify
 from attndsl.source_line import SourceLine
-from attndsl.symbolic import Load, Symbol
+from attndsl.symbolic import Const, Load, Symbol
 
 SCORE = ("B", "N", "Q", "T")
 OUT = ("B", "N", "Q", "E")
@@ -78,6 +84,31 @@ def listed(**changes):
     return Scores(query=query, keys=Listed(**(fields | changes)))
 
 
+BLOCKS = ("B", "N", "Q", "J")
+stored = Input(name="key", axes=("U", "K", "D"), dtypes=("float16",))
+tokens = Input(name="query", axes=("S", "N", "D"), dtypes=("float16",))
+forced = Input(name="mask", axes=("Q", "J"), dtypes=("bool",))
+packed_queries = Scores(query=PackedQueries(tensor=tokens, ends=lengths), keys=keys)
+
+
+def packed_keys(**changes):
+    fields = {"axes": key.axes, "tensor": stored, "ends": lengths}
+    return Scores(query=query, keys=Packed(**(fields | changes)))
+
+
+def windows(**changes):
+    fields = {"source": scores, "step": Const(4), "last": Const(3), "counts": (Const(4), Const(2))}
+    return WindowSum(**(fields | changes))
+
+
+def summed(**changes):
+    return replace(GroupSum(source=windows(), axes=("B", "K", "Q", "J")), **changes)
+
+
+def selected(**changes):
+    return replace(TopK(source=summed(), count=Const(2), axes=("B", "K", "Q", "X")), **changes)
+
+
 def added(*inputs, op="add", axes=SCORE):
     return Elementwise(op=op, inputs=inputs, axes=axes)
 
@@ -118,6 +149,26 @@ CASES = {
     ),
     "paged_rows_have_their_axes": (graph(paged(tensor=key)), graph(paged())),
     "listed_rows_have_their_axes": (graph(listed(index=lengths)), graph(listed())),
+    "packed_rows_have_their_axes": (graph(packed_keys(tensor=key)), graph(packed_keys())),
+    "packed_rows_have_boundaries": (
+        graph(packed_keys(length=lengths)),
+        graph(packed_keys(ends=None, length=lengths)),
+    ),
+    "results_follow_their_queries": (
+        graph(WeightedSum(weights=Softmax(scores=packed_queries), values=values)),
+        graph(WeightedSum(weights=Softmax(scores=packed_queries), values=values, axes=("S", "N", "E"))),
+    ),
+    "window_sums_run_over_keys": (graph(windows(counts=())), graph(windows())),
+    "group_sums_run_over_heads": (graph(summed(axes=BLOCKS)), graph(summed())),
+    "selections_are_made_among_blocks": (graph(selected(axes=("B", "K", "Q", "J"))), graph(selected())),
+    "forced_entries_are_truth_values": (
+        graph(selected(forced=replace(forced, dtypes=("float16",)))),
+        graph(selected(forced=forced)),
+    ),
+    "repeats_add_an_axis": (
+        graph(Repeat(source=bias, axes=("L", *SCORE))),
+        graph(Repeat(source=bias, axes=(*SCORE, "L"))),
+    ),
     "merged_parts_are_attention": (
         graph(LogSumExpMerge(parts=(scored(scores), WeightedSum(weights=scores, values=values)))),
         graph(LogSumExpMerge(parts=(scored(scores), scored(scores)))),
