@@ -260,7 +260,7 @@ def verify(
     else:
         for result in results:
             result.print(console)
-    if not all(result.ok for result in results):
+    if not results or not all(result.ok for result in results):
         raise click.exceptions.Exit(FAILED)
 
 

@@ -83,7 +83,7 @@ def _check_generation(operator: Operator, stream: Stream) -> None:
     """One case ahead of all: an operator whose tensors have no fill rule is refused as a whole."""
     try:
         stream.take(1)[0].call()
-    except Exception as error:
+    except (LookupError, StopIteration) as error:  # no rule for a role, an axis or a layout
         raise NotGenerated(operator.name, f"{type(error).__name__}: {error}") from error
 
 
