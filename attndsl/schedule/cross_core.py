@@ -2,23 +2,32 @@
 
 Needs: a joint program. Gives: ``program.flags`` and the flag statements inside the stages.
 
-A tensor that the cores of one block share is a ring of slots; its writer raises a flag behind its last
-write, its reader waits before its first read (mode 2: AIC and both its AIVs). That a slot is free again
-before it is overwritten follows from the order of the stages and is proved here for each ring, by
-following the flags over enough iterations; a ring for which it does not follow is an error.
+A tensor that the cores of one block share is a ring of slots; its writer raises a flag, its reader waits
+for it (mode 2: AIC and both its AIVs). A stage waits for all its flags before its first touch of any ring
+and raises its own behind the last, so that with respect to the rings a stage is one step. (That the pipe
+which raises a flag knows of what the other pipes did is checked once there are events, by ring_order.py.)
+That a slot is free again before it is overwritten follows from the order of these steps: it is proved here
+for each ring by following both cores over runs of the loop of several lengths; a ring for which it does
+not follow is an error.
+
 A tensor that all blocks share is read only after all vector cores have passed a common flag (mode 0).
 """
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
+from functools import lru_cache
 
 from attndsl.errors import InternalError
 from attndsl.hardware import ATLAS_A2, Core, Pipe
+from attndsl.schedule.skew import ring_depth, tiles
+from attndsl.schedule.touches import is_ring
 from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.instructions import Instruction
 from attndsl.tile.program import Program
 from attndsl.tile.statements import (
+    For,
     Pipelined,
     Seq,
     SetCrossFlag,
@@ -47,10 +56,12 @@ def derive_flags(program: Program) -> Program:
     """The program with its cross-core flags.
 
     Raises:
-        InternalError: a ring is too short for the order of its stages, or flag ids run out.
+        InternalError: a ring is too short for the order of its stages, a workspace tensor is used in a
+            way that no flag covers, or flag ids run out.
     """
     handovers = _handovers(program)
-    rings = [item for item in handovers if item.tensor.shared == "block"]
+    rings = [item for item in handovers if is_ring(item.tensor)]
+    _check_places(program, handovers)
     for loop in (item for item in program.body.walk() if isinstance(item, Pipelined)):
         _prove_reuse(loop, [item for item in rings if item.writer in loop.stages])
     device = sorted({item.reader.name for item in handovers if item.tensor.shared == "device"})
@@ -62,13 +73,7 @@ def derive_flags(program: Program) -> Program:
     def change(statement: Statement) -> Statement | None:
         if not isinstance(statement, Stage):
             return statement
-        body = statement.body
-        for item in rings:
-            name = _flag_name(item)
-            if item.writer is statement:
-                body = _set_behind_last(body, item, name, flags[name])
-            if item.reader is statement:
-                body = _wait_before_first(body, item, name, flags[name])
+        body = _with_flags(statement, rings, flags)
         if statement.name in device:
             body = _meet_all(body, f"before{statement.name}", flags[f"before{statement.name}"])
         return statement.with_children((body,)) if body is not statement.body else statement
@@ -108,25 +113,49 @@ def _reads(stage: Stage, tensor: GlobalTensor) -> bool:
     return any(tensor in item.gm_reads() for item in _touches(stage, tensor))
 
 
-def _touches_inside(statement: Statement, tensor: GlobalTensor, write: bool) -> bool:
-    for item in statement.walk():
-        if isinstance(item, Instruction):
-            tensors = item.gm_writes() if write else item.gm_reads()
-            if tensor in tensors:
-                return True
-    return False
+def _check_places(program: Program, handovers: list[Handover]) -> None:
+    """A ring's stages share a skewed loop, on different cores; a device tensor is read once, at the end."""
+    order = list(program.body.walk())
+    loops = [item for item in order if isinstance(item, Pipelined)]
+    repeated = {stage for item in order if isinstance(item, For | Pipelined) for stage in item.walk()}
+    for item in handovers:
+        name, writer, reader = item.tensor.name, item.writer, item.reader
+        if is_ring(item.tensor):
+            if writer.core is reader.core:
+                raise InternalError(f"{writer.name} and {reader.name} hand over {name} on one core kind")
+            if not any(writer in loop.stages and reader in loop.stages for loop in loops):
+                raise InternalError(f"{writer.name} and {reader.name} share {name}, but no skewed loop")
+        elif item.pipe is not Pipe.MTE3 or reader.core is not Core.AIV:
+            raise InternalError(f"{name} goes between blocks, so vector cores write it by MTE3 and read it")
+        elif reader in repeated or order.index(reader) < order.index(writer):
+            raise InternalError(
+                f"{reader.name} reads {name} of all blocks, so it runs once, behind {writer.name}"
+            )
 
 
-def _set_behind_last(body: Seq, item: Handover, name: str, flag: int) -> Seq:
-    last = max(i for i, s in enumerate(body.body) if _touches_inside(s, item.tensor, write=True))
-    raised = SetCrossFlag(name=name, flag=flag, mode=_BLOCK_MODE, pipe=item.pipe, where=item.writer.where)
-    return seq(*body.body[: last + 1], raised, *body.body[last + 1 :])
+def _with_flags(stage: Stage, rings: list[Handover], flags: dict[str, int]) -> Seq:
+    """Waits before the stage's first touch of any ring, raises behind its last."""
+    tensors = {item.tensor for item in rings}
+    body = stage.body.body
+    touching = [index for index, child in enumerate(body) if _touches_any(child, tensors)]
+    if not touching:
+        return stage.body
+    waits, raises = list[Statement](), list[Statement]()
+    for item in rings:
+        name = _flag_name(item)
+        if item.reader is stage:
+            waits.append(WaitCrossFlag(name=name, flag=flags[name], where=stage.where))
+        if item.writer is stage:
+            raises.append(
+                SetCrossFlag(name=name, flag=flags[name], mode=_BLOCK_MODE, pipe=item.pipe, where=stage.where)
+            )
+    first, last = touching[0], touching[-1] + 1
+    return seq(*body[:first], *waits, *body[first:last], *raises, *body[last:])
 
 
-def _wait_before_first(body: Seq, item: Handover, name: str, flag: int) -> Seq:
-    first = min(i for i, s in enumerate(body.body) if _touches_inside(s, item.tensor, write=False))
-    wait = WaitCrossFlag(name=name, flag=flag, where=item.reader.where)
-    return seq(*body.body[:first], wait, *body.body[first:])
+def _touches_any(statement: Statement, tensors: set[GlobalTensor]) -> bool:
+    instructions = (item for item in statement.walk() if isinstance(item, Instruction))
+    return any(not tensors.isdisjoint((*item.gm_reads(), *item.gm_writes())) for item in instructions)
 
 
 def _meet_all(body: Seq, name: str, flag: int) -> Seq:
@@ -134,72 +163,108 @@ def _meet_all(body: Seq, name: str, flag: int) -> Seq:
     return seq(raised, WaitCrossFlag(name=name, flag=flag), body)
 
 
-# One execution of a stage: the stage, which run of the loop, which tile of that run.
-_Execution = tuple[Stage, int, int]
+# ------------------------------------------------------------------------------------------------
+# The proof
+
+# One execution of a stage: which stage, which run of the loop, which tile of that run.
+_Execution = tuple[int, int, int]
 
 
 def _prove_reuse(loop: Pipelined, rings: list[Handover]) -> None:
-    """Every write of a slot comes after the read of what was there before.
+    """Every write of a slot comes after the read of what was there before."""
+    cores, stages = tuple(stage.core for stage in loop.stages), loop.stages
+    ends = tuple((stages.index(item.writer), stages.index(item.reader)) for item in rings)
+    found = _first_defect(cores, loop.lags, ends, ring_depth(loop))
+    if found == _STUCK:
+        raise InternalError("the stages of a pipelined loop wait for each other for ever")
+    if found != _SOUND:
+        writer, reader, ring = (rings[found].writer.name, rings[found].reader.name, rings[found].tensor.name)
+        raise InternalError(f"{writer} overwrites a slot of {ring} that {reader} may still read")
 
-    Both cores' orders are followed together: a flag carries what its raiser had finished. Two runs of
-    the loop over more tiles than slots are followed, so that the step from one run to the next counts.
+
+_SOUND, _STUCK = -1, -2
+
+
+@lru_cache(maxsize=256)
+def _first_defect(
+    cores: tuple[Core, ...], lags: tuple[int, ...], rings: tuple[tuple[int, int], ...], depth: int
+) -> int:
+    """The ring whose slot is overwritten early, or _STUCK, or _SOUND.
+
+    ``rings``: writing and reading stage of each. Runs of different lengths follow each other in pairs, and
+    with a run of no or one tile between them, so that slots stay behind from runs that differ.
     """
-    if not rings:
-        return
-    depth = ring_depth(loop)
-    extent = 2 * depth + max(loop.lags)
-    order = {core: _executions(loop, core, extent) for core in Core}
-    known: dict[Core, int] = dict.fromkeys(Core, 0)  # how much of the other core's order is finished
-    position: dict[Core, int] = dict.fromkeys(Core, 0)
-    raised: dict[tuple[GlobalTensor, int, int], int] = {}
-    while any(position[core] < len(order[core]) for core in Core):
-        before = dict(position)
-        for core, other in ((Core.AIC, Core.AIV), (Core.AIV, Core.AIC)):
-            while position[core] < len(order[core]):
-                stage, run, tile = order[core][position[core]]
-                flags = [(item.tensor, run, tile) for item in rings if item.reader is stage]
-                if any(flag not in raised for flag in flags):
-                    break
-                known[core] = max([known[core], *(raised[flag] for flag in flags)])
-                _check_slot((stage, run, tile), rings, depth, extent, order[other][: known[core]])
-                position[core] += 1
-                for item in rings:
-                    if item.writer is stage:
-                        raised[item.tensor, run, tile] = position[core]
-        if position == before:
-            raise InternalError("the stages of a pipelined loop wait for each other for ever")
+    extents = sorted({0, 1, depth - 1, depth, depth + 1, 2 * depth + 1})
+    between = ((), (0,), (1,))
+    for runs in ((a, *some, b) for a in extents for some in between for b in extents):
+        found = _Following(cores, lags, rings, depth, runs).first_defect()
+        if found != _SOUND:
+            return found
+    return _SOUND
 
 
-def _check_slot(
-    execution: _Execution, rings: list[Handover], depth: int, extent: int, finished: list[_Execution]
-) -> None:
-    stage, run, tile = execution
-    if tile >= depth:
-        last_user = (run, tile - depth)
-    elif run > 0:
-        last_user = (run - 1, max(other for other in range(extent) if other % depth == tile))
-    else:
-        return
-    for item in rings:
-        if item.writer is stage and (item.reader, *last_user) not in finished:
-            raise InternalError(
-                f"{stage.name} overwrites a slot of {item.tensor.name} that {item.reader.name} may still read"
-            )
+class _Following:
+    """Both cores' orders followed together: a flag carries how much its raiser had finished."""
+
+    def __init__(
+        self,
+        cores: tuple[Core, ...],
+        lags: tuple[int, ...],
+        rings: tuple[tuple[int, int], ...],
+        depth: int,
+        runs: tuple[int, ...],
+    ) -> None:
+        self._rings, self._depth = rings, depth
+        self._order = {core: _executions(cores, lags, core, runs) for core in Core}
+        self._place = {item: place for order in self._order.values() for place, item in enumerate(order)}
+        self._known = dict.fromkeys(Core, 0)  # how much of the other core's order is finished
+        self._up: list[deque[int]] = [deque() for _ in rings]  # what each raise of a flag carries
+        self._holder: dict[tuple[int, int], tuple[int, int]] = {}  # ring, slot: run and tile inside
+
+    def first_defect(self) -> int:
+        """The ring whose slot is overwritten early, or _STUCK, or _SOUND."""
+        done = dict.fromkeys(Core, 0)
+        moved = True
+        while moved:
+            moved = False
+            for core in Core:
+                while done[core] < len(self._order[core]) and self._may_start(self._order[core][done[core]]):
+                    found = self._run(core, done[core])
+                    if found != _SOUND:
+                        return found
+                    done[core] += 1
+                    moved = True
+        return _SOUND if all(done[core] == len(self._order[core]) for core in Core) else _STUCK
+
+    def _may_start(self, execution: _Execution) -> bool:
+        return all(
+            up for up, (_, reader) in zip(self._up, self._rings, strict=True) if reader == execution[0]
+        )
+
+    def _run(self, core: Core, place: int) -> int:
+        stage, run, tile = self._order[core][place]
+        for number, (_, reader) in enumerate(self._rings):
+            if reader == stage:
+                self._known[core] = max(self._known[core], self._up[number].popleft())
+        for number, (writer, reader) in enumerate(self._rings):
+            if writer == stage:
+                slot = (number, tile % self._depth)
+                if slot in self._holder and self._place[reader, *self._holder[slot]] >= self._known[core]:
+                    return number
+                self._holder[slot] = (run, tile)
+                self._up[number].append(place + 1)
+        return _SOUND
 
 
-def ring_depth(loop: Pipelined) -> int:
-    """Slots of the workspace rings of a loop: one more than its deepest lag."""
-    return max(loop.lags) + 1
-
-
-def _executions(loop: Pipelined, core: Core, extent: int) -> list[_Execution]:
-    """The order in which a core runs its stages in two runs of the loop."""
-    mine = [(s, lag) for s, lag in zip(loop.stages, loop.lags, strict=True) if s.core is core]
-    steps = extent + max((lag for _, lag in mine), default=0)
-    return [
-        (stage, run, step - lag)
-        for run in range(2)
-        for step in range(steps)
-        for stage, lag in mine
-        if 0 <= step - lag < extent
-    ]
+def _executions(
+    cores: tuple[Core, ...], lags: tuple[int, ...], core: Core, runs: tuple[int, ...]
+) -> list[_Execution]:
+    """The order in which a core runs its stages, the loop running once for each of ``runs`` tiles."""
+    mine = [(stage, lags[stage]) for stage in range(len(cores)) if cores[stage] is core]
+    deepest = max((lag for _, lag in mine), default=0)
+    order: list[_Execution] = []
+    for run, extent in enumerate(runs):
+        columns = [tiles(lag, deepest, extent) for _, lag in mine]
+        for step in zip(*columns, strict=True):
+            order += [(mine[i][0], run, tile) for i, tile in enumerate(step) if tile is not None]
+    return order

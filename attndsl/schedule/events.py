@@ -5,11 +5,11 @@ Needs: ``program.cores``. Gives: balanced SetEvent/WaitEvent statements with ids
 * Content: between two statements of one sequence that touch a buffer on different pipes, one of them
   writing, an event is raised behind the first and awaited before the second. Both stand in the same
   sequence, so they balance whatever loops and branches the statements contain.
-* Reuse: each lifetime (Alloc) awaits, before its first touch, that every other pipe has finished with
-  the slot, and raises that behind their last touch. The events start raised and are collected at the end.
+* Reuse (reuse.py): the lifetimes of a buffer group wait until the other pipes have given the slot back.
 
 An event that the race analysis (hazards.py) finds superfluous is dropped; barriers are inserted by the
-same analysis. Ids are dealt out per pipe pair; a buffer with two slots has an id for each.
+same analysis. Ids are dealt out per pipe pair; a buffer with two slots has an id for each. What cross-core
+flags promise is checked at the end (ring_order.py).
 """
 
 from __future__ import annotations
@@ -20,11 +20,14 @@ from dataclasses import dataclass, replace
 from attndsl.errors import InternalError
 from attndsl.hardware import ATLAS_A2, Core, Pipe
 from attndsl.schedule.errors import TooManyEvents
-from attndsl.schedule.hazards import find_conflicts, insert_barriers
+from attndsl.schedule.hazards import find_problems, insert_barriers, superfluous_events
+from attndsl.schedule.reuse import first_of_each, reuse_events, wait_for
+from attndsl.schedule.ring_order import find_early_flags
+from attndsl.schedule.touches import Group
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Instruction
 from attndsl.tile.program import Program
-from attndsl.tile.statements import Alloc, Seq, SetEvent, Statement, WaitEvent, as_seq, rewrite, seq
+from attndsl.tile.statements import Alloc, Seq, SetEvent, Statement, as_seq, rewrite, seq
 
 _Use = tuple[Pipe, bool]  # a pipe, and whether it writes
 
@@ -44,12 +47,11 @@ def _synchronise_core(tree: Seq, core: Core) -> Seq:
     lifetimes = [item.buffers for item in tree.walk() if isinstance(item, Alloc)]
     groups = {buffer: group for group in lifetimes for buffer in group}
     tree = as_seq(rewrite(tree, lambda s: _content_events(s, groups)) or tree)
-    tree = as_seq(rewrite(tree, _reuse_events) or tree)
-    tree = _drop_superfluous(_prime_and_collect(tree))
+    tree = _drop_superfluous(reuse_events(tree))
     tree = insert_barriers(_number_events(tree))
-    left = find_conflicts(tree)
+    left = (*find_problems(tree), *find_early_flags(tree))
     if left:
-        raise InternalError(f"{core.value}: {len(left)} unordered pairs; the first: {left[0]}")
+        raise InternalError(f"{core.value}: {len(left)} problems of order; the first: {left[0]}")
     return tree
 
 
@@ -59,27 +61,28 @@ def _synchronise_core(tree: Seq, core: Core) -> Seq:
 
 @dataclass(frozen=True, slots=True)
 class _Edge:
-    """An order between children ``first`` and ``second`` of a sequence, on account of ``buffer``."""
+    """An order between children ``first`` and ``second`` of a sequence, on account of ``buffers``."""
 
     source: Pipe
     target: Pipe
     first: int
     second: int
-    buffer: Buffer
+    buffers: tuple[Buffer, ...]
 
     def with_(self, other: _Edge) -> _Edge | None:
         """One edge that implies both: the later raise, the earlier wait; None where they do not overlap."""
         first, second = max(self.first, other.first), min(self.second, other.second)
         if (self.source, self.target) != (other.source, other.target) or first >= second:
             return None
-        buffer = self.buffer if self.first >= other.first else other.buffer
-        return _Edge(self.source, self.target, first, second, buffer)
+        buffers = tuple(dict.fromkeys((*self.buffers, *other.buffers)))
+        return _Edge(self.source, self.target, first, second, buffers)
 
 
-def _content_events(statement: Statement, groups: dict[Buffer, tuple[Buffer, ...]]) -> Statement:
+def _content_events(statement: Statement, groups: dict[Buffer, Group]) -> Statement:
     if not isinstance(statement, Seq):
         return statement
     uses = [_uses(child) for child in statement.body]
+    order = {buffer: i for i, buffer in enumerate(dict.fromkeys(b for use in uses for b in use))}
     edges: list[_Edge] = []
     for second in range(len(uses)):
         for first in range(second):
@@ -90,9 +93,9 @@ def _content_events(statement: Statement, groups: dict[Buffer, tuple[Buffer, ...
     before: dict[int, list[Statement]] = {}
     behind: dict[int, list[Statement]] = {}
     for edge in kept:
-        event = _content_event(edge, groups)
+        event = _content_event(edge, sorted(edge.buffers, key=order.__getitem__), groups)
         behind.setdefault(edge.first, []).append(event)
-        before.setdefault(edge.second, []).append(_wait_for(event))
+        before.setdefault(edge.second, []).append(wait_for(event))
     body: list[Statement] = []
     for index, child in enumerate(statement.body):
         body += [*before.get(index, []), child, *behind.get(index, [])]
@@ -139,101 +142,28 @@ def _edges_between(
         for source, writes in sorted(a[buffer], key=_use_order):
             for target, writes_later in sorted(b.get(buffer, ()), key=_use_order):
                 if source is not target and (writes or writes_later):
-                    yield _Edge(source, target, first, second, buffer)
+                    yield _Edge(source, target, first, second, (buffer,))
 
 
 def _use_order(use: _Use) -> tuple[str, bool]:
     return (use[0].value, use[1])
 
 
-def _content_event(edge: _Edge, groups: dict[Buffer, tuple[Buffer, ...]]) -> SetEvent:
-    slotted = edge.buffer in groups and edge.buffer.slots > 1
+def _content_event(edge: _Edge, buffers: list[Buffer], groups: dict[Buffer, Group]) -> SetEvent:
+    """Named after its first buffer with slots, else its first; of a lifetime's buffers the first stands
+    for all. With slots it has an id for each."""
+    slotted = next((buffer for buffer in buffers if buffer in groups and buffer.slots > 1), None)
+    lead = slotted or buffers[0]
+    head = groups[lead][0] if lead in groups else lead
     return SetEvent(
-        name=f"{edge.buffer.name}Ready{edge.source.value}{edge.target.value}",
+        name=f"{head.name}Ready{edge.source.value}{edge.target.value}",
         source=edge.source,
         target=edge.target,
-        ids=edge.buffer.slots if slotted else 1,
-        slot_of=edge.buffer if slotted else None,
-        where=edge.buffer.where,
+        ids=head.slots if slotted else 1,
+        slot_of=head if slotted else None,
+        buffers=tuple(buffers),
+        where=head.where,
     )
-
-
-def _wait_for(event: SetEvent) -> WaitEvent:
-    return WaitEvent(
-        name=event.name,
-        source=event.source,
-        target=event.target,
-        ids=event.ids,
-        slot_of=event.slot_of,
-        slot=event.slot,
-        reuse=event.reuse,
-        where=event.where,
-    )
-
-
-# ------------------------------------------------------------------------------------------------
-# Reuse
-
-
-def _reuse_events(statement: Statement) -> Statement:
-    if not isinstance(statement, Alloc):
-        return statement
-    body, group = list(statement.body.body), statement.buffers
-    touched = [
-        {pipe for buffer in group for pipe, _ in uses.get(buffer, ())}
-        for uses in (_uses(child) for child in body)
-    ]
-    first_pipe = _first_pipe(statement)
-    others = sorted({pipe for pipes in touched for pipe in pipes} - {first_pipe}, key=lambda p: p.value)
-    start = next(index for index, pipes in enumerate(touched) if pipes)
-    for pipe in others:
-        event = SetEvent(
-            name=f"{group[0].name}Free{pipe.value}{first_pipe.value}",
-            source=pipe,
-            target=first_pipe,
-            ids=group[0].slots,
-            slot_of=group[0],
-            reuse=True,
-            where=group[0].where,
-        )
-        last = max(index for index, pipes in enumerate(touched) if pipe in pipes)
-        body[last] = seq(body[last], event)
-        body[start] = seq(_wait_for(event), body[start])
-    return statement.with_children((seq(*body),)) if others else statement
-
-
-def _first_pipe(lifetime: Alloc) -> Pipe:
-    """The pipe that touches a new slot first."""
-    group = set(lifetime.buffers)
-    for item in lifetime.walk():
-        if isinstance(item, Instruction) and group & {*item.reads(), *item.writes()}:
-            return item.pipe
-    raise InternalError(f"the lifetime of {lifetime.buffers[0].name} touches it nowhere")
-
-
-def _prime_and_collect(tree: Seq) -> Seq:
-    """Reuse events are raised once for every slot at the start, and awaited once at the end."""
-    events = _first_of_each(item for item in tree.walk() if _is_set(item) and item.reuse)  # type: ignore[attr-defined]
-    start: list[Statement] = []
-    end: list[Statement] = []
-    for event in events:
-        for slot in range(event.ids):
-            one = replace(event, slot=slot)
-            start.append(one)
-            end.append(_wait_for(one))
-    return seq(*start, tree, *end)
-
-
-def _is_set(item: Statement) -> bool:
-    return isinstance(item, SetEvent) and not isinstance(item, WaitEvent)
-
-
-def _first_of_each(items: Iterable[Statement]) -> list[SetEvent]:
-    found: dict[str, SetEvent] = {}
-    for item in items:
-        assert isinstance(item, SetEvent)
-        found.setdefault(item.name, item)
-    return list(found.values())
 
 
 # ------------------------------------------------------------------------------------------------
@@ -241,18 +171,11 @@ def _first_of_each(items: Iterable[Statement]) -> list[SetEvent]:
 
 
 def _drop_superfluous(tree: Seq) -> Seq:
-    """Without events that others already imply: dropping them leaves nothing more unordered."""
-    unordered = {conflict.key for conflict in find_conflicts(tree)}
-    for event in _first_of_each(item for item in tree.walk() if _is_set(item)):
-        smaller = _without_event(tree, event.name)
-        if unordered.issuperset(conflict.key for conflict in find_conflicts(smaller)):
-            tree = smaller
-    return tree
+    """Without events that others already imply."""
+    gone = superfluous_events(tree, tuple(event.name for event in first_of_each(tree)))
 
-
-def _without_event(tree: Seq, name: str) -> Seq:
     def change(statement: Statement) -> Statement | None:
-        return None if isinstance(statement, SetEvent) and statement.name == name else statement
+        return None if isinstance(statement, SetEvent) and statement.name in gone else statement
 
     return as_seq(rewrite(tree, change) or Seq(body=()))
 
@@ -261,7 +184,7 @@ def _number_events(tree: Seq) -> Seq:
     """Consecutive ids per pipe pair, in the order of first use."""
     first_ids: dict[str, int] = {}
     used: dict[tuple[Pipe, Pipe], int] = {}
-    for event in _first_of_each(item for item in tree.walk() if _is_set(item)):
+    for event in first_of_each(tree):
         pair = (event.source, event.target)
         first_ids[event.name] = used.get(pair, 0)
         used[pair] = first_ids[event.name] + event.ids

@@ -9,19 +9,27 @@ that are not known to be complete when the pipe starts its next instruction:
     WaitEvent p -> q     q learns what the event knows
     Barrier p            everything issued on p before is complete for p
 
-Branches join by union, loops run to a fixpoint, so every path is covered. A lifetime (Alloc) starts with
-fresh slots: touches of its previous use count only where its reuse events do not cover them.
+Branches join by union, loops run to a fixpoint, so every path is covered; a loop may run no time at all
+unless it surely runs (trips.py).
 
-The analysis either reports what is unordered, or inserts the barriers that same-pipe conflicts need.
+A buffer with n slots is n memories that take turns: a touch has an *age*, the number of lifetimes (Alloc)
+of its group that have ended since, modulo n. Only touches of age 0 are of the slot in use. Events with an
+id for each slot age in the same way. Nothing else is assumed about lifetimes: what orders two of them is
+what the second really waits for.
+
+An event that may be raised again before it was awaited is found as well, because flags are binary.
+The analysis either reports problems, or inserts the barriers that same-pipe conflicts need.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 from attndsl.hardware import Pipe
+from attndsl.schedule.touches import Touches, TouchIndex
+from attndsl.schedule.trips import surely_run
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Instruction
 from attndsl.tile.statements import (
@@ -38,9 +46,8 @@ from attndsl.tile.statements import (
     seq,
 )
 
-Touch = tuple[Instruction, Buffer]
-Touches = int  # a set of touches, one bit each, numbered by an _Index
-_PIPES = tuple(Pipe)
+_EventKey = tuple[str, int]  # an event and the age of its id
+ProblemKey = tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +59,7 @@ class Conflict:
     buffer: Buffer
 
     @property
-    def key(self) -> tuple[Instruction, Instruction, Buffer]:
+    def key(self) -> ProblemKey:
         """What makes two findings the same."""
         return (self.earlier, self.later, self.buffer)
 
@@ -61,79 +68,60 @@ class Conflict:
         return f"{pair} on {self.buffer.name}: '{self.earlier.describe()}' then '{self.later.describe()}'"
 
 
-class _Index:
-    """Numbers the touches of a tree, so that sets of them are integers."""
+@dataclass(frozen=True, slots=True)
+class Overrun:
+    """An event that may be raised a second time before the first was awaited."""
 
-    def __init__(self, tree: Statement) -> None:
-        self.touches: list[Touch] = []
-        self.of_pipe: dict[Pipe, Touches] = dict.fromkeys(_PIPES, 0)
-        self.of_buffer: dict[Buffer, Touches] = {}
-        self.writes_of: dict[Buffer, Touches] = {}
-        self.of: dict[Instruction, Touches] = {}
-        for item in tree.walk():
-            if isinstance(item, Instruction) and item not in self.of:
-                self._number(item)
+    event: SetEvent
 
-    def _number(self, item: Instruction) -> None:
-        self.of[item] = 0
-        writes = set(item.writes())
-        for buffer in dict.fromkeys((*item.reads(), *item.writes())):
-            bit = 1 << len(self.touches)
-            self.touches.append((item, buffer))
-            self.of[item] |= bit
-            self.of_pipe[item.pipe] |= bit
-            self.of_buffer[buffer] = self.of_buffer.get(buffer, 0) | bit
-            if buffer in writes:
-                self.writes_of[buffer] = self.writes_of.get(buffer, 0) | bit
+    @property
+    def key(self) -> ProblemKey:
+        """What makes two findings the same."""
+        return (self.event.name,)
 
-    def clashing(self, item: Instruction) -> Touches:
-        """What must be complete before the instruction starts: one of the two writes."""
-        found = 0
-        for buffer in item.writes():
-            found |= self.of_buffer[buffer]
-        for buffer in item.reads():
-            found |= self.writes_of.get(buffer, 0)
-        return found
+    def __str__(self) -> str:
+        return f"event {self.event.name} may be raised again before it was awaited"
 
-    def of_buffers(self, buffers: Iterable[Buffer]) -> Touches:
-        """All touches of some buffers."""
-        found = 0
-        for buffer in buffers:
-            found |= self.of_buffer.get(buffer, 0)
-        return found
 
-    def members(self, touches: Touches) -> Iterator[Touch]:
-        """The touches of a set."""
-        while touches:
-            yield self.touches[(touches & -touches).bit_length() - 1]
-            touches &= touches - 1
+Problem = Conflict | Overrun
 
 
 @dataclass
-class _State:
-    """``unfinished``: per pipe. ``latest``: what each event, as raised last, does not know to be complete;
-    ``events``: the same over all raises a wait may meet (an event with several ids has several in
-    flight). ``reuse``: per lifetime, what its reuse events leave open."""
+class State:
+    """``unfinished``: per pipe. ``events``: what each event, as raised last, does not know to be complete.
+    ``raised``: the events that may be up, as bits of their waits."""
 
-    unfinished: dict[Pipe, Touches] = field(default_factory=lambda: dict.fromkeys(_PIPES, 0))
-    events: dict[str, Touches] = field(default_factory=dict)
-    latest: dict[str, Touches] = field(default_factory=dict)
-    reuse: dict[tuple[Buffer, ...], Touches] = field(default_factory=dict)
+    unfinished: dict[Pipe, Touches]
+    events: dict[_EventKey, Touches] = field(default_factory=dict)
+    raised: Touches = 0
 
-    def copy(self) -> _State:
-        return _State(dict(self.unfinished), dict(self.events), dict(self.latest), dict(self.reuse))
-
-    def join(self, other: _State) -> _State:
-        return _State(
-            {pipe: self.unfinished[pipe] | other.unfinished[pipe] for pipe in _PIPES},
+    def join(self, other: State) -> State:
+        """Either of two paths."""
+        return State(
+            _union(self.unfinished, other.unfinished),
             _union(self.events, other.events),
-            _union(self.latest, other.latest),
-            _union(self.reuse, other.reuse),
+            self.raised | other.raised,
         )
 
-    def same(self, other: _State) -> bool:
-        mine = (self.unfinished, self.events, self.latest, self.reuse)
-        return mine == (other.unfinished, other.events, other.latest, other.reuse)
+    def issue(self, touches: Touches) -> State:
+        """Behind the start of an instruction."""
+        return State(
+            {pipe: known | touches for pipe, known in self.unfinished.items()},
+            {key: known | touches for key, known in self.events.items()},
+            self.raised,
+        )
+
+    def mapped(self, change: Callable[[Touches], Touches]) -> State:
+        """All sets of touches changed alike; what is up stays up."""
+        return State(
+            {pipe: change(known) for pipe, known in self.unfinished.items()},
+            {key: change(known) for key, known in self.events.items()},
+            self.raised,
+        )
+
+    def knowing(self, pipe: Pipe, unfinished: Touches) -> State:
+        """With other knowledge of one pipe."""
+        return State({**self.unfinished, pipe: unfinished}, self.events, self.raised)
 
 
 _Key = TypeVar("_Key")
@@ -143,33 +131,85 @@ def _union(a: dict[_Key, Touches], b: dict[_Key, Touches]) -> dict[_Key, Touches
     return {key: a.get(key, 0) | b.get(key, 0) for key in (*a, *b)}
 
 
+def find_problems(tree: Seq) -> tuple[Problem, ...]:
+    """Races, and events that may be raised twice; empty for a correctly synchronised tree."""
+    walker = Walker(tree)
+    walker.walk(tree, walker.start())
+    return tuple(walker.problems.values())
+
+
 def find_conflicts(tree: Seq) -> tuple[Conflict, ...]:
-    """Every pair of instructions that nothing orders; empty for a correctly synchronised tree."""
-    walker = _Walker(_Index(tree), insert=False)
-    walker.walk(tree, _State())
-    return tuple(walker.conflicts.values())
+    """The races alone: every pair of instructions that nothing orders."""
+    return tuple(item for item in find_problems(tree) if isinstance(item, Conflict))
+
+
+def superfluous_events(tree: Seq, names: tuple[str, ...]) -> frozenset[str]:
+    """The events, tried in the order given, without which nothing more is a problem."""
+    facts = _Facts(tree)
+    whole = Walker(tree, facts=facts)
+    whole.walk(tree, whole.start())
+    gone: frozenset[str] = frozenset()
+    for name in names:
+        walker = Walker(tree, facts=facts, expected=whole.problems.keys(), without=gone | {name})
+        try:
+            walker.walk(tree, walker.start())
+        except _Unexpected:
+            continue
+        gone |= {name}
+    return gone
 
 
 def insert_barriers(tree: Seq) -> Seq:
     """The tree with a barrier in front of each instruction that needs an earlier one of its own pipe."""
-    done, _ = _Walker(_Index(tree), insert=True).walk(tree, _State())
+    walker = Walker(tree, insert=True)
+    done, _ = walker.walk(tree, walker.start())
     return as_seq(done)
 
 
-class _Walker:
-    def __init__(self, index: _Index, *, insert: bool) -> None:
-        self.index = index
-        self.insert = insert
-        self.conflicts: dict[tuple[Instruction, Instruction, Buffer], Conflict] = {}
+class _Unexpected(Exception):
+    """A problem that is not among the expected ones."""
 
-    def walk(self, statement: Statement, state: _State) -> tuple[Statement, _State]:
+
+class _Facts:
+    """What does not depend on the path."""
+
+    def __init__(self, tree: Seq) -> None:
+        self.index = TouchIndex(tree)
+        self.sure = surely_run(tree)
+
+
+class Walker:
+    """One walk over a tree; ``problems`` by key afterwards. ``without``: events taken for absent."""
+
+    def __init__(
+        self,
+        tree: Seq,
+        *,
+        facts: _Facts | None = None,
+        insert: bool = False,
+        expected: Collection[ProblemKey] | None = None,
+        without: frozenset[str] = frozenset(),
+    ) -> None:
+        facts = facts or _Facts(tree)
+        self.index, self.sure = facts.index, facts.sure
+        self.problems: dict[ProblemKey, Problem] = {}
+        self._insert, self._expected, self._without = insert, expected, without
+        self._entries: dict[object, State] = {}
+
+    def start(self) -> State:
+        """Nothing was issued yet."""
+        return State(dict.fromkeys(self.index.pipes, 0))
+
+    def walk(self, statement: Statement, state: State) -> tuple[Statement, State]:
         """The statement, with barriers if they are inserted, and the state behind it."""
         if isinstance(statement, Seq):
-            return self._sequence(statement, state)
+            return self.sequence(statement, state)
         if isinstance(statement, Instruction):
             return self._instruction(statement, state)
+        if isinstance(statement, SetEvent) and statement.name in self._without:
+            return statement, state
         if isinstance(statement, WaitEvent):
-            return statement, _wait(statement, state)
+            return statement, self._wait(statement, state)
         if isinstance(statement, SetEvent):
             return statement, self._raise(statement, state)
         if isinstance(statement, Barrier):
@@ -185,7 +225,13 @@ class _Walker:
             return (statement.with_children((body,)) if body is not statement.body else statement), after
         return statement, state
 
-    def _sequence(self, statement: Seq, state: _State) -> tuple[Statement, _State]:
+    def _report(self, problem: Problem) -> None:
+        if self._expected is not None and problem.key not in self._expected:
+            raise _Unexpected
+        self.problems[problem.key] = problem
+
+    def sequence(self, statement: Seq, state: State) -> tuple[Statement, State]:
+        """A sequence, statement by statement."""
         body = []
         for child in statement.body:
             new, state = self.walk(child, state)
@@ -193,116 +239,128 @@ class _Walker:
         changed = any(a is not b for a, b in zip(statement.body, body, strict=True))
         return (seq(*body) if changed else statement), state
 
-    def _instruction(self, item: Instruction, state: _State) -> tuple[Statement, _State]:
+    def _instruction(self, item: Instruction, state: State) -> tuple[Statement, State]:
         result: Statement = item
-        clashes = state.unfinished[item.pipe] & self.index.clashing(item)
-        if self.insert and clashes & self.index.of_pipe[item.pipe]:
+        clashes = state.unfinished[item.pipe] & self.index.clashing[item]
+        if self._insert and clashes & self.index.of_pipe[item.pipe]:
             result = seq(Barrier(pipe=item.pipe, where=item.where), item)
             state = self._complete(item.pipe, state)
         else:
             for earlier, buffer in self.index.members(clashes):
-                conflict = Conflict(earlier, item, buffer)
-                self.conflicts[conflict.key] = conflict
-        mine = self.index.of[item]
-        after = state.copy()
-        after.unfinished = {pipe: known | mine for pipe, known in state.unfinished.items()}
-        after.events = {name: known | mine for name, known in state.events.items()}
-        after.latest = {name: known | mine for name, known in state.latest.items()}
-        return result, after
+                assert isinstance(buffer, Buffer)
+                self._report(Conflict(earlier, item, buffer))
+        return result, state.issue(self.index.of[item])
 
-    def _raise(self, event: SetEvent, state: _State) -> _State:
-        after = state.copy()
+    def _ages(self, event: SetEvent) -> range:
+        """The age of the id in use; where a slot is named outright it may be any."""
+        return range(event.ids if event.slot is not None and self.index.ages_with_slots(event) else 1)
+
+    def _raise(self, event: SetEvent, state: State) -> State:
+        ages, bit = self._ages(event), self.index.waits[event.name]
+        if len(ages) == 1 and (state.raised | state.unfinished[event.source]) & bit:
+            self._report(Overrun(event))
         known = state.unfinished[event.source] & ~self.index.of_pipe[event.source]
-        several_in_flight = event.reuse and event.ids > 1
-        earlier = state.events.get(event.name, 0) if several_in_flight else 0
-        after.events[event.name] = known | earlier
-        after.latest[event.name] = known
+        events, raised = dict(state.events), state.raised
+        for age in ages:
+            earlier = events.get((event.name, age), 0) if len(ages) > 1 else 0
+            events[event.name, age] = known | earlier
+            raised |= bit << age * self.index.width
+        return State(state.unfinished, events, raised)
+
+    def _wait(self, event: WaitEvent, state: State) -> State:
+        ages, bit = self._ages(event), self.index.waits[event.name]
+        met = [state.events[event.name, age] for age in ages if (event.name, age) in state.events]
+        known = state.unfinished[event.target]
+        if met:
+            left = 0
+            for item in met:
+                left |= item
+            known &= left
+        if len(ages) > 1:
+            return state.knowing(event.target, known)
+        # The waiting pipe itself is past the wait; for others it is a touch of the event's id.
+        after = state.knowing(event.target, known).issue(bit)
+        after.unfinished[event.target] &= ~bit
+        after.raised = state.raised & ~bit
         return after
 
-    def _complete(self, pipe: Pipe, state: _State) -> _State:
+    def _complete(self, pipe: Pipe, state: State) -> State:
         """Behind a barrier."""
-        after = state.copy()
-        after.unfinished[pipe] = state.unfinished[pipe] & ~self.index.of_pipe[pipe]
-        return after
+        return state.knowing(pipe, state.unfinished[pipe] & ~self.index.of_pipe[pipe])
 
-    def _loop(self, loop: For, state: _State) -> tuple[Statement, _State]:
+    def _loop(self, loop: For, state: State) -> tuple[Statement, State]:
         """An innermost loop gets its barrier in front where that saves the one inside."""
-        result, after = self._fixpoint(loop, state)
-        if not self.insert or any(isinstance(item, For) for item in loop.body.walk()):
+        result, after = self.fixpoint(loop, state)
+        if not self._insert or any(isinstance(item, For) for item in loop.body.walk()):
             return result, after
         for pipe in sorted({item.pipe for item in result.walk() if isinstance(item, Barrier)}, key=_name):
-            hoisted, after_hoisted = self._fixpoint(loop, self._complete(pipe, state))
+            hoisted, after_hoisted = self.fixpoint(loop, self._complete(pipe, state))
             if _barriers(hoisted) < _barriers(result):
                 return seq(Barrier(pipe=pipe, where=loop.where), hoisted), after_hoisted
         return result, after
 
-    def _fixpoint(self, loop: For, state: _State) -> tuple[Statement, _State]:
-        exempt = self._exempt(loop)
-        entry = state
+    def fixpoint(self, loop: For, state: State) -> tuple[Statement, State]:
+        """A loop after any number of iterations."""
+        index, apart, key = self.index, self._disjoint(loop), self.context(loop)
+        # States only grow while the loops around run to their fixpoints: the last entry is a fair start.
+        entry = state.join(self._entries[key]) if key in self._entries and not self._insert else state
         while True:
-            probe = _Walker(self.index, insert=self.insert)
-            body, after = probe.walk(loop.body, entry)
-            carried = after.copy()
-            carried.unfinished = {pipe: known & ~exempt for pipe, known in after.unfinished.items()}
-            grown = entry.join(carried)
-            if grown.same(entry):
+            body, after = self.walk(loop.body, entry)
+            again = after.mapped(lambda touches: index.set_apart(apart, touches)) if apart else after
+            grown = entry.join(again)
+            if grown == entry:
                 break
             entry = grown
-        self.conflicts |= probe.conflicts
-        return (loop.with_children((body,)) if body is not loop.body else loop), state.join(after)
+        self._entries[key] = entry
+        behind = self.behind(loop, state, after)
+        if apart:
+            behind = behind.mapped(lambda touches: index.taken_back(apart, touches))
+        return (loop.with_children((body,)) if body is not loop.body else loop), behind
 
-    def _exempt(self, loop: For) -> Touches:
-        """Touches that cannot clash with a later iteration: they are of other elements.
+    def context(self, loop: For) -> object:
+        """What besides the state decides how a loop runs."""
+        return loop
 
-        They stay unfinished behind the loop, because every iteration makes them anew.
-        """
+    def behind(self, loop: For, before: State, after: State) -> State:
+        """Behind a loop: it ran, or perhaps it did not."""
+        return after if loop in self.sure else before.join(after)
+
+    def _disjoint(self, loop: For) -> Touches:
+        """Touches that cannot clash with a later iteration: they are of other elements of the same slot."""
         if not loop.disjoint:
             return 0
-        inside = 0
-        for item in loop.walk():
+        inside, taken = 0, set[Buffer]()
+        for item in loop.body.walk():
             if isinstance(item, Instruction):
                 inside |= self.index.of[item]
-        return inside & self.index.of_buffers(loop.disjoint)
+            elif isinstance(item, Alloc):
+                taken |= set(item.buffers)
+        return inside & self.index.of_buffers(set(loop.disjoint) - taken)
 
-    def _branch(self, branch: If, state: _State) -> tuple[Statement, _State]:
-        then, after = self.walk(branch.then, state.copy())
+    def _branch(self, branch: If, state: State) -> tuple[Statement, State]:
+        then, after = self.walk(branch.then, state)
         children: tuple[Statement, ...] = (then,)
         other = state
         if branch.otherwise is not None:
-            otherwise, other = self.walk(branch.otherwise, state.copy())
+            otherwise, other = self.walk(branch.otherwise, state)
             children = (then, otherwise)
         same = all(a is b for a, b in zip(children, branch.children(), strict=True))
         return (branch if same else branch.with_children(children)), after.join(other)
 
-    def _lifetime(self, lifetime: Alloc, state: _State) -> tuple[Statement, _State]:
-        group = lifetime.buffers
-        state = state.copy()
-        open_reuse = state.reuse.get(group, 0)
-        before = ~self.index.of_buffers(group)
-        state.unfinished = {pipe: known & before | open_reuse for pipe, known in state.unfinished.items()}
+    def _lifetime(self, lifetime: Alloc, state: State) -> tuple[Statement, State]:
+        """With several slots, everything touched is one lifetime older behind it."""
         body, after = self.walk(lifetime.body, state)
-        after = after.copy()
-        after.reuse[group] = open_reuse | self._left_open(lifetime, after)
+        group = lifetime.buffers
+        if group[0].slots > 1:
+            turned = after.mapped(lambda touches: self.index.turned(group, touches))
+            turned.raised = self.index.turned(group, after.raised)
+            for name in self.index.slot_events.get(group, ()):
+                ids = [turned.events.pop((name, age), None) for age in range(group[0].slots)]
+                for age, known in enumerate(ids):
+                    if known is not None:
+                        turned.events[name, (age + 1) % len(ids)] = known
+            after = turned
         return (lifetime.with_children((body,)) if body is not lifetime.body else lifetime), after
-
-    def _left_open(self, lifetime: Alloc, state: _State) -> Touches:
-        """Touches of the lifetime's buffers that none of its reuse events knows to be complete."""
-        group = set(lifetime.buffers)
-        events = (item for item in lifetime.walk() if isinstance(item, SetEvent))
-        left = 0
-        for known in state.unfinished.values():
-            left |= known
-        left &= self.index.of_buffers(group)
-        for name in {event.name for event in events if event.reuse and event.slot_of in group}:
-            left &= state.latest.get(name, 0)
-        return left
-
-
-def _wait(event: WaitEvent, state: _State) -> _State:
-    after = state.copy()
-    known = state.unfinished[event.target]
-    after.unfinished[event.target] = known & state.events.get(event.name, known)
-    return after
 
 
 def _barriers(statement: Statement) -> int:

@@ -6,6 +6,7 @@ Needs: a joint program whose cross-core flags were derived. Gives: ``program.cor
 from __future__ import annotations
 
 from attndsl.hardware import ATLAS_A2, Core, MemorySpace
+from attndsl.schedule.skew import guard
 from attndsl.symbolic import Symbol
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.program import Program
@@ -75,11 +76,8 @@ def _loop_over_steps(loop: Pipelined, core: Core) -> Statement:
     body: list[Statement] = []
     for stage, lag in mine:
         inside = seq(Let(symbol=loop.var, value=step - lag), stage)
-        if deepest == 0:
-            body.append(inside)
-        else:
-            condition = step < loop.extent if lag == 0 else step >= lag
-            body.append(If(condition=condition, then=inside, where=stage.where))
+        condition = guard(step, lag, deepest, loop.extent)
+        body.append(inside if condition is None else If(condition=condition, then=inside, where=stage.where))
     return For(var=step, end=loop.extent + deepest, body=seq(*body), where=loop.where)
 
 

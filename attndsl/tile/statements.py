@@ -163,6 +163,7 @@ class SetEvent(Statement):
 
     ``slot_of``: the buffer whose current slot selects among ``ids`` consecutive ids; ``slot`` selects one
     outright. ``reuse``: the event says that a slot is free again, not that its content is ready.
+    ``buffers``: those whose touches it orders, in program order.
     """
 
     name: str
@@ -173,6 +174,7 @@ class SetEvent(Statement):
     slot_of: Buffer | None = None
     slot: int | None = None
     reuse: bool = False
+    buffers: tuple[Buffer, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
