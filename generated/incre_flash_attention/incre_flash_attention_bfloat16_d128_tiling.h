@@ -15,7 +15,7 @@ struct IncreFlashAttentionBfloat16D128Tiling {
     int64_t headDim;  // true head size
     int64_t keyCapacity;  // keys of a row when no lengths are given
     int64_t lengthCount;  // entries of actual_seq_lengths, 0 without it
-    float scaleValue;  // parameter scale_value
+    float scaleValue;  // scale_value
     int64_t queryStrideB;  // elements between neighbours of query along B
     int64_t queryStrideN;  // elements between neighbours of query along N
     int64_t keyStrideB;  // elements between neighbours of key along B

@@ -35,6 +35,8 @@ constexpr int64_t kBaseN = 128;  // keys or value columns of one matrix multiply
 constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
 constexpr int64_t kRowsPerStep = 8;  // query rows of one vector step
 constexpr int64_t kRowsPerVector = 32;  // query rows of one vector core, at most
+constexpr int64_t kRepeatLanes = 64;  // fp32 lanes of one vector repeat
+constexpr int64_t kFractal = 16;  // rows and columns of a cube fractal
 constexpr float kLowest = -3.4028234663852886e+38f;  // stands for minus infinity where no key was seen
 constexpr float kSmallest = 1.1754943508222875e-38f;  // smallest normal number, the sum of a row without keys
 
@@ -94,44 +96,39 @@ constexpr uint32_t kOutL0 = 0x10000;  // 2 x 32768: weighted sum of values, Nz
 constexpr uint32_t kOutL0Slot = 32768;
 
 // Event ids by pipe pair. "Ready": the content may be read; "Free": the slot may be written again.
-constexpr int32_t kScoreL0Free = 0;  // FIX_M, one id a slot
-constexpr int32_t kOutL0Free = 2;  // FIX_M, one id a slot
-constexpr int32_t kRightL0Ready = 0;  // MTE1_M, one id a slot
-constexpr int32_t kKeyL1Free = 0;  // MTE1_MTE2, one id a slot
-constexpr int32_t kValueL1Free = 2;  // MTE1_MTE2, one id a slot
-constexpr int32_t kProbL1Free = 4;  // MTE1_MTE2, one id a slot
-constexpr int32_t kQueryL1Free = 6;  // MTE1_MTE2
-constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1
-constexpr int32_t kKeyL1Ready = 1;  // MTE2_MTE1, one id a slot
-constexpr int32_t kProbL1Ready = 3;  // MTE2_MTE1, one id a slot
-constexpr int32_t kValueL1Ready = 5;  // MTE2_MTE1, one id a slot
-constexpr int32_t kAttnMaskBytesReady = 0;  // MTE2_V, one id a slot
-constexpr int32_t kPseShiftRowsReady = 2;  // MTE2_V, one id a slot
-constexpr int32_t kPartialReady = 4;  // MTE2_V, one id a slot
-constexpr int32_t kProbFree = 0;  // MTE3_V, one id a slot
-constexpr int32_t kResultFree = 2;  // MTE3_V, one id a slot
-constexpr int32_t kRowMaxFree = 4;  // MTE3_V
-constexpr int32_t kScoreL0Ready = 0;  // M_FIX, one id a slot
-constexpr int32_t kOutL0Ready = 2;  // M_FIX, one id a slot
-constexpr int32_t kLeftL0Free = 0;  // M_MTE1, one id a slot
-constexpr int32_t kAttnMaskBytesFree = 0;  // V_MTE2, one id a slot
-constexpr int32_t kScoreFree = 2;  // V_MTE2, one id a slot
-constexpr int32_t kPartialFree = 4;  // V_MTE2, one id a slot
-constexpr int32_t kPartMaxFree = 6;  // V_MTE2, one id a slot
-constexpr int32_t kProbReady = 0;  // V_MTE3, one id a slot
-constexpr int32_t kAccumulatorReady = 2;  // V_MTE3
-constexpr int32_t kResultReady = 3;  // V_MTE3, one id a slot
+constexpr int32_t kScoreL0Free = 0;  // FIX_M, scoreL0: one id a slot
+constexpr int32_t kOutL0Free = 2;  // FIX_M, outL0: one id a slot
+constexpr int32_t kLeftL0Ready = 0;  // MTE1_M, leftL0, rightL0: one id a slot
+constexpr int32_t kKeyL1Free = 0;  // MTE1_MTE2, keyL1: one id a slot
+constexpr int32_t kValueL1Free = 2;  // MTE1_MTE2, valueL1: one id a slot
+constexpr int32_t kProbL1Free = 4;  // MTE1_MTE2, probL1: one id a slot
+constexpr int32_t kQueryL1Free = 6;  // MTE1_MTE2, queryL1
+constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1
+constexpr int32_t kKeyL1Ready = 1;  // MTE2_MTE1, keyL1: one id a slot
+constexpr int32_t kValueL1Ready = 3;  // MTE2_MTE1, valueL1: one id a slot
+constexpr int32_t kAttnMaskBytesReady = 0;  // MTE2_V, attnMaskBytes: one id a slot
+constexpr int32_t kScoreReady = 2;  // MTE2_V, score, pseShiftRows: one id a slot
+constexpr int32_t kPartialReady = 4;  // MTE2_V, partial: one id a slot
+constexpr int32_t kPartMaxReady = 6;  // MTE2_V, partMax, partSum, partial: one id a slot
+constexpr int32_t kProbFree = 0;  // MTE3_V, prob: one id a slot
+constexpr int32_t kResultFree = 2;  // MTE3_V, result: one id a slot
+constexpr int32_t kRowMaxFree = 4;  // MTE3_V, rowMax, rowSum, accumulator
+constexpr int32_t kScoreL0Ready = 0;  // M_FIX, scoreL0: one id a slot
+constexpr int32_t kOutL0Ready = 2;  // M_FIX, outL0: one id a slot
+constexpr int32_t kLeftL0Free = 0;  // M_MTE1, leftL0, rightL0: one id a slot
+constexpr int32_t kAttnMaskBytesFree = 0;  // V_MTE2, attnMaskBytes: one id a slot
+constexpr int32_t kScoreFree = 2;  // V_MTE2, score, pseShiftRows: one id a slot
+constexpr int32_t kPartialFree = 4;  // V_MTE2, partial: one id a slot
+constexpr int32_t kPartMaxFree = 6;  // V_MTE2, partMax, partSum: one id a slot
+constexpr int32_t kProbReady = 0;  // V_MTE3, prob: one id a slot
+constexpr int32_t kRowMaxReady = 2;  // V_MTE3, rowMax, rowSum, accumulator
+constexpr int32_t kResultReady = 3;  // V_MTE3, result: one id a slot
 
 // Cross-core flags.
 constexpr uint16_t kScoreRingReady = 0;
 constexpr uint16_t kProbRingReady = 1;
 constexpr uint16_t kOutRingReady = 2;
 constexpr uint16_t kBeforeMergeSplits = 3;
-
-__aicore__ inline int64_t MinOf(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
 
 class IncreFlashAttentionKernel {
 public:
@@ -193,19 +190,19 @@ public:
         Bind(partialSumGm_, workspace + partialSumOffset_);
         Bind(partialOutGm_, workspace + partialOutOffset_);
         if ASCEND_IS_AIC {
-            pipe.InitBuffer(l1Buffer_, 278528);
-            l1_ = l1Buffer_.Get<uint8_t>();
-            pipe.InitBuffer(l0aBuffer_, 32768);
-            l0a_ = l0aBuffer_.Get<uint8_t>();
-            pipe.InitBuffer(l0bBuffer_, 65536);
-            l0b_ = l0bBuffer_.Get<uint8_t>();
-            pipe.InitBuffer(l0cBuffer_, 131072);
-            l0c_ = l0cBuffer_.Get<uint8_t>();
+            pipe.InitBuffer(l1Storage_, 278528);
+            l1_ = l1Storage_.Get<uint8_t>();
             queryL1_ = l1_[kQueryL1].ReinterpretCast<half>();
+            pipe.InitBuffer(l0aStorage_, 32768);
+            l0a_ = l0aStorage_.Get<uint8_t>();
+            pipe.InitBuffer(l0bStorage_, 65536);
+            l0b_ = l0bStorage_.Get<uint8_t>();
+            pipe.InitBuffer(l0cStorage_, 131072);
+            l0c_ = l0cStorage_.Get<uint8_t>();
         }
         if ASCEND_IS_AIV {
-            pipe.InitBuffer(ubBuffer_, 116096);
-            ub_ = ubBuffer_.Get<uint8_t>();
+            pipe.InitBuffer(ubStorage_, 116096);
+            ub_ = ubStorage_.Get<uint8_t>();
             rowMax_ = ub_[kRowMax].ReinterpretCast<float>();
             rowSum_ = ub_[kRowSum].ReinterpretCast<float>();
             accumulator_ = ub_[kAccumulator].ReinterpretCast<float>();
@@ -244,8 +241,8 @@ public:
             const int64_t batch = item / (splits_ * kvHeads_);
             const int64_t length =
                 lengthCount_ == 0 ? keyCapacity_ : actualSeqLengthsGm_.GetValue(MinOf(batch, lengthCount_ - 1));
-            const int64_t tileTotal = (length + 511) / kTileKeys;
-            const int64_t tilesPerSplit = (tileTotal + splits_ - 1) / splits_;
+            const int64_t tileTotal = CeilDiv(length, kTileKeys);
+            const int64_t tilesPerSplit = CeilDiv(tileTotal, splits_);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
             const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
@@ -300,11 +297,11 @@ public:
             const int64_t batch = item / (splits_ * kvHeads_);
             const int64_t length =
                 lengthCount_ == 0 ? keyCapacity_ : actualSeqLengthsGm_.GetValue(MinOf(batch, lengthCount_ - 1));
-            const int64_t tileTotal = (length + 511) / kTileKeys;
-            const int64_t tilesPerSplit = (tileTotal + splits_ - 1) / splits_;
+            const int64_t tileTotal = CeilDiv(length, kTileKeys);
+            const int64_t tilesPerSplit = CeilDiv(tileTotal, splits_);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
             const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
-            const int64_t rowsPerCore = (group_ + 1) / 2;
+            const int64_t rowsPerCore = CeilDiv(group_, 2);
             const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, group_);
             const int64_t rows = MinOf(rowsPerCore, group_ - rowBegin);
             WaitFlag<HardEvent::MTE3_V>(kRowMaxFree);
@@ -312,16 +309,16 @@ public:
             for (int64_t step = 0; step < tiles + 2; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
-                    SoftmaxTile(tile, firstTile, length, batch, rows, rowBegin, kvHead);
+                    SoftmaxTile(tile, firstTile, length, batch, rows, kvHead, rowBegin);
                 }
                 if (step >= 2) {
                     const int64_t tile = step - 2;
                     UpdateTile(tile, rows, rowBegin);
                 }
             }
-            SetFlag<HardEvent::V_MTE3>(kAccumulatorReady);
-            WaitFlag<HardEvent::V_MTE3>(kAccumulatorReady);
-            WriteRows(rows, batch, kvHead, rowBegin, item);
+            SetFlag<HardEvent::V_MTE3>(kRowMaxReady);
+            WaitFlag<HardEvent::V_MTE3>(kRowMaxReady);
+            WriteRows(rows, kvHead, rowBegin, batch, item);
             SetFlag<HardEvent::MTE3_V>(kRowMaxFree);
         }
         if (splits_ > 1) {
@@ -343,6 +340,21 @@ public:
     }
 
 private:
+    __aicore__ static inline int64_t MinOf(int64_t a, int64_t b)
+    {
+        return a < b ? a : b;
+    }
+
+    __aicore__ static inline int64_t CeilDiv(int64_t a, int64_t b)
+    {
+        return (a + b - 1) / b;
+    }
+
+    __aicore__ static inline int64_t RoundUp(int64_t a, int64_t b)
+    {
+        return (a + b - 1) / b * b;
+    }
+
     template <typename T>
     __aicore__ inline void Bind(GlobalTensor<T> &tensor, GM_ADDR address)
     {
@@ -355,7 +367,7 @@ private:
     __aicore__ inline void LoadQuery(int64_t batch, int64_t kvHead)
     {
         DataCopy(queryL1_, queryGm_[batch * queryStrideB_ + kvHead * group_ * queryStrideN_],
-            Nd2NzParams(1, group_, headDim_, 0, queryStrideN_, rowFractals_ * 16, 1, 0));
+            Nd2NzParams(1, group_, headDim_, 0, queryStrideN_, rowFractals_ * kFractal, 1, 0));
     }
 
     // Scores of one key tile, query times keys transposed, to their ring slot.
@@ -374,14 +386,16 @@ private:
                 WaitFlag<HardEvent::FIX_M>(kScoreL0Free + scoreL0Slot_);
                 {
                     LocalTensor<half> keyL1 = l1_[kKeyL1 + keyL1Slot_ * kKeyL1Slot].ReinterpretCast<half>();
+                    // to L1, row by row where one copy cannot express the pitch; then to L0A and L0B
                     WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
                     if (keyStrideT_ <= 65535) {
                         DataCopy(keyL1, keyGm_[keyTile + n0 * keyStrideT_],
-                            Nd2NzParams(1, cols, headDim_, 0, keyStrideT_, (cols + 15) / 16 * 16, 1, 0));
+                            Nd2NzParams(1, cols, headDim_, 0, keyStrideT_, RoundUp(cols, kFractal), 1, 0));
                     } else {
                         for (int64_t row = 0; row < cols; ++row) {
-                            DataCopy(keyL1[row * 16], keyGm_[keyTile + n0 * keyStrideT_ + row * keyStrideT_],
-                                Nd2NzParams(1, 1, headDim_, 0, headDim_, (cols + 15) / 16 * 16, 1, 0));
+                            DataCopy(keyL1[row * kFractal],
+                                keyGm_[keyTile + n0 * keyStrideT_ + row * keyStrideT_],
+                                Nd2NzParams(1, 1, headDim_, 0, headDim_, RoundUp(cols, kFractal), 1, 0));
                         }
                     }
                     SetFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
@@ -391,17 +405,20 @@ private:
                             l0a_[kLeftL0 + leftL0Slot_ * kLeftL0Slot].ReinterpretCast<half>();
                         LocalTensor<half> rightL0 =
                             l0b_[kRightL0 + leftL0Slot_ * kRightL0Slot].ReinterpretCast<half>();
+                        const int64_t depthFractals = CeilDiv(kHeadDimBucket, kFractal);
+                        const int64_t columnFractals = CeilDiv(cols, kFractal);
                         WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                         for (int64_t rowGroup = 0; rowGroup < rowFractals_; ++rowGroup) {
-                            LoadData(leftL0[rowGroup * 8 * 256], queryL1_[rowGroup * 256],
-                                LoadData2DParams(0, 8, rowFractals_, 0, 0, false, 0));
+                            LoadData(leftL0[rowGroup * depthFractals * (kFractal * kFractal)],
+                                queryL1_[rowGroup * (kFractal * kFractal)],
+                                LoadData2DParams(0, depthFractals, rowFractals_, 0, 0, false, 0));
                         }
                         LoadData(rightL0, keyL1,
-                            LoadData2DParams(0, 8 * ((cols + 15) / 16), 1, 0, 0, false, 0));
-                        SetFlag<HardEvent::MTE1_M>(kRightL0Ready + leftL0Slot_);
-                        WaitFlag<HardEvent::MTE1_M>(kRightL0Ready + leftL0Slot_);
+                            LoadData2DParams(0, depthFractals * columnFractals, 1, 0, 0, false, 0));
+                        SetFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
+                        WaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                         Mmad(scoreL0, leftL0, rightL0,
-                            MmadParams(rowFractals_ * 16, cols, 128, 0, false, true));
+                            MmadParams(rowFractals_ * kFractal, cols, kHeadDimBucket, 0, false, true));
                         SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                         leftL0Slot_ ^= 1;
                     }
@@ -411,7 +428,8 @@ private:
                 SetFlag<HardEvent::M_FIX>(kScoreL0Ready + scoreL0Slot_);
                 WaitFlag<HardEvent::M_FIX>(kScoreL0Ready + scoreL0Slot_);
                 Fixpipe<float, float, CFG_ROW_MAJOR>(scoreRingGm_[slot * group_ * kTileKeys + n0], scoreL0,
-                    FixpipeParamsV220((cols + 15) / 16 * 16, group_, rowFractals_ * 16, kTileKeys, false));
+                    FixpipeParamsV220(RoundUp(cols, kFractal), group_, rowFractals_ * kFractal, kTileKeys,
+                        false));
                 SetFlag<HardEvent::FIX_M>(kScoreL0Free + scoreL0Slot_);
                 scoreL0Slot_ ^= 1;
             }
@@ -432,9 +450,7 @@ private:
             LocalTensor<half> probL1 = l1_[kProbL1 + probL1Slot_ * kProbL1Slot].ReinterpretCast<half>();
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
             DataCopy(probL1, probRingGm_[slot * group_ * kTileKeys],
-                Nd2NzParams(1, group_, keys, 0, kTileKeys, rowFractals_ * 16, 1, 0));
-            SetFlag<HardEvent::MTE2_MTE1>(kProbL1Ready + probL1Slot_);
-            WaitFlag<HardEvent::MTE2_MTE1>(kProbL1Ready + probL1Slot_);
+                Nd2NzParams(1, group_, keys, 0, kTileKeys, rowFractals_ * kFractal, 1, 0));
             {
                 LocalTensor<float> outL0 = l0c_[kOutL0 + outL0Slot_ * kOutL0Slot].ReinterpretCast<float>();
                 WaitFlag<HardEvent::FIX_M>(kOutL0Free + outL0Slot_);
@@ -443,16 +459,17 @@ private:
                     {
                         LocalTensor<half> valueL1 =
                             l1_[kValueL1 + valueL1Slot_ * kValueL1Slot].ReinterpretCast<half>();
+                        // to L1, row by row where one copy cannot express the pitch; then to L0A and L0B
                         WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
                         if (valueStrideT_ <= 65535) {
                             DataCopy(valueL1, valueGm_[valueTile + k0 * valueStrideT_],
-                                Nd2NzParams(1, depth, headDim_, 0, valueStrideT_, (depth + 15) / 16 * 16, 1,
+                                Nd2NzParams(1, depth, headDim_, 0, valueStrideT_, RoundUp(depth, kFractal), 1,
                                     0));
                         } else {
                             for (int64_t row = 0; row < depth; ++row) {
-                                DataCopy(valueL1[row * 16],
+                                DataCopy(valueL1[row * kFractal],
                                     valueGm_[valueTile + k0 * valueStrideT_ + row * valueStrideT_],
-                                    Nd2NzParams(1, 1, headDim_, 0, headDim_, (depth + 15) / 16 * 16, 1, 0));
+                                    Nd2NzParams(1, 1, headDim_, 0, headDim_, RoundUp(depth, kFractal), 1, 0));
                             }
                         }
                         SetFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
@@ -462,22 +479,25 @@ private:
                                 l0a_[kLeftL0 + leftL0Slot_ * kLeftL0Slot].ReinterpretCast<half>();
                             LocalTensor<half> rightL0 =
                                 l0b_[kRightL0 + leftL0Slot_ * kRightL0Slot].ReinterpretCast<half>();
+                            const int64_t depthFractals = CeilDiv(depth, kFractal);
+                            const int64_t columnFractals = CeilDiv(kHeadDimBucket, kFractal);
                             WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                             for (int64_t rowGroup = 0; rowGroup < rowFractals_; ++rowGroup) {
-                                LoadData(leftL0[rowGroup * ((depth + 15) / 16) * 256],
-                                    probL1[(k0 / 16 * rowFractals_ + rowGroup) * 256],
-                                    LoadData2DParams(0, (depth + 15) / 16, rowFractals_, 0, 0, false, 0));
+                                LoadData(leftL0[rowGroup * depthFractals * (kFractal * kFractal)],
+                                    probL1[(k0 / kFractal * rowFractals_ + rowGroup) * (kFractal * kFractal)],
+                                    LoadData2DParams(0, depthFractals, rowFractals_, 0, 0, false, 0));
                             }
-                            for (int64_t depthGroup = 0; depthGroup < (depth + 15) / 16; ++depthGroup) {
-                                LoadDataWithTranspose(rightL0[depthGroup * 8 * 256],
-                                    valueL1[depthGroup * 256],
-                                    LoadData2dTransposeParams(0, 8, (depth + 15) / 16, 0, 0));
+                            for (int64_t depthGroup = 0; depthGroup < depthFractals; ++depthGroup) {
+                                LoadDataWithTranspose(rightL0[depthGroup * columnFractals * (kFractal * kFractal)],
+                                    valueL1[depthGroup * (kFractal * kFractal)],
+                                    LoadData2dTransposeParams(0, columnFractals, depthFractals, 0, 0));
                             }
-                            SetFlag<HardEvent::MTE1_M>(kRightL0Ready + leftL0Slot_);
-                            WaitFlag<HardEvent::MTE1_M>(kRightL0Ready + leftL0Slot_);
+                            SetFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
+                            WaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                             PipeBarrier<PIPE_M>();
                             Mmad(outL0, leftL0, rightL0,
-                                MmadParams(rowFractals_ * 16, 128, depth, 0, false, k0 == 0));
+                                MmadParams(rowFractals_ * kFractal, kHeadDimBucket, depth, 0, false,
+                                    k0 == 0));
                             SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                             leftL0Slot_ ^= 1;
                         }
@@ -488,7 +508,8 @@ private:
                 SetFlag<HardEvent::M_FIX>(kOutL0Ready + outL0Slot_);
                 WaitFlag<HardEvent::M_FIX>(kOutL0Ready + outL0Slot_);
                 Fixpipe<float, float, CFG_ROW_MAJOR>(outRingGm_[slot * group_ * kHeadDimBucket], outL0,
-                    FixpipeParamsV220(128, group_, rowFractals_ * 16, kHeadDimBucket, false));
+                    FixpipeParamsV220(kHeadDimBucket, group_, rowFractals_ * kFractal, kHeadDimBucket,
+                        false));
                 SetFlag<HardEvent::FIX_M>(kOutL0Free + outL0Slot_);
                 outL0Slot_ ^= 1;
             }
@@ -510,7 +531,7 @@ private:
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
     __aicore__ inline void SoftmaxTile(int64_t tile, int64_t firstTile, int64_t length, int64_t batch,
-        int64_t rows, int64_t rowBegin, int64_t kvHead)
+        int64_t rows, int64_t kvHead, int64_t rowBegin)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
@@ -528,7 +549,7 @@ private:
             Cast(attnMaskHalf_, attnMaskBytes, RoundMode::CAST_NONE, keys);
             SetFlag<HardEvent::V_MTE2>(kAttnMaskBytesFree + attnMaskBytesSlot_);
             PipeBarrier<PIPE_V>();
-            CompareScalar(attnMaskKeep_, attnMaskHalf_, half(0), CMPMODE::EQ, (keys + 127) / 128 * 128);
+            CompareScalar(attnMaskKeep_, attnMaskHalf_, half(0), CMPMODE::EQ, RoundUp(keys, 128));
             attnMaskBytesSlot_ ^= 1;
         }
         CrossCoreWaitFlag(kScoreRingReady);
@@ -538,20 +559,21 @@ private:
                 LocalTensor<float> score = ub_[kScore + scoreSlot_ * kScoreSlot].ReinterpretCast<float>();
                 LocalTensor<half> pseShiftRows =
                     ub_[kPseShiftRows + scoreSlot_ * kPseShiftRowsSlot].ReinterpretCast<half>();
+                const int64_t head = kvHead * group_ + rowBegin + r0;
                 WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
                 DataCopyPad(score, scoreRingGm_[(slot * group_ + rowBegin + r0) * kTileKeys],
                     DataCopyExtParams(chunk, keys * 4, (kTileKeys - keys) * 4,
-                        (kTileKeys - (keys + 7) / 8 * 8) / 8, 0),
+                        (kTileKeys - RoundUp(keys, 8)) / 8, 0),
                     DataCopyPadExtParams<float>(false, 0, 0, 0));
                 DataCopyPad(pseShiftRows,
-                    pseShiftGm_[batch * pseShiftStrideB_ + firstKey + (kvHead * group_ + rowBegin + r0) * pseShiftStrideN_],
+                    pseShiftGm_[batch * pseShiftStrideB_ + firstKey + head * pseShiftStrideN_],
                     DataCopyExtParams(chunk, keys * 2, (pseShiftStrideN_ - keys) * 2,
-                        (kTileKeys - (keys + 15) / 16 * 16) / 16, 0),
+                        (kTileKeys - RoundUp(keys, 16)) / 16, 0),
                     DataCopyPadExtParams<half>(false, 0, 0, 0));
-                SetFlag<HardEvent::MTE2_V>(kPseShiftRowsReady + scoreSlot_);
-                const int64_t span = (chunk - 1) * kTileKeys + (keys + 63) / 64 * 64;
+                SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
+                const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
                 // score * scale_value  (incre_flash_attention.py:139)
-                WaitFlag<HardEvent::MTE2_V>(kPseShiftRowsReady + scoreSlot_);
+                WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
                 Muls(score, score, float(scaleValue_), span);
                 // score + pse_shift  (incre_flash_attention.py:140)
                 Cast(pseShiftWide_, pseShiftRows, RoundMode::CAST_NONE, span);
@@ -561,24 +583,28 @@ private:
                 PipeBarrier<PIPE_V>();
                 for (int64_t row = 0; row < chunk; ++row) {
                     Select(score[row * kTileKeys], attnMaskKeep_, score[row * kTileKeys],
-                        float(-1000000000000.0f), SELMODE::VSEL_TENSOR_SCALAR_MODE, keys);
+                        float(-1000000000000.0f), SELMODE::VSEL_TENSOR_SCALAR_MODE,
+                        RoundUp(keys, kRepeatLanes));
                 }
-                // Lanes behind the last key take no part in maximum and sum.
-                if (keys % 64 != 0) {
+                // Lanes behind the last key take no part in the maximum, nor below in the sum.
+                if (keys % kRepeatLanes != 0) {
                     PipeBarrier<PIPE_V>();
                     {
-                        uint64_t lanes[2] = {~uint64_t(0) << (keys % 64), 0};
-                        Duplicate(score[keys / 64 * 64], float(kLowest), lanes, chunk, 1, 64);
+                        uint64_t lanes[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
+                        Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(kLowest), lanes, chunk, 1,
+                            kTileKeys / 8);
                     }
                 }
                 // newMax = max(rowMax, row maximum of the tile); rescale = exp(rowMax - newMax)
-                Duplicate(lanes_, float(kLowest), chunk * 64);
-                for (int64_t c0 = 0; c0 < keys; c0 += 64) {
+                Duplicate(lanes_, float(kLowest), chunk * kRepeatLanes);
+                for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
                     PipeBarrier<PIPE_V>();
-                    Max(lanes_, lanes_, score[c0], 64, chunk, BinaryRepeatParams(1, 1, 1, 8, 8, 64));
+                    Max(lanes_, lanes_, score[c0], kRepeatLanes, chunk,
+                        BinaryRepeatParams(1, 1, 1, kRepeatLanes / 8, kRepeatLanes / 8, kTileKeys / 8));
                 }
                 PipeBarrier<PIPE_V>();
-                WholeReduceMax(tileStat_, lanes_, 64, chunk, 1, 1, 8, ReduceOrder::ORDER_ONLY_VALUE);
+                WholeReduceMax(tileStat_, lanes_, kRepeatLanes, chunk, 1, 1, kRepeatLanes / 8,
+                    ReduceOrder::ORDER_ONLY_VALUE);
                 PipeBarrier<PIPE_V>();
                 Max(newMax_, rowMax_[r0], tileStat_, chunk);
                 PipeBarrier<PIPE_V>();
@@ -587,21 +613,31 @@ private:
                 Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
                 Adds(rowMax_[r0], newMax_, float(0), chunk);
                 // score = exp(score - newMax)
-                Brcb(rowBlocks_, newMax_, 1, BrcbRepeatParams(1, 8));
+                Brcb(rowBlocks_, newMax_, CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
                 PipeBarrier<PIPE_V>();
-                for (int64_t c0 = 0; c0 < keys; c0 += 64) {
-                    Sub(score[c0], score[c0], rowBlocks_, 64, chunk, BinaryRepeatParams(1, 1, 0, 64, 64, 1));
+                for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
+                    Sub(score[c0], score[c0], rowBlocks_, kRepeatLanes, chunk,
+                        BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
                 }
                 PipeBarrier<PIPE_V>();
                 Exp(score, score, span);
-                // rowSum = rowSum * rescale + row sum of the tile
-                Duplicate(lanes_, float(0), chunk * 64);
-                for (int64_t c0 = 0; c0 < keys; c0 += 64) {
+                if (keys % kRepeatLanes != 0) {
                     PipeBarrier<PIPE_V>();
-                    Add(lanes_, lanes_, score[c0], 64, chunk, BinaryRepeatParams(1, 1, 1, 8, 8, 64));
+                    {
+                        uint64_t lanes[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
+                        Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(0), lanes, chunk, 1,
+                            kTileKeys / 8);
+                    }
+                }
+                // rowSum = rowSum * rescale + row sum of the tile
+                Duplicate(lanes_, float(0), chunk * kRepeatLanes);
+                for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
+                    PipeBarrier<PIPE_V>();
+                    Add(lanes_, lanes_, score[c0], kRepeatLanes, chunk,
+                        BinaryRepeatParams(1, 1, 1, kRepeatLanes / 8, kRepeatLanes / 8, kTileKeys / 8));
                 }
                 PipeBarrier<PIPE_V>();
-                WholeReduceSum(tileStat_, lanes_, 64, chunk, 1, 1, 8);
+                WholeReduceSum(tileStat_, lanes_, kRepeatLanes, chunk, 1, 1, kRepeatLanes / 8);
                 Mul(rowSum_[r0], rowSum_[r0], rescale_[slot * kRowsPerVector + r0], chunk);
                 PipeBarrier<PIPE_V>();
                 Add(rowSum_[r0], rowSum_[r0], tileStat_, chunk);
@@ -612,7 +648,7 @@ private:
                     SetFlag<HardEvent::V_MTE3>(kProbReady + probSlot_);
                     WaitFlag<HardEvent::V_MTE3>(kProbReady + probSlot_);
                     DataCopyPad(probRingGm_[(slot * group_ + rowBegin + r0) * kTileKeys], prob,
-                        DataCopyExtParams(chunk, keys * 2, (kTileKeys - (keys + 15) / 16 * 16) / 16,
+                        DataCopyExtParams(chunk, keys * 2, (kTileKeys - RoundUp(keys, 16)) / 16,
                             (kTileKeys - keys) * 2, 0));
                     SetFlag<HardEvent::MTE3_V>(kProbFree + probSlot_);
                     probSlot_ ^= 1;
@@ -640,11 +676,13 @@ private:
                     DataCopyPadExtParams<float>(false, 0, 0, 0));
                 SetFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
                 // accumulator = accumulator * rescale + partial
-                Brcb(rowBlocks_, rescale_[slot * kRowsPerVector + r0], 1, BrcbRepeatParams(1, 8));
+                Brcb(rowBlocks_, rescale_[slot * kRowsPerVector + r0], CeilDiv(kRowsPerStep, 8),
+                    BrcbRepeatParams(1, 8));
                 PipeBarrier<PIPE_V>();
-                for (int64_t d0 = 0; d0 < kHeadDimBucket; d0 += 64) {
+                for (int64_t d0 = 0; d0 < kHeadDimBucket; d0 += kRepeatLanes) {
                     Mul(accumulator_[r0 * kHeadDimBucket + d0], accumulator_[r0 * kHeadDimBucket + d0],
-                        rowBlocks_, 64, chunk, BinaryRepeatParams(1, 1, 0, 16, 16, 1));
+                        rowBlocks_, kRepeatLanes, chunk,
+                        BinaryRepeatParams(1, 1, 0, kHeadDimBucket / 8, kHeadDimBucket / 8, 1));
                 }
                 WaitFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
                 PipeBarrier<PIPE_V>();
@@ -657,21 +695,23 @@ private:
     }
 
     // Rows of a finished item: normalised to the output, or kept as a partial of their key split.
-    __aicore__ inline void WriteRows(int64_t rows, int64_t batch, int64_t kvHead, int64_t rowBegin,
+    __aicore__ inline void WriteRows(int64_t rows, int64_t kvHead, int64_t rowBegin, int64_t batch,
         int64_t item)
     {
         if (splits_ == 1) {
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
                 const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
+                const int64_t head = kvHead * group_ + rowBegin + r0;
                 // result = accumulator / rowSum; a row without keys has sum 0 and gives zeros
                 PipeBarrier<PIPE_V>();
                 Maxs(rowSum_[r0], rowSum_[r0], float(kSmallest), chunk);
                 PipeBarrier<PIPE_V>();
-                Brcb(rowBlocks_, rowSum_[r0], 1, BrcbRepeatParams(1, 8));
+                Brcb(rowBlocks_, rowSum_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
                 PipeBarrier<PIPE_V>();
-                for (int64_t d0 = 0; d0 < kHeadDimBucket; d0 += 64) {
+                for (int64_t d0 = 0; d0 < kHeadDimBucket; d0 += kRepeatLanes) {
                     Div(accumulator_[r0 * kHeadDimBucket + d0], accumulator_[r0 * kHeadDimBucket + d0],
-                        rowBlocks_, 64, chunk, BinaryRepeatParams(1, 1, 0, 16, 16, 1));
+                        rowBlocks_, kRepeatLanes, chunk,
+                        BinaryRepeatParams(1, 1, 0, kHeadDimBucket / 8, kHeadDimBucket / 8, 1));
                 }
                 {
                     LocalTensor<half> result =
@@ -682,10 +722,9 @@ private:
                         chunk * kHeadDimBucket);
                     SetFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
                     WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-                    DataCopyPad(attentionOutGm_[batch * attentionOutStrideB_ + (kvHead * group_ + rowBegin + r0) * attentionOutStrideN_],
+                    DataCopyPad(attentionOutGm_[batch * attentionOutStrideB_ + head * attentionOutStrideN_],
                         result,
-                        DataCopyExtParams(chunk, headDim_ * 2,
-                            (kHeadDimBucket - (headDim_ + 15) / 16 * 16) / 16,
+                        DataCopyExtParams(chunk, headDim_ * 2, (kHeadDimBucket - RoundUp(headDim_, 16)) / 16,
                             (attentionOutStrideN_ - headDim_) * 2, 0));
                     SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                     resultSlot_ ^= 1;
@@ -706,14 +745,15 @@ private:
     {
         CrossCoreSetFlag<0, PIPE_MTE3>(kBeforeMergeSplits);
         CrossCoreWaitFlag(kBeforeMergeSplits);
-        const int64_t stepsPerGroup = (group_ + 7) / kRowsPerStep;
+        const int64_t stepsPerGroup = CeilDiv(group_, kRowsPerStep);
         for (int64_t unit = blockIndex_ * 2 + subBlock_; unit < pairs_ * stepsPerGroup; unit += blockCount_ * 2) {
             const int64_t r0 = unit % stepsPerGroup * kRowsPerStep;
             const int64_t chunk = MinOf(kRowsPerStep, group_ - r0);
             const int64_t kvHead = unit / stepsPerGroup % kvHeads_;
             const int64_t batch = unit / stepsPerGroup / kvHeads_;
+            const int64_t head = kvHead * group_ + r0;
             const int64_t firstItem = unit / stepsPerGroup * splits_;
-            PipeBarrier<PIPE_V>();
+            WaitFlag<HardEvent::MTE3_V>(kRowMaxFree);
             Duplicate(rowMax_, float(kLowest), chunk);
             Duplicate(rowSum_, float(0), chunk);
             Duplicate(accumulator_, float(0), chunk * kHeadDimBucket);
@@ -738,9 +778,9 @@ private:
                             partialOutGm_[((firstItem + part) * group_ + r0) * kHeadDimBucket],
                             DataCopyExtParams(1, chunk * kHeadDimBucket * 4, 0, 0, 0),
                             DataCopyPadExtParams<float>(false, 0, 0, 0));
-                        SetFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
+                        SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
                         // newMax = max(rowMax, partMax); both sides are rescaled to it and added
-                        WaitFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
+                        WaitFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
                         PipeBarrier<PIPE_V>();
                         Max(newMax_, rowMax_, partMax, chunk);
                         PipeBarrier<PIPE_V>();
@@ -751,19 +791,19 @@ private:
                         Exp(rescale_, rescale_, chunk);
                         Adds(rowMax_, newMax_, float(0), chunk);
                         PipeBarrier<PIPE_V>();
-                        Brcb(rowBlocks_, tileStat_, 1, BrcbRepeatParams(1, 8));
-                        Brcb(otherBlocks_, rescale_, 1, BrcbRepeatParams(1, 8));
+                        Brcb(rowBlocks_, tileStat_, CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
+                        Brcb(otherBlocks_, rescale_, CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
                         Mul(rowSum_, rowSum_, tileStat_, chunk);
                         Mul(partSum, partSum, rescale_, chunk);
                         PipeBarrier<PIPE_V>();
                         Add(rowSum_, rowSum_, partSum, chunk);
-                        for (int64_t d0 = 0; d0 < kHeadDimBucket; d0 += 64) {
-                            Mul(accumulator_[d0], accumulator_[d0], rowBlocks_, 64, chunk,
-                                BinaryRepeatParams(1, 1, 0, 16, 16, 1));
+                        for (int64_t d0 = 0; d0 < kHeadDimBucket; d0 += kRepeatLanes) {
+                            Mul(accumulator_[d0], accumulator_[d0], rowBlocks_, kRepeatLanes, chunk,
+                                BinaryRepeatParams(1, 1, 0, kHeadDimBucket / 8, kHeadDimBucket / 8, 1));
                         }
-                        for (int64_t d0 = 0; d0 < kHeadDimBucket; d0 += 64) {
-                            Mul(partial[d0], partial[d0], otherBlocks_, 64, chunk,
-                                BinaryRepeatParams(1, 1, 0, 16, 16, 1));
+                        for (int64_t d0 = 0; d0 < kHeadDimBucket; d0 += kRepeatLanes) {
+                            Mul(partial[d0], partial[d0], otherBlocks_, kRepeatLanes, chunk,
+                                BinaryRepeatParams(1, 1, 0, kHeadDimBucket / 8, kHeadDimBucket / 8, 1));
                         }
                         PipeBarrier<PIPE_V>();
                         Add(accumulator_, accumulator_, partial, chunk * kHeadDimBucket);
@@ -775,14 +815,13 @@ private:
                 }
             }
             // result = accumulator / rowSum; a row without keys has sum 0 and gives zeros
-            PipeBarrier<PIPE_V>();
             Maxs(rowSum_, rowSum_, float(kSmallest), chunk);
             PipeBarrier<PIPE_V>();
-            Brcb(rowBlocks_, rowSum_, 1, BrcbRepeatParams(1, 8));
+            Brcb(rowBlocks_, rowSum_, CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
             PipeBarrier<PIPE_V>();
-            for (int64_t d0 = 0; d0 < kHeadDimBucket; d0 += 64) {
-                Div(accumulator_[d0], accumulator_[d0], rowBlocks_, 64, chunk,
-                    BinaryRepeatParams(1, 1, 0, 16, 16, 1));
+            for (int64_t d0 = 0; d0 < kHeadDimBucket; d0 += kRepeatLanes) {
+                Div(accumulator_[d0], accumulator_[d0], rowBlocks_, kRepeatLanes, chunk,
+                    BinaryRepeatParams(1, 1, 0, kHeadDimBucket / 8, kHeadDimBucket / 8, 1));
             }
             {
                 LocalTensor<half> result = ub_[kResult + resultSlot_ * kResultSlot].ReinterpretCast<half>();
@@ -791,13 +830,14 @@ private:
                 Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kHeadDimBucket);
                 SetFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
                 WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-                DataCopyPad(attentionOutGm_[batch * attentionOutStrideB_ + (kvHead * group_ + r0) * attentionOutStrideN_],
+                DataCopyPad(attentionOutGm_[batch * attentionOutStrideB_ + head * attentionOutStrideN_],
                     result,
-                    DataCopyExtParams(chunk, headDim_ * 2, (kHeadDimBucket - (headDim_ + 15) / 16 * 16) / 16,
+                    DataCopyExtParams(chunk, headDim_ * 2, (kHeadDimBucket - RoundUp(headDim_, 16)) / 16,
                         (attentionOutStrideN_ - headDim_) * 2, 0));
                 SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                 resultSlot_ ^= 1;
             }
+            SetFlag<HardEvent::MTE3_V>(kRowMaxFree);
         }
     }
 
@@ -868,16 +908,8 @@ private:
     GlobalTensor<float> partialOutGm_;  // weighted sums of key splits
 
     // On-chip memories and the buffers with a single slot
-    TBuf<TPosition::VECCALC> ubBuffer_;
+    TBuf<TPosition::VECCALC> ubStorage_;
     LocalTensor<uint8_t> ub_;
-    TBuf<TPosition::A1> l1Buffer_;
-    LocalTensor<uint8_t> l1_;
-    TBuf<TPosition::A2> l0aBuffer_;
-    LocalTensor<uint8_t> l0a_;
-    TBuf<TPosition::B2> l0bBuffer_;
-    LocalTensor<uint8_t> l0b_;
-    TBuf<TPosition::CO1> l0cBuffer_;
-    LocalTensor<uint8_t> l0c_;
     LocalTensor<float> rowMax_;
     LocalTensor<float> rowSum_;
     LocalTensor<float> accumulator_;
@@ -890,7 +922,15 @@ private:
     LocalTensor<float> rescale_;
     LocalTensor<float> rowBlocks_;
     LocalTensor<float> otherBlocks_;
+    TBuf<TPosition::A1> l1Storage_;
+    LocalTensor<uint8_t> l1_;
     LocalTensor<half> queryL1_;
+    TBuf<TPosition::A2> l0aStorage_;
+    LocalTensor<uint8_t> l0a_;
+    TBuf<TPosition::B2> l0bStorage_;
+    LocalTensor<uint8_t> l0b_;
+    TBuf<TPosition::CO1> l0cStorage_;
+    LocalTensor<uint8_t> l0c_;
 };
 
 }  // namespace

@@ -25,17 +25,17 @@ inline IncreFlashAttentionFloat16D128Tiling ComputeTiling(const IncreFlashAttent
 {
     const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
     const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    (void)MinOf;
-    (void)MaxOf;
+    const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
+    const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
 
     IncreFlashAttentionFloat16D128Tiling tiling{};
     tiling.pairs = problem.B * problem.kvN;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / tiling.pairs, (problem.S + 511) / 512));
+    tiling.splits = MaxOf(1, MinOf(problem.cores / tiling.pairs, CeilDiv(problem.S, 512)));
     tiling.items = tiling.pairs * tiling.splits;
     tiling.blocks = MinOf(tiling.items, problem.cores);
     tiling.kvHeads = problem.kvN;
     tiling.group = problem.N / problem.kvN;
-    tiling.rowFractals = (tiling.group + 15) / 16;
+    tiling.rowFractals = CeilDiv(tiling.group, 16);
     tiling.headDim = problem.D;
     tiling.keyCapacity = problem.S;
     tiling.lengthCount = problem.actualSeqLengthsCount;
@@ -53,16 +53,19 @@ inline IncreFlashAttentionFloat16D128Tiling ComputeTiling(const IncreFlashAttent
     tiling.attentionOutStrideB = problem.N * problem.D;
     tiling.attentionOutStrideN = problem.D;
     tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = (3 * tiling.group * 512 * 4 + 511) / 512 * 512;
+    tiling.scoreRingPart = RoundUp(3 * tiling.group * 512 * 4, 512);
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = (3 * tiling.group * 512 * 2 + 511) / 512 * 512;
+    tiling.probRingPart = RoundUp(3 * tiling.group * 512 * 2, 512);
     tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = (3 * tiling.group * 128 * 4 + 511) / 512 * 512;
+    tiling.outRingPart = RoundUp(3 * tiling.group * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset = tiling.partialMaxOffset + (tiling.items * tiling.group * 4 + 511) / 512 * 512;
-    tiling.partialOutOffset = tiling.partialSumOffset + (tiling.items * tiling.group * 4 + 511) / 512 * 512;
+    tiling.partialSumOffset =
+        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.items * tiling.group : 0) * 4, 512);
+    tiling.partialOutOffset =
+        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.items * tiling.group : 0) * 4, 512);
     tiling.workspaceBytes =
-        tiling.partialOutOffset + (tiling.items * tiling.group * 128 * 4 + 511) / 512 * 512;
+        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.items * tiling.group : 0) * 128 * 4,
+            512);
     return tiling;
 }
 
