@@ -26,7 +26,7 @@ from attndsl.tile.instructions.base import cxx
 from attndsl.tile.naming import gm_member
 from attndsl.tile.program import Program, TilingField
 from attndsl.tile.scalars import expressions
-from attndsl.tile.statements import Alloc, SetEvent
+from attndsl.tile.statements import Alloc, Pipelined, SetCrossFlag, SetEvent, WaitCrossFlag
 
 CXX_SCALARS = {"int64": "int64_t", "float32": "float"}
 
@@ -95,6 +95,7 @@ class KernelText:
     document: str
     specialisation: str
     schedule: tuple[str, ...]
+    pipeline: tuple[str, ...]
     arguments: tuple[str, ...]
     constants: tuple[Constant, ...]
     memories: tuple[MemoryTable, ...]
@@ -134,6 +135,7 @@ def kernel_text(compiled: Compiled) -> KernelText:
         specialisation=f"{special.dtype}, head sizes {special.bucket - 15} to {special.bucket}"
         + (f", with {features}" if features else ""),
         schedule=tuple(describe_schedule(compiled.schedule, compiled.operator.schedule_choices).split("\n")),
+        pipeline=tuple(_pipeline(compiled.joint)),
         arguments=tuple(parameter(tensor) for tensor in program.parameters),
         constants=tuple(_constants(program)),
         memories=tuple(_memories(program, spelling)),
@@ -152,6 +154,17 @@ def kernel_text(compiled: Compiled) -> KernelText:
         ctypes=CXX_SCALARS,
         helpers=used_helpers(_all_expressions(program)),
     )
+
+
+def _pipeline(joint: Program) -> Iterator[str]:
+    """Who works on which tile at a step, and the flags in between: one line a stage."""
+    for loop in (item for item in joint.body.walk() if isinstance(item, Pipelined)):
+        for stage, lag in zip(loop.stages, loop.lags, strict=True):
+            waits = [constant(item.name) for item in stage.walk() if isinstance(item, WaitCrossFlag)]
+            raises = [constant(item.name) for item in stage.walk() if isinstance(item, SetCrossFlag)]
+            tile = f"tile t - {lag}" if lag else "tile t"
+            notes = [f"waits for {name}" for name in waits] + [f"raises {name}" for name in raises]
+            yield f"{stage.core.value}  {stage.name:<14}{tile:<12}{', '.join(notes)}"
 
 
 def _all_expressions(program: Program) -> Iterator[Expr]:

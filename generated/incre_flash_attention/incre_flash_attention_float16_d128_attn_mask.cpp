@@ -18,6 +18,12 @@
  *   split_kv  auto   stated
  *   cores     auto   stated
  *
+ * Step t of an item, the cube running ahead:
+ *   AIC  ScoreTile     tile t      raises kScoreRingReady
+ *   AIV  SoftmaxTile   tile t      waits for kScoreRingReady, raises kProbRingReady
+ *   AIC  WeightedTile  tile t - 2  waits for kProbRingReady, raises kOutRingReady
+ *   AIV  UpdateTile    tile t - 2  waits for kOutRingReady
+ *
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the kernel does
  * not rely on the compiler's automatic synchronisation.
  */
