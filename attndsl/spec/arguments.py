@@ -73,6 +73,8 @@ class TensorSpec:
     ``list_of``: the size that is the number of tensors in a list; its axis is then the first of ``axes``
     and ``layouts`` are those of one tensor. ``one_for_all``: of lengths, that a single entry may stand for
     all rows.
+    ``prefix_sums``: of lengths, that they are the ends of rows, in a list or tuple. ``at_least``: larger
+    tensors are taken too, what exceeds the layout is not looked at. ``by_name``: calls should name it.
     """
 
     name: str
@@ -89,6 +91,9 @@ class TensorSpec:
     where: SourceLine = UNKNOWN_LINE
     list_of: Expr | None = None
     one_for_all: bool = True
+    prefix_sums: bool = False
+    at_least: bool = False
+    by_name: bool = False
 
     @property
     def required(self) -> bool:

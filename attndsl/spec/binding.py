@@ -19,6 +19,7 @@ from attndsl.spec.constraint import Constraint
 from attndsl.spec.enumerated import choices_text, reserved_bytes
 from attndsl.spec.layout import Array
 from attndsl.spec.lists import tensor_list
+from attndsl.spec.prefix_sums import longest_rows
 from attndsl.spec.shapes import ShapeSolver
 
 if TYPE_CHECKING:
@@ -40,17 +41,21 @@ def bind(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -
         elif value is not None:
             arrays[spec.name] = _array(operator, spec, value)
         elif spec.required:
-            raise errors.ArgumentTypeError(f"{operator.name}: {spec.name}: a tensor is needed, got None")
+            kind = "integers are" if spec.kind == "lengths" else "a tensor is"
+            raise errors.ArgumentTypeError(f"{operator.name}: {spec.name}: {kind} needed, got None")
     dtypes = _checked_dtypes(operator, arrays, lists)
     params = {spec.name: _in_range(operator, spec, params[spec.name]) for spec in operator.params}
     extra: dict[str, Any] = {
         given(spec.name).name: spec.name in arrays or spec.name in lists for spec in operator.tensors
     }
     extra |= {dtype_of(name).name: dtype for name, dtype in dtypes.items()}
+    extra |= longest_rows(operator, arrays)
     _check_constraints(operator, params, only_parameters=True)
-    solver = ShapeSolver(operator, {**params, **extra})
-    layouts = solver.solve(arrays, lists)
+    numbers = {s.name: arrays[s.name].astype(np.int64) for s in operator.tensors if _has_lengths(s, arrays)}
+    solver = ShapeSolver(operator, {**params, **extra, **numbers})
+    layouts = _solve(operator, solver, arrays, lists)
     extra |= {layout_of(name).name: key for name, key in layouts.items()}
+    arrays |= {name: solver.cropped(name, array) for name, array in arrays.items()}
     arrays |= {s.name: _rowwise(s, arrays[s.name], solver) for s in operator.tensors if s.name in arrays}
     _check_constraints(operator, {**solver.dims, **params, **extra, **arrays})
     arrays = {name: _contiguous(array) for name, array in arrays.items()}
@@ -150,8 +155,9 @@ def _array(operator: Operator, spec: TensorSpec, value: Any) -> Array:
         return _integers(operator, spec, value)
     if spec.sequence_of:
         value = _unwrap(operator, spec, value)
-    if not isinstance(value, np.ndarray | np.generic):
+    if not isinstance(value, np.ndarray | np.generic) or spec.prefix_sums:
         kind = "a list, tuple or array of integers" if spec.kind == "lengths" else "a NumPy array"
+        kind = "a list or tuple of integers" if spec.prefix_sums else kind
         raise errors.ArgumentTypeError(
             f"{operator.name}: {spec.name}: must be {kind} of dtype {' or '.join(spec.dtypes)},"
             f" got {_short(value)} of type {type(value).__name__}"
@@ -177,6 +183,7 @@ def _unwrap(operator: Operator, spec: TensorSpec, value: Any) -> Any:
 def _integers(operator: Operator, spec: TensorSpec, value: list[Any] | tuple[Any, ...]) -> Array:
     dtype = DTYPES["int64" if "int64" in spec.dtypes else spec.dtypes[0]]
     limits = np.iinfo(dtype)
+    value = [item.item() if isinstance(item, np.ndarray) and not item.ndim else item for item in value]
     for position, item in enumerate(value):
         if isinstance(item, bool) or not isinstance(item, int | np.integer):
             raise errors.ArgumentTypeError(
@@ -248,8 +255,30 @@ def _check_constraints(operator: Operator, env: Mapping[str, Any], *, only_param
             constraint.raise_for(operator.name, failing)
 
 
+def _solve(
+    operator: Operator,
+    solver: ShapeSolver,
+    arrays: Mapping[str, Array],
+    lists: Mapping[str, tuple[Array, ...]],
+) -> dict[str, str]:
+    """The layout of each tensor; what the longest rows measure comes after the prefix sums that tell them."""
+    measured = {spec.name for spec in operator.tensors if spec.at_least}
+    layouts = solver.solve({name: array for name, array in arrays.items() if name not in measured}, lists)
+    sums = {spec.name for spec in operator.tensors if spec.prefix_sums}
+    for constraint in operator.constraints:
+        if constraint.argument in sums and not issubclass(constraint.error, Warning):
+            failing = constraint.violation(solver.env())
+            if failing is not None:
+                constraint.raise_for(operator.name, failing)
+    return layouts | solver.solve({name: array for name, array in arrays.items() if name in measured})
+
+
 def _reads_only(constraint: Constraint, names: Mapping[str, Any]) -> bool:
     return not constraint.tensors() and constraint.symbols() <= names.keys()
+
+
+def _has_lengths(spec: TensorSpec, arrays: Mapping[str, Array]) -> bool:
+    return spec.kind == "lengths" and spec.name in arrays
 
 
 def _io_dtype(operator: Operator, arrays: Mapping[str, Array]) -> str:

@@ -7,6 +7,7 @@ every index in its ``over`` ranges.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,7 +26,7 @@ class Constraint:
 
     ``over``: extent of each index symbol; ``argument``: what the message blames; ``error``: the class that
     is raised; ``hint``: the next step, where the nearest legal value cannot be computed; ``target``: a limit
-    of the kernels on the target, not of the operator.
+    of the kernels on the target, not of the operator. An ``error`` that is a Warning is only a warning.
     """
 
     condition: Expr
@@ -76,11 +77,15 @@ class Constraint:
         """Raise the constraint's error for the failing environment ``env``."""
         values = "; ".join(f"{name} is {value}" for name, value in self._values(env))
         advice = self.hint or nearest(self.condition, env)
-        raise self.error(
+        message = (
             f"{operator}: {self.subject}: {self.text}"
             + (f"; {values}" if values else "")
             + (f"; {advice}" if advice else "")
         )
+        if issubclass(self.error, Warning):
+            warnings.warn(message, self.error, stacklevel=5)
+        else:
+            raise self.error(message)
 
     def describe(self) -> str:
         """The condition as text, with its scope."""

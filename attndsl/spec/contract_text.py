@@ -27,8 +27,11 @@ ROLES = {
     "W": "columns of the block table",
     "C": "components (key, value)",
     "J": "selection blocks",
+    "S": "query tokens of all batch rows",
     "G": "groups of batch rows that share keys",
-    "U": "shared keys a group",
+    "U": "keys a group, or of all batch rows",
+    "X": "selected blocks",
+    "L": "copies",
 }
 
 
@@ -58,6 +61,8 @@ def _signature(operator: Operator) -> str:
             default = f"bytes({len(spec.default)})" if spec.type is bytes else repr(spec.default)
             parts.append(f"{spec.name}={default}" if spec.optional else spec.name)
         else:
+            if spec.by_name and "*" not in parts:
+                parts.append("*")
             parts.append(f"{spec.name}=None" if spec.optional else spec.name)
     return ", ".join(parts)
 
@@ -88,7 +93,10 @@ def _tensor(spec: TensorSpec) -> list[str]:
     if spec.list_of is not None:
         words.append(f"a list of {spec.list_of} tensors, or an array that stacks them")
     if spec.kind == "lengths":
-        words.append("list, tuple or array" + ("; one entry stands for all rows" if spec.one_for_all else ""))
+        words.append("list or tuple of prefix sums" if spec.prefix_sums else "list, tuple or array")
+        words += ["one entry stands for all rows"] * spec.one_for_all
+    if spec.at_least:
+        words.append("may be larger")
     if spec.meaning:
         words.append(spec.meaning)
     lines = [f"  {spec.name}: {dtype}; {'; '.join(words)}"]
@@ -150,5 +158,7 @@ def _shape(extents: tuple[Expr, ...]) -> str:
 
 def _builtin(error: type[Exception]) -> str:
     """The class and the builtin classes that callers may catch instead."""
+    if issubclass(error, Warning):
+        return error.__name__
     bases = [base.__name__ for base in (TypeError, ValueError, RuntimeError) if issubclass(error, base)]
     return f"{error.__name__}: {' and '.join(bases)}"

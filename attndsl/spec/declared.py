@@ -30,6 +30,9 @@ class DeclaredTensor:
     where: SourceLine = UNKNOWN_LINE
     list_of: Expr | None = None
     one_for_all: bool = True
+    prefix_sums: bool = False
+    at_least: bool = False
+    by_name: bool = False
 
     def texts(self) -> tuple[str, ...]:
         """The layout texts alone."""
@@ -114,6 +117,9 @@ def resolve_tensor(
         where=declared.where,
         list_of=declared.list_of,
         one_for_all=declared.one_for_all,
+        prefix_sums=declared.prefix_sums,
+        at_least=declared.at_least,
+        by_name=declared.by_name,
     )
 
 

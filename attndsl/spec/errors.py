@@ -151,5 +151,17 @@ class NotSupportedError(CallError, RuntimeError):
     """A documented argument that is disabled: it must be None."""
 
 
+class ContractWarning(UserWarning):
+    """A call that the contract advises against and that is computed all the same."""
+
+
+class HeadSizeError(UnclassifiedError):
+    """A head size that the features in use do not take."""
+
+
+class HeadMismatchError(UnclassifiedError):
+    """The numbers of heads of two arguments do not go together."""
+
+
 class TargetLimitError(UnclassifiedError):
     """Legal for the operator, but beyond what its kernels on the target take."""

@@ -23,6 +23,7 @@ from attndsl.spec.call import Call
 from attndsl.spec.constraint import Constraint
 from attndsl.spec.declared import DeclaredTensor, resolve_tensor
 from attndsl.spec.layout import Axis, Layout, parse_layout
+from attndsl.spec.prefix_sums import PrefixSums, longest_of
 from attndsl.spec.values import TensorValue, Value
 from attndsl.symbolic import Expr, ExprLike, Symbol, as_expr
 
@@ -105,6 +106,7 @@ class Operator:
         optional: bool = False,
         sequence_of: int = 0,
         list_of: Expr | None = None,
+        at_least: bool = False,
         shape_error: type[Exception] | None = None,
         meaning: str = "",
     ) -> TensorValue:
@@ -121,6 +123,7 @@ class Operator:
             sequence_of: the argument is a tuple or list of so many tensors.
             list_of: the argument is a list of so many tensors of one shape, or an array that stacks them;
                 ``layouts`` are those of one tensor, and the first of ``axes`` is that of the list.
+            at_least: larger tensors are taken too; what exceeds the layout is not looked at.
             shape_error: class raised for a wrong shape, if the contract names one.
             meaning: a phrase for the printed contract.
         """
@@ -135,6 +138,8 @@ class Operator:
             optional=optional,
             sequence_of=sequence_of,
             list_of=list_of,
+            at_least=at_least,
+            by_name=self._keyword_only,
             shape_error=shape_error,
             meaning=meaning,
             where=author_line(),
@@ -165,10 +170,42 @@ class Operator:
             optional=optional,
             kind="lengths",
             one_for_all=one_for_all,
+            by_name=self._keyword_only,
             meaning=meaning,
             where=author_line(),
         )
         return self._declare(declared)
+
+    def prefix_sums(
+        self, name: str, layout: str, *, total: Expr | None = None, meaning: str = ""
+    ) -> PrefixSums:
+        """The ends of rows that are packed back to back: a list or tuple of integers, one a batch row.
+
+        That there is one, that they do not decrease and that they end at ``total`` become constraints.
+        """
+        self._reserve(name)
+        declared = DeclaredTensor(
+            name=name,
+            layouts={"": layout},
+            dtypes_alone=("int64",),
+            kind="lengths",
+            one_for_all=False,
+            prefix_sums=True,
+            by_name=self._keyword_only,
+            meaning=meaning,
+            where=author_line(),
+        )
+        value = self._declare(declared)
+        ends = PrefixSums(value.node, value.spec)
+        with self.constraints_on(error=errors.LengthRangeError):
+            for condition, text, over in ends.demands(Symbol(layout), total):
+                if not any(condition.same(rule.condition) for rule in self.constraints):
+                    self.require(condition, text, over=over, argument=name)
+        return ends
+
+    def longest(self, name: str) -> Symbol:
+        """Rows of the longest batch row that the prefix sums ``name`` tell; they may come further down."""
+        return longest_of(name)
 
     def param(
         self,
@@ -244,7 +281,7 @@ class Operator:
         )
 
     def keyword_only(self) -> None:
-        """The parameters declared from here on are passed by name."""
+        """What is declared from here on is passed by name; tensors by position are tolerated."""
         self._keyword_only = True
 
     def require(

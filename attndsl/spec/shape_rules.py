@@ -45,7 +45,9 @@ def _of_layout(spec: TensorSpec, layout: Layout, known: set[str], found: list[Co
         factors = [axis.extent for axis in dim]
         unknown = [f for f in factors if not isinstance(f, Const) and not f.symbols() <= known | learnt]
         if not unknown:
-            found.append(_constraint(spec, layout, size == expected, f"is {expected}", position))
+            condition = size >= expected if spec.at_least else size == expected
+            text = f"is {'at least ' * spec.at_least}{expected}"
+            found.append(_constraint(spec, layout, condition, text, position))
             continue
         rest = [factor for factor in factors if not any(factor is other for other in unknown)]
         if len(unknown) == 1 and rest:

@@ -82,7 +82,8 @@ class ShapeSolver:
             return candidates[0], None
         if not same_rank:
             self._raise_rank(spec, candidates, array)
-        attempts = [(layout, *self._match(layout, array.shape)) for layout in same_rank]
+        shape = self.cropped(spec.name, array).shape
+        attempts = [(layout, *self._match(layout, shape)) for layout in same_rank]
         layout, solved, mismatch = next((a for a in attempts if a[2] is None), attempts[-1])
         if mismatch is not None and mismatch.divides is None:
             self._raise_shape(spec, layout, mismatch, array)
@@ -90,6 +91,14 @@ class ShapeSolver:
             self.dims[name] = size
             self.origin[name] = spec.name
         return layout, mismatch
+
+    def cropped(self, name: str, array: Array) -> Array:
+        """``array`` without what exceeds its layout, where its tensor may be larger than that."""
+        spec = self.operator.tensor(name.partition("[")[0])
+        layout = next((each for each in spec.layouts.values() if each.rank == array.ndim), None)
+        if not spec.at_least or layout is None:
+            return array
+        return array[tuple(slice(int(size.evaluate(self.env()))) for size in layout.shape())]
 
     def _choose_for_list(
         self, spec: TensorSpec, entries: tuple[Array, ...]
@@ -186,7 +195,8 @@ class ShapeSolver:
         because = f" ({'; '.join(sorted(sources))})" if sources else ""
         raise error(
             f"{self.operator.name}: {spec.name}: shape {list(array.shape)} should be {_shape_text(layout)}:"
-            f" dimension {mismatch.dim} is {mismatch.size}, must be {mismatch.expected} = {mismatch.legal}"
+            f" dimension {mismatch.dim} is {mismatch.size}, must be {'at least ' * spec.at_least}"
+            f"{mismatch.expected} = {mismatch.legal}"
             f"{because}{self._situation([layout])}"
         )
 
