@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from attndsl.errors import InternalError
 from attndsl.hardware import ATLAS_A2, Core
+from attndsl.interpret.elements import DisjointCheck
 from attndsl.schedule.launch import Launch, prepare
 from attndsl.spec.call import Call
 from attndsl.symbolic import Expr, ExprLike
@@ -44,17 +45,19 @@ def run(call: Call, *, cores: int = ATLAS_A2.aic) -> tuple[Array, ...]:
     return launch.outputs()
 
 
-def interpret(launch: Launch) -> None:
+def interpret(launch: Launch, *, check_disjoint: bool = False) -> None:
     """Run all cores of a launch until they end; the launch's arrays receive the results.
 
+    ``check_disjoint``: compare the elements that iterations of ``disjoint`` loops touch (slow).
+
     Raises:
-        InternalError: the cores wait for each other for ever.
+        InternalError: the cores wait for each other for ever, or a loop breaks what it declares.
     """
     workspace = np.full(launch.workspace_bytes, 0xFF, np.uint8)
     memory = {name: array.reshape(-1) for name, array in launch.arguments.items() if array is not None}
     memory[_WORKSPACE] = workspace
     device = _Device(launch.blocks)
-    waiting = list(_cores(launch, memory, device))
+    waiting = list(_cores(launch, memory, device, check_disjoint))
     while waiting:
         before = device.moves
         waiting = [core for core in waiting if next(core, "done") != "done"]
@@ -62,13 +65,14 @@ def interpret(launch: Launch) -> None:
             raise InternalError("the cores of the tile program wait for each other for ever")
 
 
-def _cores(launch: Launch, memory: dict[str, Array], device: _Device) -> Iterator[Iterator[str]]:
+def _cores(launch: Launch, memory: dict[str, Array], device: _Device, check: bool) -> Iterator[Iterator[str]]:
     trees = launch.compiled.program.cores
     for block in range(launch.blocks):
         shared = {**launch.tiling, "blockIndex": block, "blockCount": launch.blocks}
-        yield _CoreRun(Core.AIC, block, 0, {**shared, "subBlock": 0}, memory, device).run(trees[Core.AIC])
+        cube = _CoreRun(Core.AIC, block, 0, {**shared, "subBlock": 0}, memory, device, check)
+        yield cube.run(trees[Core.AIC])
         for sub in range(ATLAS_A2.aiv_per_aic):
-            core = _CoreRun(Core.AIV, block, sub, {**shared, "subBlock": sub}, memory, device)
+            core = _CoreRun(Core.AIV, block, sub, {**shared, "subBlock": sub}, memory, device, check)
             yield core.run(trees[Core.AIV])
 
 
@@ -132,11 +136,13 @@ class _CoreRun:
         scalars: dict[str, Any],
         memory: dict[str, Array],
         device: _Device,
+        check_disjoint: bool,
     ) -> None:
         self.kind, self.block, self.sub = kind, block, sub
         self._scalars: dict[str, Any] = {**memory, **scalars}
         self._memory = memory
         self._device = device
+        self._check = DisjointCheck() if check_disjoint else None
         self._buffers: dict[Buffer, Array] = {}
         self._slots: dict[Buffer, int] = {}
         self._tensors: dict[GlobalTensor, Array] = {}
@@ -180,7 +186,7 @@ class _CoreRun:
             while not self._device.lower_flag(self, statement.flag):
                 yield "waiting"
         elif isinstance(statement, For):
-            for value in self._range(statement):
+            for value in self._iterations(statement):
                 self._scalars[statement.var.name] = value
                 yield from self._pausing(statement.body)
         elif isinstance(statement, Alloc):
@@ -196,11 +202,14 @@ class _CoreRun:
 
     def _plain(self, statement: Statement) -> None:
         if isinstance(statement, Instruction):
-            statement.run(self)
+            if self._check is None:
+                statement.run(self)
+            else:
+                self._check.run(statement, self)
         elif isinstance(statement, Let):
             self._scalars[statement.symbol.name] = self.value(statement.value)
         elif isinstance(statement, For):
-            for value in self._range(statement):
+            for value in self._iterations(statement):
                 self._scalars[statement.var.name] = value
                 self._plain(statement.body)
         elif isinstance(statement, If):
@@ -216,8 +225,19 @@ class _CoreRun:
             for child in statement.children():
                 self._plain(child)
 
-    def _range(self, loop: For) -> range:
-        return range(*(int(self.value(bound)) for bound in (loop.begin, loop.end, loop.step)))
+    def _iterations(self, loop: For) -> Iterator[int]:
+        """The values of a loop's variable; what the loop declares about them is checked."""
+        values = range(*(int(self.value(bound)) for bound in (loop.begin, loop.end, loop.step)))
+        if loop.runs and not values:
+            raise InternalError(f"the loop over {loop.var} does not run at all, it declares that it does")
+        if self._check is None or not loop.disjoint:
+            yield from values
+            return
+        self._check.begin(loop)
+        for value in values:
+            yield value
+            self._check.end_iteration()
+        self._check.end()
 
     def _next_slot(self, lifetime: Alloc) -> None:
         for buffer in lifetime.buffers:
