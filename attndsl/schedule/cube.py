@@ -39,7 +39,7 @@ _ROW_GROUP, _DEPTH_GROUP, _ROW = Symbol("rowGroup"), Symbol("depthGroup"), Symbo
 def cube_buffers(s: Schedule, dtype: str, bucket: int) -> dict[str, Buffer]:
     """The cube core's buffers of a schedule."""
     wide = min(s.base_k, bucket)
-    block = max(s.base_n, s.base_k) * max(min(s.base_k, bucket), min(s.base_n, bucket))
+    block = max(s.base_n * wide, s.base_k * min(s.base_n, bucket))
     l1, l0a, l0b, l0c = MemorySpace.L1, MemorySpace.L0A, MemorySpace.L0B, MemorySpace.L0C
     made = (
         local("queryL1", l1, dtype, s.max_rows * bucket, "query rows of the group, Nz"),

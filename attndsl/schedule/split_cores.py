@@ -10,7 +10,7 @@ from attndsl.schedule.skew import guard
 from attndsl.symbolic import Symbol
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.program import Program
-from attndsl.tile.scalars import used
+from attndsl.tile.scalars import free
 from attndsl.tile.statements import (
     Alloc,
     For,
@@ -82,14 +82,15 @@ def _loop_over_steps(loop: Pipelined, core: Core) -> Statement:
 
 
 def _drop_unused(body: Seq) -> Seq:
-    """Scalars that this core never looks at."""
-    while True:
-        names = used(body)
+    """Without the scalars that nothing behind them in their own body looks at."""
 
-        def change(statement: Statement, names: set[str] = names) -> Statement | None:
-            return None if isinstance(statement, Let) and statement.symbol.name not in names else statement
+    def change(statement: Statement) -> Statement | None:
+        if not isinstance(statement, Seq):
+            return statement
+        kept: list[Statement] = []
+        for item in reversed(statement.body):
+            if not isinstance(item, Let) or item.symbol.name in free(Seq(body=tuple(kept))):
+                kept.insert(0, item)
+        return statement if len(kept) == len(statement.body) else Seq(body=tuple(kept))
 
-        smaller = as_seq(rewrite(body, change) or Seq(body=()))
-        if len(list(smaller.walk())) == len(list(body.walk())):
-            return smaller
-        body = smaller
+    return as_seq(rewrite(body, change) or Seq(body=()))

@@ -295,7 +295,7 @@ public:
             for (int64_t step = 0; step < tiles + 2; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
-                    SoftmaxTile(tile, firstTile, length, rows, kvHead, rowBegin);
+                    SoftmaxTile(tile, firstTile, length, rows, rowBegin);
                 }
                 if (step >= 2) {
                     const int64_t tile = step - 2;
@@ -517,7 +517,7 @@ private:
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
     __aicore__ inline void SoftmaxTile(int64_t tile, int64_t firstTile, int64_t length, int64_t rows,
-        int64_t kvHead, int64_t rowBegin)
+        int64_t rowBegin)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
@@ -527,7 +527,6 @@ private:
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
             {
                 LocalTensor<float> score = ub_[kScore + scoreSlot_ * kScoreSlot].ReinterpretCast<float>();
-                const int64_t head = kvHead * group_ + rowBegin + r0;
                 WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
                 DataCopyPad(score, scoreRingGm_[(slot * group_ + rowBegin + r0) * kTileKeys],
                     DataCopyExtParams(chunk, keys * 4, (kTileKeys - keys) * 4,

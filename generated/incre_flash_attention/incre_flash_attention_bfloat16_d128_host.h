@@ -21,7 +21,8 @@ struct IncreFlashAttentionBfloat16D128Problem {
 };
 
 // The tiling of a problem; its members blocks and workspaceBytes tell how to launch.
-inline IncreFlashAttentionBfloat16D128Tiling ComputeTiling(const IncreFlashAttentionBfloat16D128Problem &problem)
+inline IncreFlashAttentionBfloat16D128Tiling ComputeTiling(
+    const IncreFlashAttentionBfloat16D128Problem &problem)
 {
     const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
     const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };

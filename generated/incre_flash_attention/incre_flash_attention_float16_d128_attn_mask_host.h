@@ -21,7 +21,8 @@ struct IncreFlashAttentionFloat16D128AttnMaskProblem {
 };
 
 // The tiling of a problem; its members blocks and workspaceBytes tell how to launch.
-inline IncreFlashAttentionFloat16D128AttnMaskTiling ComputeTiling(const IncreFlashAttentionFloat16D128AttnMaskProblem &problem)
+inline IncreFlashAttentionFloat16D128AttnMaskTiling ComputeTiling(
+    const IncreFlashAttentionFloat16D128AttnMaskProblem &problem)
 {
     const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
     const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };

@@ -22,7 +22,8 @@ struct IncreFlashAttentionFloat16D128PseShiftProblem {
 };
 
 // The tiling of a problem; its members blocks and workspaceBytes tell how to launch.
-inline IncreFlashAttentionFloat16D128PseShiftTiling ComputeTiling(const IncreFlashAttentionFloat16D128PseShiftProblem &problem)
+inline IncreFlashAttentionFloat16D128PseShiftTiling ComputeTiling(
+    const IncreFlashAttentionFloat16D128PseShiftProblem &problem)
 {
     const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
     const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };

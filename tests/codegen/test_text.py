@@ -98,7 +98,6 @@ def test_golden_joint_program(golden):
     golden(f"{kernel_name(compiled)}.joint.txt", print_program(compiled.joint) + "\n")
 
 
-@pytest.mark.xfail(strict=True, reason="an index expression that is too long by itself is not broken")
 @pytest.mark.parametrize("special", SPECIALS, ids=str)
 def test_no_line_is_over_120_columns(special):
     for name, text in made(*special)[1].items():
@@ -167,12 +166,9 @@ def test_every_synchronisation_of_the_program_is_in_the_text(special):
         assert len(re.findall(spelling, source)) == kinds.count(kind), kind
 
 
-_UNUSED = "scalars are dropped by name: one that another stage uses stays where nobody does"
-
-
 @pytest.mark.parametrize(
     "special",
-    [pytest.param(SPECIALS[1], marks=pytest.mark.xfail(strict=True, reason=_UNUSED)), SPECIALS[2]],
+    SPECIALS[1:3],
     ids=str,
 )
 def test_no_warnings(special, tmp_path):

@@ -199,10 +199,11 @@ def test_what_does_not_fit_names_memory_and_largest_buffer(tmp_path):
     assert compile_operator(fitting, special()).schedule.tile_k == 960
 
 
-@pytest.mark.xfail(strict=True, reason="base_k stays 128 and the hint speaks of tile_k, rows and max_rows")
 def test_a_wide_multiply_gets_the_depth_that_fits(tmp_path):
     """base_n=256 fits L0B with base_k=64, which the author left open."""
-    compile_operator(with_schedule(tmp_path, base_n=256), special())
+    assert compile_operator(with_schedule(tmp_path, base_n=256, max_rows=32), special()).schedule.base_k == 64
+    with pytest.raises(DoesNotFit, match="base_n"):
+        compile_operator(with_schedule(tmp_path, base_n=256, max_rows=32, base_k=128), special())
 
 
 @pytest.mark.parametrize(

@@ -191,12 +191,7 @@ def _runs(tree, extent):
         (0, 0, 0, 0),
         (0, 0, 1, 1),
         (0, 0, 4, 4),
-        pytest.param(
-            (0, 1, 2, 3),
-            marks=pytest.mark.xfail(
-                strict=True, reason="the guard of a lag between 0 and the deepest has no end"
-            ),
-        ),
+        (0, 1, 2, 3),
     ],
     ids=str,
 )

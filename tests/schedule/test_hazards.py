@@ -161,7 +161,6 @@ def test_slots_are_given_back(slots):
     assert pairs(*slotted(slots, set_=False)) == unordered
 
 
-@pytest.mark.xfail(strict=True, reason="a lifetime's reuse events count as awaited wherever they are raised")
 @pytest.mark.parametrize("slots", [1, 2])
 @pytest.mark.parametrize("how", [{"late": True}, {"wait": False}], ids=["late", "never"])
 def test_slots_are_taken_before_they_are_given_back(slots, how):
