@@ -85,7 +85,8 @@ def _weighted_sum(state: State, node: WeightedSum, dtype: np.dtype[Any]) -> Labe
         sources = [each.keys for each in node.weights.walk() if isinstance(each, Scores)]
         readers = {id(rows): _rows(state, rows, b, k, dtype) for rows in sources}
         heads, keys = slice(k * group, (k + 1) * group), slice(values.first, values.first + values.count)
-        block = Block(b, k, heads, slice(0, extents["Q"]), keys, readers, {})
+        queries = slice(0, extents["Q"])
+        block = Block(b, k, heads, queries, keys, readers, {}, (b, heads, queries))
         with np.errstate(all="ignore"):
             weights = _weights(state, node.weights, block, dtype)
             table = values.read(keys.start, keys.stop)
