@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from attndsl.array_expr import evaluate_arrays
-from attndsl.source_line import UNKNOWN_LINE, SourceLine
+from attndsl.source_line import UNKNOWN_LINE, SourceLine, author_line
 from attndsl.spec.errors import UnclassifiedError
 from attndsl.symbolic import Binary, Compare, Const, Expr, Load, Select, Symbol
 
@@ -83,7 +83,8 @@ class Constraint:
             + (f"; {advice}" if advice else "")
         )
         if issubclass(self.error, Warning):
-            warnings.warn(message, self.error, stacklevel=5)
+            caller = author_line()
+            warnings.warn_explicit(message, self.error, caller.file, caller.line)
         else:
             raise self.error(message)
 

@@ -328,8 +328,11 @@ def test_the_stored_order_of_the_statistics():
 
 def test_more_blocks_than_keys_fill_is_a_warning_and_their_score_is_zero():
     problem = single(blocks=3, j_ends=[9], count=9)
-    with pytest.warns(UserWarning, match=r"actual_sel_seq_kvlen\[0\] is 9.*the nearest legal value is 3"):
+    with pytest.warns(
+        UserWarning, match=r"actual_sel_seq_kvlen\[0\] is 9.*the nearest legal value is 3"
+    ) as found:
         indices = nsa(**call(problem))[1][0, 0]
+    assert found[0].filename == __file__  # the caller's line, not one of the package
     assert sorted(indices[:3].tolist()) == [0, 1, 2] and indices[3:].tolist() == [3, 4, 5, 6, 7, 8]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
