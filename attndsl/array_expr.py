@@ -37,12 +37,18 @@ def evaluate_arrays(expr: Expr, env: Mapping[str, Any]) -> Any:
     tensor read the nearest element: whoever asks must not use such a value.
     """
     if isinstance(expr, Binary | Compare | Logic):
-        return _ARRAYWISE[expr.op](evaluate_arrays(expr.left, env), evaluate_arrays(expr.right, env))
+        left, right = evaluate_arrays(expr.left, env), evaluate_arrays(expr.right, env)
+        if isinstance(left, str | None) or isinstance(right, str | None):
+            return (left == right) == (expr.op == "==")
+        return _ARRAYWISE[expr.op](left, right)
     if isinstance(expr, Select):
         condition, then, otherwise = (evaluate_arrays(child, env) for child in expr.children())
         return np.where(condition, then, otherwise)
     if isinstance(expr, Load):
         flat = np.asarray(env[expr.source]).reshape(-1)
         index = np.asarray(evaluate_arrays(expr.index, env))
-        return flat[np.clip(index, 0, flat.size - 1)] if flat.size else np.zeros(index.shape, flat.dtype)
+        if not flat.size:
+            return np.zeros(index.shape, flat.dtype)
+        values = flat[np.clip(index, 0, flat.size - 1)]
+        return values if values.dtype.kind in "biu" else values.astype(np.float64)
     return expr.evaluate(env)

@@ -57,4 +57,5 @@ def run(call: Call, backend: str = "reference", **options: Any) -> tuple[Array, 
         call.check_target()
     module = importlib.import_module(chosen.module)
     results: tuple[Array, ...] = module.run(call, **{k: v for k, v in options.items() if k in chosen.options})
+    call.write_back()
     return results

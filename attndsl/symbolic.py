@@ -408,6 +408,15 @@ def select(condition: object, then: object, otherwise: object) -> Expr:
     return Select(test, a, b)
 
 
+def one_of(value: Expr, *choices: ExprLike) -> Expr:
+    """Whether ``value`` equals one of ``choices``."""
+    first, *others = choices
+    found: Expr = compare("==", value, first)
+    for choice in others:
+        found = found | compare("==", value, choice)
+    return found
+
+
 def minimum(left: object, right: object) -> Expr:
     """The smaller of two scalars."""
     return binary("min", left, right)

@@ -8,7 +8,7 @@ from typing import Any
 
 import networkx as nx
 
-from attndsl.graph.nodes import Input, Node, Output
+from attndsl.graph.nodes import CacheAppend, Input, Node, Output, stored
 from attndsl.symbolic import Expr
 
 
@@ -47,6 +47,11 @@ class Graph:
     def inputs(self) -> tuple[Input, ...]:
         """The tensors that the computation reads."""
         return tuple(node for node in self.nodes if isinstance(node, Input))
+
+    def updated(self) -> tuple[str, ...]:
+        """Names of the inputs that the computation updates in place."""
+        caches = [stored(node.cache) for node in self.nodes if isinstance(node, CacheAppend)]
+        return tuple(dict.fromkeys(cache.name for cache in caches if cache is not None))
 
     def print(self) -> str:
         """Legible text, one node a line, each with its spec line."""

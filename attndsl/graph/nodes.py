@@ -11,6 +11,7 @@ and those of storage and selection
     P  cache block        R  row in a block  W  column of a block table        C  component (key, value)
     J  selection block    G  group of batch rows that share keys               X  rank in a selection
     L  copy of a value    U  stored key row, of a group or of all batch rows   S  packed query token
+    Y  layer of a cache
 
 A score has the axes (B, N, Q, T); query head ``n`` reads key/value head ``n // (N / K)``. Where the queries
 of all batch rows are packed into tokens, what leaves the score space has the axis S instead of B and Q.
@@ -25,7 +26,7 @@ from attndsl.source_line import UNKNOWN_LINE, SourceLine
 from attndsl.symbolic import Expr
 
 Axes = tuple[str, ...]
-AXIS_ORDER: Axes = ("C", "P", "B", "G", "S", "N", "K", "Q", "R", "U", "T", "W", "J", "X", "D", "E", "L")
+AXIS_ORDER: Axes = ("C", "P", "B", "G", "S", "N", "K", "Q", "R", "U", "T", "W", "J", "X", "D", "E", "L", "Y")
 SCORE_AXES: Axes = ("B", "N", "Q", "T")
 
 
@@ -85,7 +86,8 @@ class Input(Node):
 class Scalar(Node):
     """A scalar argument or a symbolic scalar of the dimensions.
 
-    With the axes (B,) it may depend on the batch row, symbol ``b``, as in ``S - lengths[b]``.
+    With the axes (B,) it may depend on the batch row, symbol ``b``, as in ``S - lengths[b]``; in the score
+    space on all of ``b``, ``n``, ``i`` and ``j``, as :class:`IndexCondition`.
     """
 
     value: Expr
@@ -98,7 +100,38 @@ class Take(Node):
 
     source: Node
     axis: str
-    index: int
+    index: int | Expr
+    axes: Axes
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Leading(Node):
+    """The first ``count`` channels of a stored tensor; its axis D becomes E."""
+
+    source: Node
+    count: Expr
+    axes: Axes
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Lookup(Node):
+    """The element of a stored tensor at ``index``: for each dimension an expression of b, n, i and j."""
+
+    source: Node
+    index: tuple[Expr, ...]
+    axes: Axes
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Conditional(Node):
+    """``then`` where ``condition`` holds, else ``otherwise``. Gone once specialised.
+
+    ``condition``: over parameters, and dtypes, layouts and presence of arguments.
+    """
+
+    condition: Expr
+    then: Node
+    otherwise: Node
     axes: Axes
 
 
@@ -177,10 +210,18 @@ class Listed(Rows):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Ring(Rows):
-    """A cache that keeps the last ``size`` rows: row t lives at ``t % size``."""
+    """A cache that keeps the last ``size`` rows: row t lives in row ``t % size`` of ``source``."""
 
     source: Rows
     size: Expr
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Windowed(Rows):
+    """The rows from ``start`` on of another source; they keep their numbers."""
+
+    source: Rows
+    start: Node
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -217,7 +258,8 @@ class Scores(Node):
 class Elementwise(Node):
     """``op`` of the operands, broadcast over axes by name; computed in fp32.
 
-    ``op``: add, subtract, multiply, divide, minimum, maximum, exp, log, tanh, sigmoid, negate.
+    ``op``: add, subtract, multiply, divide, minimum, maximum, exp, log, sqrt, tanh, sigmoid,
+    negate.
     """
 
     op: str
@@ -380,20 +422,29 @@ class Quantize(Node):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BlockRequantize(Node):
-    """Probabilities quantised to int8 block by block of ``block`` keys; the block is part of the meaning."""
+    """Probabilities through int8, block by block of ``block`` keys; the block is part of the meaning.
+
+    With the running row maximum m behind the block, ``p = exp(score - m)`` becomes
+    ``a * clip(round_half_even(p / a), -128, 127)``, with the step a = ``scale`` or, where that is None, a
+    127th of the largest p of the row in the block. The sum that the result is divided by is that of p itself.
+    """
 
     source: Node
     block: Expr
-    scale: Node
+    scale: Node | None = None
     axes: Axes = SCORE_AXES
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CacheAppend(Rows):
-    """An effect: ``rows`` are written into ``cache`` from ``position`` on, before anything reads it."""
+    """The rows of ``cache`` below ``position``, then the new ``rows``; and an effect: these are written into
+    the cache from ``position`` on.
+
+    ``cache`` is :class:`Dense`, or a :class:`Ring` over it, of an input. ``length``: rows in the end.
+    """
 
     cache: Rows
-    rows: Node
+    rows: Rows
     position: Node
 
 
@@ -405,3 +456,13 @@ class Output(Node):
     source: Node
     dtype: str
     axes: Axes
+
+
+def stored(node: Node) -> Input | None:
+    """The input in which rows are stored, if nothing is computed with it on the way."""
+    while not isinstance(node, Input):
+        below = {Ring: "source", Dense: "tensor", Take: "source"}.get(type(node))
+        if below is None:
+            return None
+        node = getattr(node, below)
+    return node

@@ -17,16 +17,20 @@ from attndsl.graph.nodes import (
     AXIS_ORDER,
     Axes,
     BlockRequantize,
+    CacheAppend,
     Cast,
     Choose,
+    Conditional,
     Dense,
     Dequantize,
     Elementwise,
     GroupSum,
     IndexCondition,
     Input,
+    Leading,
     Listed,
     LogSumExpMerge,
+    Lookup,
     Node,
     Output,
     Packed,
@@ -35,6 +39,7 @@ from attndsl.graph.nodes import (
     Quantize,
     Repeat,
     Replace,
+    Ring,
     RowMax,
     Rows,
     RowSum,
@@ -44,11 +49,13 @@ from attndsl.graph.nodes import (
     Take,
     TopK,
     WeightedSum,
+    Windowed,
     WindowSum,
+    stored,
 )
 from attndsl.symbolic import Expr, Load
 
-ARITY = {"exp": 1, "log": 1, "tanh": 1, "sigmoid": 1, "negate": 1}
+ARITY = {"exp": 1, "log": 1, "sqrt": 1, "tanh": 1, "sigmoid": 1, "negate": 1}
 ARITY |= {"add": 2, "subtract": 2, "multiply": 2, "divide": 2, "minimum": 2, "maximum": 2}
 INTEGERS = frozenset({"bool", "int8", "uint8", "int32", "uint32", "int64", "uint64"})
 INDEX_SYMBOLS = {"b": "B", "n": "N", "i": "Q", "j": "T"}
@@ -138,9 +145,9 @@ def _axes_are_known(node: Node, graph: Graph) -> str | None:
     return f"an axis occurs twice in {_text(axes)}" if len(set(axes)) != len(axes) else None
 
 
-@_rule(Choose)
-def _choices_are_made(node: Choose, graph: Graph) -> str | None:
-    return "a choice by presence is left in a specialised graph"
+@_rule(Choose, Conditional)
+def _choices_are_made(node: Choose | Conditional, graph: Graph) -> str | None:
+    return "a choice is left in a specialised graph"
 
 
 @_rule(Input)
@@ -291,6 +298,58 @@ def _repeats_add_an_axis(node: Repeat, graph: Graph) -> str | None:
     return None if node.axes[:-1] == axes else f"{_text(node.axes)} is not {_text(axes)} and one more axis"
 
 
+@_rule(Ring, Windowed)
+def _rows_of_rows_have_their_axes(node: Ring | Windowed, graph: Graph) -> str | None:
+    if not isinstance(node.source, Rows):
+        return f"rows are needed below, not {type(node.source).__name__}"
+    if set(node.axes) != set(_axes(node.source)):
+        return f"rows {_text(node.axes)} differ from those below, {_text(_axes(node.source))}"
+    return None
+
+
+@_rule(CacheAppend)
+def _appends_write_inputs(node: CacheAppend, graph: Graph) -> str | None:
+    if stored(node.cache) is None:
+        return "only rows of an input can be written, at most through a layer or a ring"
+    if node.length is None:
+        return "the rows in the end are needed"
+    if not set(_axes(node.position)) <= {"B"}:
+        return f"a position has the axes (B,), not {_text(_axes(node.position))}"
+    for part in (node.rows, node.cache):
+        if set(_axes(part)) != set(node.axes):
+            return f"{_text(_axes(part))} are no rows {_text(node.axes)}"
+    return None
+
+
+@_rule(Leading)
+def _leading_channels_become_values(node: Leading, graph: Graph) -> str | None:
+    axes = _axes(node.source)
+    if "D" not in axes or set(node.axes) != {"E" if axis == "D" else axis for axis in axes}:
+        return f"channels D become E, the axes are {_text(axes)} and {_text(node.axes)}"
+    return None
+
+
+@_rule(Lookup)
+def _lookups_read_inputs(node: Lookup, graph: Graph) -> str | None:
+    if not isinstance(node.source, Input):
+        return f"elements are looked up in an argument, not in {type(node.source).__name__}"
+    if not node.index:
+        return "an index for each dimension is needed"
+    for symbol, axis in INDEX_SYMBOLS.items():
+        if axis not in node.axes and any(symbol in part.symbols() for part in node.index):
+            return f"the index depends on '{symbol}' but has no axis {axis}"
+    return None
+
+
+@_rule(BlockRequantize)
+def _requantised_values_are_probabilities(node: BlockRequantize, graph: Graph) -> str | None:
+    if not isinstance(node.source, Softmax):
+        return f"the sum of exponentials comes from a softmax, not from {type(node.source).__name__}"
+    if node.scale is not None and not set(_axes(node.scale)) <= {"B", "N"}:
+        return f"a step for each head has the axes (N,), not {_text(_axes(node.scale))}"
+    return None
+
+
 @_rule(LogSumExpMerge)
 def _merged_parts_are_attention(node: LogSumExpMerge, graph: Graph) -> str | None:
     for part in node.parts:
@@ -388,9 +447,9 @@ def _keys_and_values_share_rows(node: WeightedSum, graph: Graph) -> str | None:
 def _same_rows(keys: Node, values: Node) -> bool:
     if type(keys) is not type(values):
         return False
-    for name in ("length", "start", "table", "ends", "index", "position"):
+    for name in ("length", "start", "table", "ends", "index", "position", "source", "cache", "rows"):
         a, b = getattr(keys, name, None), getattr(values, name, None)
-        if a is b:
+        if a is b or (isinstance(a, Rows) and isinstance(b, Rows) and _same_rows(a, b)):
             continue
         if not (isinstance(a, Scalar) and isinstance(b, Scalar) and a.value.same(b.value)):
             return False

@@ -5,12 +5,15 @@ What a node becomes without an operand is a property of its type and stands in t
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import fields, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from attndsl.graph.nodes import (
+    AXIS_ORDER,
+    Axes,
     Choose,
+    Conditional,
     Dequantize,
     Elementwise,
     IndexCondition,
@@ -22,35 +25,72 @@ from attndsl.graph.nodes import (
 )
 from attndsl.symbolic import Expr, Load
 
-MAY_BE_ABSENT = frozenset({"length", "start", "offset", "index", "forced", "ends"})
+MAY_BE_ABSENT = frozenset({"length", "start", "offset", "index", "forced", "ends", "scale"})
 """Fields that become None where their operand is absent."""
 
 COLLAPSES: dict[type[Node], str] = {Replace: "condition", Dequantize: "scale", Quantize: "scale"}
 """Node types that become their source where the operand in this field is absent."""
 
 
-def specialize(roots: tuple[Node, ...], present: frozenset[str]) -> tuple[Node | None, ...]:
+@dataclass(frozen=True)
+class Situation:
+    """What a call settles: which inputs it passes, and the values that conditions of the graph ask for."""
+
+    present: frozenset[str]
+    settings: Mapping[str, Any]
+
+    def settled(self, expr: Expr) -> Expr:
+        """``expr`` with the presence of inputs filled in, so that choices by presence are made."""
+        names = [name for name in expr.symbols() if name.startswith("given(")]
+        return expr.substitute({name: name[6:-1] in self.present for name in names}) if names else expr
+
+    def holds(self, condition: Expr) -> bool:
+        """Whether a condition is true; an argument that is not passed has no dtype or layout."""
+        settled = self.settled(condition)
+        return bool(settled.evaluate({**dict.fromkeys(settled.symbols()), **self.settings}))
+
+
+def conditions(roots: tuple[Node, ...]) -> frozenset[str]:
+    """The symbols, presence aside, on which the shape of the graph depends."""
+    found = {id(node): node for root in roots for node in root.walk() if isinstance(node, Conditional)}
+    names = {name for node in found.values() for name in node.condition.symbols()}
+    return frozenset(name for name in names if not name.startswith("given("))
+
+
+def specialize(
+    roots: tuple[Node, ...], present: frozenset[str], settings: Mapping[str, Any] | None = None
+) -> tuple[Node | None, ...]:
     """The nodes as a call sees them that passes the inputs ``present``; None for what it cannot compute."""
     memo: dict[int, Node | None] = {}
+    situation = Situation(present, settings or {})
 
     def visit(node: Node) -> Node | None:
         if id(node) not in memo:
-            memo[id(node)] = _specialize(node, present, visit)
+            memo[id(node)] = _specialize(node, situation, visit)
         return memo[id(node)]
 
     return tuple(visit(root) for root in roots)
 
 
-def _specialize(node: Node, present: frozenset[str], visit: Callable[[Node], Node | None]) -> Node | None:
+def _specialize(node: Node, situation: Situation, visit: Callable[[Node], Node | None]) -> Node | None:
+    present = situation.present
+    if isinstance(node, Conditional):
+        return visit(node.then if situation.holds(node.condition) else node.otherwise)
     if isinstance(node, Input):
         return node if not node.optional or node.name in present else None
     if isinstance(node, Choose):
         chosen = next((i for i, needs in enumerate(node.needs) if needs <= present), len(node.needs))
         return visit(node.alternatives[chosen])
-    if isinstance(node, Scalar) and _reads_absent(node.value, present):
-        return None
-    if isinstance(node, IndexCondition) and _reads_absent(node.condition, present):
-        return None
+    if isinstance(node, Scalar):
+        value = situation.settled(node.value)
+        if _reads_absent(value, present):
+            return None
+        return node if value is node.value else replace(node, value=value)
+    if isinstance(node, IndexCondition):
+        condition = situation.settled(node.condition)
+        if _reads_absent(condition, present):
+            return None
+        return node if condition is node.condition else replace(node, condition=condition)
     if isinstance(node, Elementwise):
         return _elementwise(node, [visit(operand) for operand in node.inputs])
     gate = COLLAPSES.get(type(node))
@@ -63,7 +103,7 @@ def _elementwise(node: Elementwise, operands: list[Node | None]) -> Node | None:
     kept = tuple(operand for operand in operands if operand is not None)
     if len(kept) == len(operands):
         same = all(a is b for a, b in zip(kept, node.inputs, strict=True))
-        return node if same else replace(node, inputs=kept)
+        return node if same else replace(node, inputs=kept, axes=_union(kept))
     first_only = node.op in ("subtract", "divide") and operands[0] is None
     return kept[0] if len(kept) == 1 and len(operands) == 2 and not first_only else None
 
@@ -85,7 +125,17 @@ def _rebuild(node: Node, visit: Callable[[Node], Node | None]) -> Node | None:
             continue
         if new is not value:
             changed[item.name] = new
+    if isinstance(node, Replace) and changed:
+        changed["axes"] = _union(
+            tuple(changed.get(name, getattr(node, name)) for name in ("source", "condition"))
+        )
     return replace(node, **changed) if changed else node
+
+
+def _union(operands: tuple[Node, ...]) -> Axes:
+    """All axes of the operands: a choice among operands with different ones may have been made."""
+    found = {axis for operand in operands for axis in getattr(operand, "axes", ())}
+    return tuple(axis for axis in AXIS_ORDER if axis in found)
 
 
 def _reads_absent(expr: Expr, present: frozenset[str]) -> bool:

@@ -40,6 +40,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "maximum": np.maximum,
     "exp": np.exp,
     "log": np.log,
+    "sqrt": np.sqrt,
     "tanh": np.tanh,
     "sigmoid": sigmoid,
     "negate": np.negative,

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from attndsl.graph.nodes import Output
+from attndsl.graph.nodes import CacheAppend, Output
+from attndsl.interpret.cache import write_appended
 from attndsl.interpret.state import State, rounded
 from attndsl.interpret.whole import whole
 from attndsl.spec.arguments import DTYPES, dtype_name
@@ -33,7 +34,11 @@ def run(call: Call, precision: str = "float32", cast: bool = True) -> tuple[Arra
         raise ChoiceError(f"precision: {precision!r} is none of {', '.join(map(repr, PRECISIONS))}")
     state = State(call, PRECISIONS[precision])
     with np.errstate(all="ignore"):
-        return tuple(_result(state, output, cast) for output in call.graph.outputs)
+        results = tuple(_result(state, output, cast) for output in call.graph.outputs)
+    for node in call.graph.nodes:
+        if isinstance(node, CacheAppend):
+            write_appended(state, node)
+    return results
 
 
 def _result(state: State, output: Output, cast: bool) -> Array:

@@ -8,12 +8,28 @@ from typing import Any
 
 import numpy as np
 
-from attndsl.graph.nodes import Dense, Dequantize, Elementwise, Input, Listed, Node, Packed, Paged, Rows
+from attndsl.graph.nodes import (
+    CacheAppend,
+    Dense,
+    Dequantize,
+    Elementwise,
+    Input,
+    Leading,
+    Listed,
+    Node,
+    Packed,
+    Paged,
+    Ring,
+    Rows,
+    Take,
+    Windowed,
+)
 from attndsl.interpret.arithmetic import OPERATIONS
 from attndsl.interpret.segments import boundaries, integer
 from attndsl.interpret.state import State, as_real, no_rule
 from attndsl.interpret.whole import whole
 from attndsl.spec.layout import Array
+from attndsl.symbolic import Expr
 
 Index = tuple[Any, ...]
 
@@ -97,11 +113,32 @@ def _packed(state: State, rows: Packed, b: int, k: int) -> RowReader:
     )
 
 
+def _ring(state: State, rows: Ring, b: int, k: int) -> RowReader:
+    from attndsl.interpret.cache import ring_rows
+
+    return ring_rows(state, rows, b, k)
+
+
+def _windowed(state: State, rows: Windowed, b: int, k: int) -> RowReader:
+    from attndsl.interpret.cache import windowed_rows
+
+    return windowed_rows(state, rows, b, k)
+
+
+def _appended(state: State, rows: CacheAppend, b: int, k: int) -> RowReader:
+    from attndsl.interpret.cache import appended_rows
+
+    return appended_rows(state, rows, b, k)
+
+
 _SOURCES: dict[type[Rows], Callable[[State, Any, int, int], RowReader]] = {
     Dense: _dense,
     Paged: _paged,
     Listed: _listed,
     Packed: _packed,
+    Ring: _ring,
+    Windowed: _windowed,
+    CacheAppend: _appended,
 }
 
 
@@ -114,6 +151,11 @@ def _cells(state: State, node: Node, index: dict[str, Any]) -> Array:
     if isinstance(node, Input):
         view = state.call.views[node.name]
         return as_real(view[_selector(node.axes, index)], state.real)
+    if isinstance(node, Take) and node.axis:
+        entry = int(node.index.evaluate(state.env)) if isinstance(node.index, Expr) else node.index
+        return _cells(state, node.source, {**index, node.axis: entry})
+    if isinstance(node, Leading):
+        return _cells(state, node.source, index)[..., : int(node.count.evaluate(state.env))]
     if isinstance(node, Dequantize):
         source = _cells(state, node.source, index)
         if node.offset is not None:

@@ -18,6 +18,7 @@ from attndsl.graph.nodes import (
     Elementwise,
     IndexCondition,
     Input,
+    Lookup,
     Node,
     PackedQueries,
     Replace,
@@ -29,11 +30,12 @@ from attndsl.graph.nodes import (
 from attndsl.interpret.arithmetic import OPERATIONS, exp_in_place
 from attndsl.interpret.rows import Index, RowReader
 from attndsl.interpret.state import Labelled, State, as_real, no_rule, rounded
-from attndsl.interpret.whole import whole
-from attndsl.spec.arguments import DTYPES
+from attndsl.interpret.whole import stored_dtype, whole
 from attndsl.spec.layout import Array
+from attndsl.symbolic import Symbol
 
 BLOCK_AXES = ("N", "Q", "T")
+INDEX_AXES = {"n": "N", "i": "Q", "j": "T"}
 
 
 @dataclass
@@ -144,8 +146,27 @@ def _in_run_dtype(part: Array, state: State) -> Array:
 
 
 def _scalar(state: State, node: Scalar, block: Block) -> Array:
-    value = node.value.evaluate({**state.env, "b": block.b})
-    return np.asarray(value, dtype=state.real)
+    if not node.axes:
+        return np.asarray(node.value.evaluate(state.env), dtype=state.real)
+    return np.asarray(evaluate_arrays(node.value, {**state.env, **_indices(block)}), dtype=state.real)
+
+
+def _lookup(state: State, node: Lookup, block: Block) -> Array:
+    """Elements of an argument; where the index is one of plain symbols, a part of it without a copy."""
+    assert isinstance(node.source, Input)  # a rule of the graph
+    array = state.call.arrays[node.source.name]
+    slices: dict[str, Any] = {"b": block.b, "n": block.heads, "i": block.queries, "j": block.keys}
+    names = [part.name if isinstance(part, Symbol) else "" for part in node.index]
+    if all(name in slices for name in names) and len(set(names)) == len(names):
+        picked = array[tuple(slices[name] for name in names)]
+        kept = tuple(INDEX_AXES[name] for name in names if name != "b")
+        return _in_run_dtype(Labelled(kept, picked).aligned(BLOCK_AXES), state)
+    env = {**state.env, **_indices(block)}
+    index = [
+        np.clip(evaluate_arrays(part, env), 0, size - 1)
+        for part, size in zip(node.index, array.shape, strict=True)
+    ]
+    return _in_run_dtype(np.asarray(array[tuple(index)]), state)
 
 
 def _softmax(state: State, node: Softmax, block: Block) -> Array:
@@ -164,22 +185,30 @@ def _elementwise(state: State, node: Elementwise, block: Block) -> Array:
 
 
 def _replace(state: State, node: Replace, block: Block) -> Array:
+    from attndsl.interpret.ranges import truth
+
+    if isinstance(node.condition, IndexCondition) and truth(state, node.condition, block) is False:
+        return evaluate(state, node.source, block)
     condition = evaluate(state, node.condition, block)
     return np.where(condition != 0, state.real.type(node.value), evaluate(state, node.source, block))
 
 
 def _index_condition(state: State, node: IndexCondition, block: Block) -> Array:
-    indices = {
+    return np.asarray(evaluate_arrays(node.condition, {**state.env, **_indices(block)}))
+
+
+def _indices(block: Block) -> dict[str, Any]:
+    """The index symbols in the block, shaped to broadcast against it."""
+    return {
         "b": block.b,
         "n": np.arange(block.heads.start, block.heads.stop)[:, None, None],
         "i": np.arange(block.queries.start, block.queries.stop)[:, None],
         "j": np.arange(block.keys.start, block.keys.stop),
     }
-    return np.asarray(evaluate_arrays(node.condition, {**state.env, **indices}))
 
 
 def _cast(state: State, node: Cast, block: Block) -> Array:
-    return as_real(rounded(evaluate(state, node.source, block), DTYPES[node.dtype]), state.real)
+    return as_real(rounded(evaluate(state, node.source, block), stored_dtype(state, node.dtype)), state.real)
 
 
 _RULES: dict[type[Node], Callable[[State, Any, Block], Array]] = {
@@ -188,6 +217,7 @@ _RULES: dict[type[Node], Callable[[State, Any, Block], Array]] = {
     Input: _input,
     Take: _outside,
     Scalar: _scalar,
+    Lookup: _lookup,
     Elementwise: _elementwise,
     Replace: _replace,
     IndexCondition: _index_condition,

@@ -1,11 +1,4 @@
-"""Softmax and weighted sums over keys, streamed block by block so that long caches fit in memory.
-
-Per row, with running maximum m, sum l and accumulator a, a block with scores s and values V updates
-
-    m' = max(m, max s)    p = exp(s - m')    l' = l exp(m - m') + sum p    a' = a exp(m - m') + p V
-
-and the result is a / l (the online softmax of Milakov and Gimelshein, arXiv 1805.02867).
-"""
+"""Softmax and weighted sums over keys, streamed block by block so that long caches fit in memory."""
 
 from __future__ import annotations
 
@@ -14,8 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from attndsl.graph.nodes import Node, Rows, Scores, Softmax, WeightedSum
-from attndsl.interpret.arithmetic import exp_in_place
+from attndsl.graph.nodes import BlockRequantize, Node, Rows, Scores, Softmax, WeightedSum
+from attndsl.interpret.accumulator import Accumulator
+from attndsl.interpret.ranges import is_hidden
+from attndsl.interpret.requantize import RequantizingAccumulator
 from attndsl.interpret.rows import RowReader, reader
 from attndsl.interpret.scores import Block, evaluate
 from attndsl.interpret.segments import QuerySpace, query_space
@@ -27,33 +22,6 @@ SCORES_IN_BLOCK = 128 * 512  # scores held at once: they stay in the second-leve
 KEYS_IN_BLOCK = 4096
 SCORES_WORTH_THREADS = 50_000
 QUERY_ROWS_IN_BLOCK = 128
-
-
-@dataclass
-class Accumulator:
-    """Running statistics of some rows; ``result`` is None where only the statistics are wanted."""
-
-    maximum: Array
-    total: Array
-    result: Array | None
-
-    def add(self, scores: Array, values: Array | None) -> None:
-        """Take in a block of scores (rows, keys), which is overwritten, and its values (keys, channels)."""
-        maximum = np.maximum(self.maximum, scores.max(axis=1))
-        base = np.where(np.isneginf(maximum), 0, maximum)  # all -inf so far: probabilities 0, not NaN
-        weights = exp_in_place(np.subtract(scores, base[:, None], out=scores))
-        decay = exp_in_place(self.maximum - base)
-        self.total = self.total * decay + weights.sum(axis=1)
-        if self.result is not None and values is not None:
-            self.result = self.result * decay[:, None] + weights @ values
-        self.maximum = maximum
-
-    def normalise(self) -> None:
-        """Make the result a weighted mean; rows without a key, or with all scores -inf, are zero."""
-        if self.result is not None:
-            empty = self.total == 0
-            self.result /= np.where(empty, 1, self.total)[:, None]
-            self.result[empty] = 0
 
 
 @dataclass(frozen=True)
@@ -81,8 +49,9 @@ def _stream(state: State, weights: Node, values: Rows | None) -> Labelled:
     extents = state.call.extents
     space = query_space(state, weights)
     out = np.zeros((*space.shape, extents["E"]), state.real)
+    softmax = weights.source if isinstance(weights, BlockRequantize) else weights
     for inner in weights.walk():  # probabilities that are computed with need their statistics first
-        if isinstance(inner, Softmax) and inner is not weights:
+        if isinstance(inner, Softmax) and inner is not softmax:
             row_statistics(state, inner)
     sources = [node.keys for node in weights.walk() if isinstance(node, Scores)]
     sources += [values] if values is not None else []
@@ -94,7 +63,7 @@ def _stream(state: State, weights: Node, values: Rows | None) -> Labelled:
             for block in query_blocks(state, space, rows.readers, *task):
                 cells = block.cells
                 accumulator = _accumulate(state, weights, values, block, rows)
-                if isinstance(weights, Softmax):
+                if isinstance(softmax, Softmax):
                     top[cells] = accumulator.maximum.reshape(block.shape[:2])
                     total[cells] = accumulator.total.reshape(block.shape[:2])
                     accumulator.normalise()
@@ -105,8 +74,8 @@ def _stream(state: State, weights: Node, values: Rows | None) -> Labelled:
     keys = max(extents["T"], extents.get("U", 0))
     scores = extents["B"] * extents["N"] * extents["Q"] * keys
     for_each(work, tasks, parallel=scores >= SCORES_WORTH_THREADS)
-    if isinstance(weights, Softmax):
-        state.statistics[id(weights)] = {
+    if isinstance(softmax, Softmax):
+        state.statistics[id(softmax)] = {
             "RowMax": Labelled(space.axes, top),
             "RowSum": Labelled(space.axes, total),
         }
@@ -142,17 +111,33 @@ def _accumulate(state: State, weights: Node, values: Rows | None, block: Block, 
     count = heads * queries
     channels = state.call.extents["E"]
     result = None if values is None else np.zeros((count, channels), state.real)
-    accumulator = Accumulator(np.full(count, -np.inf, state.real), np.zeros(count, state.real), result)
+    start_values = np.full(count, -np.inf, state.real), np.zeros(count, state.real), result
+    accumulator = Accumulator(*start_values)
     step = min(KEYS_IN_BLOCK, max(1, SCORES_IN_BLOCK // count))
+    softmax = weights
+    if isinstance(weights, BlockRequantize):
+        softmax, step = weights.source, int(weights.block.evaluate(state.env))
+        accumulator = RequantizingAccumulator(*start_values, steps=_steps(state, weights, block))
     for start in range(rows.first, rows.first + rows.count, step):
         keys = slice(start, min(start + step, rows.first + rows.count))
         part = replace(block, keys=keys, values={})
+        if isinstance(softmax, Softmax) and is_hidden(state, softmax.scores, part):
+            continue
         table = None if values is None else rows.readers[id(values)].read(keys.start, keys.stop)
-        if isinstance(weights, Softmax):
-            accumulator.add(_matrix(state, weights.scores, part), table)
+        if isinstance(softmax, Softmax):
+            accumulator.add(_matrix(state, softmax.scores, part), table)
         elif accumulator.result is not None and table is not None:
             accumulator.result += _matrix(state, weights, part) @ table
     return accumulator
+
+
+def _steps(state: State, node: BlockRequantize, block: Block) -> Array | None:
+    """The step of the integers of each row, as the author gives it for each head."""
+    if node.scale is None:
+        return None
+    heads, queries, _ = block.shape
+    steps = np.broadcast_to(evaluate(state, node.scale, block), (heads, queries, 1))
+    return steps.reshape(-1)
 
 
 def _matrix(state: State, node: Node, block: Block) -> Array:

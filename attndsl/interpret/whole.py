@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from attndsl.array_expr import evaluate_arrays
 from attndsl.graph.nodes import (
     Cast,
     Elementwise,
     GroupSum,
+    IndexCondition,
     Input,
     LogSumExpMerge,
     Node,
@@ -28,8 +30,10 @@ from attndsl.graph.nodes import (
 from attndsl.interpret.arithmetic import OPERATIONS
 from attndsl.interpret.state import Labelled, State, as_real, no_rule, rounded
 from attndsl.spec.arguments import DTYPES
+from attndsl.symbolic import Expr
 
 _INTEGER_KINDS = "biu"
+INDEX_SYMBOLS = {"B": "b", "N": "n", "Q": "i", "T": "j"}
 
 
 def whole(state: State, node: Node) -> Labelled:
@@ -54,11 +58,22 @@ def _widened(view: Any, state: State) -> Any:
 
 
 def _scalar(state: State, node: Scalar) -> Labelled:
-    if node.axes == ("B",):
-        rows = range(state.call.extents["B"])
-        return Labelled(("B",), np.array([node.value.evaluate({**state.env, "b": b}) for b in rows]))
+    if node.axes:
+        return _indexed(state, node.value, node.axes)
     value = node.value.evaluate(state.env)
     return Labelled((), np.asarray(value, dtype=state.real if isinstance(value, float) else None))
+
+
+def _index_condition(state: State, node: IndexCondition) -> Labelled:
+    return _indexed(state, node.condition, node.axes)
+
+
+def _indexed(state: State, value: Expr, axes: tuple[str, ...]) -> Labelled:
+    """An expression of index symbols, over all of its axes."""
+    shape = [state.call.extents[axis] for axis in axes]
+    grids = np.meshgrid(*(np.arange(size) for size in shape), indexing="ij", sparse=True)
+    symbols = dict(zip([INDEX_SYMBOLS[axis] for axis in axes], grids, strict=True))
+    return Labelled(axes, np.broadcast_to(evaluate_arrays(value, {**state.env, **symbols}), shape))
 
 
 def _elementwise(state: State, node: Elementwise) -> Labelled:
@@ -73,13 +88,19 @@ def _replace(state: State, node: Replace) -> Labelled:
 
 def _take(state: State, node: Take) -> Labelled:
     source = whole(state, node.source)
-    data = source.data.take(node.index, axis=source.axes.index(node.axis)) if node.axis else source.data
+    index = int(node.index.evaluate(state.env)) if isinstance(node.index, Expr) else node.index
+    data = source.data.take(index, axis=source.axes.index(node.axis)) if node.axis else source.data
     return Labelled(node.axes, data)
 
 
 def _cast(state: State, node: Cast) -> Labelled:
     source = whole(state, node.source)
-    return Labelled(source.axes, as_real(rounded(source.data, DTYPES[node.dtype]), state.real))
+    return Labelled(source.axes, as_real(rounded(source.data, stored_dtype(state, node.dtype)), state.real))
+
+
+def stored_dtype(state: State, name: str) -> Any:
+    """The dtype of this name, or of the argument of this name."""
+    return DTYPES[name] if name in DTYPES else state.call.arrays[name].dtype
 
 
 def _group_sum(state: State, node: GroupSum) -> Labelled:
@@ -141,6 +162,7 @@ def _log_sum_exp_merge(state: State, node: LogSumExpMerge) -> Labelled:
 _RULES: dict[type[Node], Callable[[State, Any], Labelled]] = {
     Input: _input,
     Scalar: _scalar,
+    IndexCondition: _index_condition,
     Elementwise: _elementwise,
     Replace: _replace,
     Take: _take,

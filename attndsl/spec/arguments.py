@@ -72,7 +72,7 @@ class TensorSpec:
     ``sequence_of``: number of tensors in the tuple or list that is passed, 0 for a bare tensor.
     ``list_of``: the size that is the number of tensors in a list; its axis is then the first of ``axes``
     and ``layouts`` are those of one tensor. ``one_for_all``: of lengths, that a single entry may stand for
-    all rows.
+    all rows. ``indexed``: elements are read by index alone, so that the sizes have no roles.
     ``prefix_sums``: of lengths, that they are the ends of rows, in a list or tuple. ``at_least``: larger
     tensors are taken too, what exceeds the layout is not looked at. ``by_name``: calls should name it.
     """
@@ -91,6 +91,7 @@ class TensorSpec:
     where: SourceLine = UNKNOWN_LINE
     list_of: Expr | None = None
     one_for_all: bool = True
+    indexed: bool = False
     prefix_sums: bool = False
     at_least: bool = False
     by_name: bool = False

@@ -11,10 +11,14 @@ import numpy as np
 
 from attndsl.graph.nodes import (
     Axes,
+    BlockRequantize,
+    CacheAppend,
     Choose,
+    Conditional,
     Dense,
     Dequantize,
     Elementwise,
+    Leading,
     Listed,
     LogSumExpMerge,
     Node,
@@ -22,14 +26,16 @@ from attndsl.graph.nodes import (
     PackedQueries,
     Paged,
     Quantize,
+    Ring,
     Scalar,
     Scores,
     Softmax,
     Take,
+    Windowed,
 )
 from attndsl.source_line import author_line
 from attndsl.spec.errors import GraphError
-from attndsl.spec.values import Operand, TensorValue, Value, as_rows, elementwise, index_condition
+from attndsl.spec.values import INDEX_AXES, Operand, TensorValue, Value, as_rows, elementwise, index_condition
 from attndsl.symbolic import Expr, Symbol, as_expr
 
 BATCH = Symbol("b")
@@ -40,7 +46,7 @@ LOWEST = float(np.finfo(np.float32).min)
 GROUP = Symbol("g")
 
 
-def rows(tensor: Value, *, length: Value | None = None, start: Expr | None = None) -> Value:
+def rows(tensor: Value, *, length: Value | Expr | None = None, start: Expr | None = None) -> Value:
     """Key or value rows of a tensor with a row axis T.
 
     Args:
@@ -52,10 +58,10 @@ def rows(tensor: Value, *, length: Value | None = None, start: Expr | None = Non
     where = author_line()
     first = None if start is None else Scalar(value=as_expr(start), axes=("B",), where=where)
     axes = tensor.axes
-    return Value(Dense(axes=axes, tensor=tensor.node, length=_node(length), start=first, where=where))
+    return Value(Dense(axes=axes, tensor=tensor.node, length=_per_row(length), start=first, where=where))
 
 
-def paged(tensor: Value, table: Value, block_size: Expr, *, length: Value | None = None) -> Value:
+def paged(tensor: Value, table: Value, block_size: Expr, *, length: Value | Expr | None = None) -> Value:
     """Key or value rows of a paged cache, axes (P, K, R, D): block, head, row in the block, channel.
 
     Row t of batch row b is row ``t % block_size`` of block ``table[b, t // block_size]``.
@@ -66,7 +72,7 @@ def paged(tensor: Value, table: Value, block_size: Expr, *, length: Value | None
         tensor=tensor.node,
         table=table.node,
         block_size=as_expr(block_size),
-        length=_node(length),
+        length=_per_row(length),
         where=author_line(),
     )
     return Value(node)
@@ -104,6 +110,52 @@ def packed(tensor: Value, ends: Value | None = None, *, length: Value | Expr | N
     return Value(Packed(axes=axes, tensor=tensor.node, ends=_node(ends), length=count, where=where))
 
 
+def ring(cache: Value, size: Expr, *, length: Value | Expr | None = None) -> Value:
+    """The last rows of a cache that is written round and round: row t lives in row ``t % size`` of ``cache``.
+
+    ``length``: rows ever written, one number a batch row.
+    """
+    source = as_rows(cache)
+    node = Ring(axes=source.axes, source=source, size=size, length=_per_row(length), where=author_line())
+    return Value(node)
+
+
+def window(source: Value, start: Expr, *, length: Expr) -> Value:
+    """Rows ``start .. start + length - 1`` of another source of rows, expressions of ``attend.BATCH``."""
+    inner, where = as_rows(source), author_line()
+    first = Scalar(value=start, axes=("B",), where=where)
+    return Value(Windowed(axes=inner.axes, source=inner, start=first, length=_per_row(length), where=where))
+
+
+def append(cache: Value, new: Value, *, position: Expr, length: Value | Expr) -> Value:
+    """Rows below ``position`` of a cache, then new rows; and these are written into the cache in place.
+
+    Args:
+        cache: :func:`rows` of an argument, or a :func:`ring` of them.
+        new: the rows to write.
+        position: where row 0 of ``new`` goes, an expression of ``attend.BATCH``.
+        length: rows of each batch row in the end.
+    """
+    source, rows_, where = as_rows(cache), as_rows(new), author_line()
+    first = Scalar(value=position, axes=("B",), where=where)
+    axes = source.axes
+    return Value(
+        CacheAppend(axes=axes, cache=source, rows=rows_, position=first, length=_per_row(length), where=where)
+    )
+
+
+def leading(tensor: Value, count: Expr) -> Value:
+    """The first ``count`` channels of keys as values: latent attention keeps both in one tensor."""
+    axes = tuple("E" if axis == "D" else axis for axis in tensor.axes)
+    return Value(Leading(source=tensor.node, count=count, axes=axes, where=author_line()))
+
+
+def take(tensor: Value, axis: str, index: Expr) -> Value:
+    """Entry ``index`` of one axis, such as the layer Y of a cache."""
+    axes = tuple(each for each in tensor.axes if each != axis)
+    return Value(Take(source=tensor.node, axis=axis, index=index, axes=axes, where=author_line()))
+
+
 def merge(*parts: Value) -> Value:
     """Attention over all rows of several segments, from the attention over each: ``softmax(s) @ values``.
 
@@ -132,6 +184,21 @@ def choose(*cases: tuple[TensorValue | tuple[TensorValue, ...], Value], otherwis
     return Value(node)
 
 
+def when(condition: Expr, value: Value, otherwise: Value) -> Value:
+    """``value`` in calls where ``condition`` holds, else ``otherwise``.
+
+    The condition is over parameters, and dtypes, layouts and presence of arguments: it shapes the kernel.
+    """
+    node = Conditional(
+        condition=condition,
+        then=value.node,
+        otherwise=otherwise.node,
+        axes=value.axes,
+        where=author_line(),
+    )
+    return Value(node)
+
+
 def scores(query: Value, keys: Value) -> Value:
     """``query . key^T`` in fp32, axes (B, N, Q, T); query head n reads key/value head ``n // (N / K)``."""
     return Value(Scores(query=query.node, keys=as_rows(keys), where=author_line()))
@@ -145,6 +212,23 @@ def softmax(value: Value) -> Value:
 def condition(condition: Expr) -> Value:
     """A condition over ``attend.BATCH``, ``HEAD``, ``QUERY`` and ``KEY``, for ``scores.replace``."""
     return index_condition(condition)
+
+
+def index(value: Expr) -> Value:
+    """A number computed from ``attend.BATCH``, ``HEAD``, ``QUERY`` and ``KEY``, such as ``QUERY - KEY``."""
+    used = tuple(axis for symbol, axis in INDEX_AXES.items() if symbol in value.symbols())
+    return Value(Scalar(value=value, axes=used, where=author_line()))
+
+
+def requantize(probabilities: Value, block: int, scale: Value | None = None) -> Value:
+    """Probabilities through int8, block by block of ``block`` keys, before they meet int8 values.
+
+    ``scale``: the step of the integers; where a call passes none, a 127th of the row's largest in the block.
+    """
+    node = BlockRequantize(
+        source=probabilities.node, block=as_expr(block), scale=_node(scale), where=author_line()
+    )
+    return Value(node)
 
 
 def dequantize(source: Value, scale: Value, offset: Value | None = None) -> Value:
@@ -188,6 +272,11 @@ def exp(value: Value) -> Value:
 def log(value: Value) -> Value:
     """The natural logarithm."""
     return elementwise("log", value)
+
+
+def sqrt(value: Value) -> Value:
+    """The square root."""
+    return elementwise("sqrt", value)
 
 
 def sigmoid(value: Value) -> Value:

@@ -43,11 +43,13 @@ def bind(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -
         elif spec.required:
             kind = "integers are" if spec.kind == "lengths" else "a tensor is"
             raise errors.ArgumentTypeError(f"{operator.name}: {spec.name}: {kind} needed, got None")
+    presence = {given(spec.name).name: spec.name in arrays or spec.name in lists for spec in operator.tensors}
+    _check_early(operator, params, presence)
     dtypes = _checked_dtypes(operator, arrays, lists)
     params = {spec.name: _in_range(operator, spec, params[spec.name]) for spec in operator.params}
-    extra: dict[str, Any] = {
-        given(spec.name).name: spec.name in arrays or spec.name in lists for spec in operator.tensors
-    }
+    extra: dict[str, Any] = dict(presence)
+    for spec in operator.tensors:  # what is not passed has no dtype and no layout
+        extra |= {dtype_of(spec.name).name: None, layout_of(spec.name).name: None}
     extra |= {dtype_of(name).name: dtype for name, dtype in dtypes.items()}
     extra |= longest_rows(operator, arrays)
     _check_constraints(operator, params, only_parameters=True)
@@ -58,9 +60,13 @@ def bind(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -
     arrays |= {name: solver.cropped(name, array) for name, array in arrays.items()}
     arrays |= {s.name: _rowwise(s, arrays[s.name], solver) for s in operator.tensors if s.name in arrays}
     _check_constraints(operator, {**solver.dims, **params, **extra, **arrays})
+    passed = {name: array for name, array in arrays.items() if operator.tensor(name).kind == "tensor"}
     arrays = {name: _contiguous(array) for name, array in arrays.items()}
     lists = {name: tuple(_contiguous(each) for each in entries) for name, entries in lists.items()}
-    return Call(operator, solver.dims, params, arrays, layouts, _io_dtype(operator, arrays), extra, lists)
+    io_dtype = _io_dtype(operator, arrays)
+    call = Call(operator, solver.dims, params, arrays, layouts, io_dtype, extra, lists, passed)
+    _check_writeable(operator, call)
+    return call
 
 
 def arguments_by_name(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
@@ -183,6 +189,8 @@ def _unwrap(operator: Operator, spec: TensorSpec, value: Any) -> Any:
 def _integers(operator: Operator, spec: TensorSpec, value: list[Any] | tuple[Any, ...]) -> Array:
     dtype = DTYPES["int64" if "int64" in spec.dtypes else spec.dtypes[0]]
     limits = np.iinfo(dtype)
+    if value and all(isinstance(item, list | tuple) and len(item) == len(value[0]) for item in value):
+        return np.stack([_integers(operator, spec, item) for item in value])
     value = [item.item() if isinstance(item, np.ndarray) and not item.ndim else item for item in value]
     for position, item in enumerate(value):
         if isinstance(item, bool) or not isinstance(item, int | np.integer):
@@ -235,6 +243,8 @@ def _rowwise(spec: TensorSpec, array: Array, solver: ShapeSolver) -> Array:
     """Lengths as int64, one a row; other tensors as they are."""
     if spec.kind != "lengths":
         return array
+    if array.ndim > 1:
+        return array.astype(np.int64)
     rows = int(next(iter(spec.layouts.values())).shape()[0].evaluate(solver.env()))
     values = array.reshape(-1).astype(np.int64)
     return np.broadcast_to(values, (rows,)) if values.size == 1 else values
@@ -248,9 +258,21 @@ def _contiguous(array: Array) -> Array:
 def _check_constraints(operator: Operator, env: Mapping[str, Any], *, only_parameters: bool = False) -> None:
     """All constraints, or those that parameters alone decide: they come before the shapes."""
     for constraint in operator.constraints:
-        if constraint.target or (only_parameters and not _reads_only(constraint, env)):
+        if constraint.target or constraint.early or (only_parameters and not _reads_only(constraint, env)):
             continue
         failing = constraint.violation(env)
+        if failing is not None:
+            constraint.raise_for(operator.name, failing)
+
+
+def _check_early(operator: Operator, params: Mapping[str, Any], presence: Mapping[str, bool]) -> None:
+    """The constraints that the author wants checked before any tensor is looked at."""
+    early = [constraint for constraint in operator.constraints if constraint.early]
+    if not early:
+        return
+    ranged = {spec.name: _in_range(operator, spec, params[spec.name]) for spec in operator.params}
+    for constraint in early:
+        failing = constraint.violation({**ranged, **presence})
         if failing is not None:
             constraint.raise_for(operator.name, failing)
 
@@ -273,12 +295,26 @@ def _solve(
     return layouts | solver.solve({name: array for name, array in arrays.items() if name in measured})
 
 
-def _reads_only(constraint: Constraint, names: Mapping[str, Any]) -> bool:
-    return not constraint.tensors() and constraint.symbols() <= names.keys()
-
-
 def _has_lengths(spec: TensorSpec, arrays: Mapping[str, Array]) -> bool:
     return spec.kind == "lengths" and spec.name in arrays
+
+
+def _check_writeable(operator: Operator, call: Call) -> None:
+    """What the call updates in place can be written.
+
+    Raises:
+        ReadOnlyError: naming the first argument that cannot.
+    """
+    for name in call.graph.updated():
+        if not call.passed[name].flags.writeable:
+            raise errors.ReadOnlyError(
+                f"{operator.name}: {name}: is updated in place, but the array is read-only;"
+                f" pass {name}.copy() or an array of your own"
+            )
+
+
+def _reads_only(constraint: Constraint, names: Mapping[str, Any]) -> bool:
+    return not constraint.tensors() and constraint.symbols() <= names.keys()
 
 
 def _io_dtype(operator: Operator, arrays: Mapping[str, Array]) -> str:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from attndsl.graph.graph import Graph
 from attndsl.spec.layout import Array
 
@@ -32,6 +34,7 @@ class Call:
     dtype: str
     env_extra: Mapping[str, Any]
     lists: Mapping[str, tuple[Array, ...]] = field(default_factory=dict)
+    passed: Mapping[str, Array] = field(default_factory=dict)
 
     @property
     def present(self) -> frozenset[str]:
@@ -41,7 +44,7 @@ class Call:
     @cached_property
     def graph(self) -> Graph:
         """The computation of this call."""
-        return self.operator.graph(self.present)
+        return self.operator.graph(self.present, self.env())
 
     def env(self) -> dict[str, Any]:
         """Sizes and parameters by name, for :meth:`Expr.evaluate`; with presence, dtypes and layouts."""
@@ -50,7 +53,7 @@ class Call:
     @cached_property
     def extents(self) -> dict[str, int]:
         """The size of each attention axis."""
-        env = self.env()
+        env = {**self.env(), **self.arrays}
         return {role: int(extent.evaluate(env)) for role, extent in self.operator.axis_extents.items()}
 
     @cached_property
@@ -60,7 +63,7 @@ class Call:
         found = {}
         for name, array in self.arrays.items():
             spec = self.operator.tensor(name)
-            if name in self.layouts:
+            if name in self.layouts and not spec.indexed:
                 found[name] = spec.layouts[self.layouts[name]].view(array, env, self.extents)
         return found
 
@@ -73,6 +76,13 @@ class Call:
             layout = self.operator.tensor(name).layouts[self.layouts[name]]
             found[name] = tuple(layout.view(entry, env, self.extents) for entry in entries)
         return found
+
+    def write_back(self) -> None:
+        """Carry updates in place over to the caller's own arrays, where a call had to copy them."""
+        for name in self.graph.updated():
+            target, array = self.passed.get(name), self.arrays[name]
+            if target is not None and target is not array and not np.shares_memory(target, array):
+                target[...] = array.reshape(target.shape)
 
     def check_target(self) -> None:
         """Check the limits of the kernels on the target.

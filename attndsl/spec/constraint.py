@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,8 @@ import numpy as np
 from attndsl.array_expr import evaluate_arrays
 from attndsl.source_line import UNKNOWN_LINE, SourceLine, author_line
 from attndsl.spec.errors import UnclassifiedError
-from attndsl.symbolic import Binary, Compare, Const, Expr, Load, Select, Symbol
+from attndsl.spec.folds import Fold, with_presence
+from attndsl.symbolic import Binary, Compare, Const, Expr, Load, Logic, Select, Symbol
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,8 @@ class Constraint:
 
     ``over``: extent of each index symbol; ``argument``: what the message blames; ``error``: the class that
     is raised; ``hint``: the next step, where the nearest legal value cannot be computed; ``target``: a limit
-    of the kernels on the target, not of the operator. An ``error`` that is a Warning is only a warning.
+    of the kernels on the target, not of the operator. ``early``: parameters and the presence of arguments
+    decide it, before any tensor is looked at. An ``error`` that is a Warning is only a warning.
     """
 
     condition: Expr
@@ -38,6 +40,7 @@ class Constraint:
     hint: str = ""
     target: bool = False
     where: SourceLine = UNKNOWN_LINE
+    early: bool = False
 
     def tensors(self) -> frozenset[str]:
         """Integer tensors whose elements are read."""
@@ -53,13 +56,25 @@ class Constraint:
 
         A constraint that reads a tensor which the call does not pass does not apply.
         """
-        if any(name not in env for name in self.tensors()):
+        here = self._here(env)
+        if any(name not in env for name in here.tensors()):
             return None
-        if not self.over:
-            if self.when is not None and not self.when.evaluate(env):
+        if not here.over:
+            if here.when is not None and not here.when.evaluate(env):
                 return None
-            return None if self.condition.evaluate(env) else dict(env)
-        return self._first_index(env)
+            return None if here.condition.evaluate(env) else dict(env)
+        outside = [part for part in _conjuncts(here.when) if not part.symbols() & set(here.over)]
+        if not all(part.evaluate(env) for part in outside):
+            return None
+        return here._first_index(env)
+
+    def _here(self, env: Mapping[str, Any]) -> Constraint:
+        """The constraint with choices by presence made."""
+        condition = with_presence(self.condition, env)
+        when = None if self.when is None else with_presence(self.when, env)
+        if condition is self.condition and when is self.when:
+            return self
+        return replace(self, condition=condition, when=when)
 
     def _first_index(self, env: Mapping[str, Any]) -> dict[str, Any] | None:
         sizes = [int(extent.evaluate(env)) for extent in self.over.values()]
@@ -113,6 +128,8 @@ class Constraint:
             elif isinstance(node, Symbol):
                 if node.name not in self.over and node.name in env and not node.name.startswith("given("):
                     shown[node.name] = env[node.name]
+            elif isinstance(node, Fold):
+                shown[str(node)] = node.evaluate(env)
             elif isinstance(node, Select):  # the other side may read elements that do not exist
                 visit(node.condition)
                 visit(node.then if node.condition.evaluate(env) else node.otherwise)
@@ -120,7 +137,7 @@ class Constraint:
                 for child in node.children():
                     visit(child)
 
-        visit(self.condition)
+        visit(with_presence(self.condition, env))
         return list(shown.items())
 
 
@@ -137,7 +154,7 @@ def nearest(condition: Expr, env: Mapping[str, Any]) -> str:
     if condition.op == "==" and modulus and isinstance(left, Binary):
         value, step = int(left.left.evaluate(env)), int(left.right.evaluate(env))
         return f"the nearest multiples are {value - value % step} and {value - value % step + step}"
-    if not isinstance(left, Symbol | Load):
+    if not isinstance(left, Symbol | Load | Fold):
         return ""
     limit = right.evaluate(env)
     if isinstance(limit, str | bool):
@@ -145,6 +162,13 @@ def nearest(condition: Expr, env: Mapping[str, Any]) -> str:
     shift = {"<": -1, ">": 1}.get(condition.op, 0)
     whole = isinstance(limit, int | np.integer)
     return f"the nearest legal value is {limit + shift}" if whole or not shift else ""
+
+
+def _conjuncts(expr: Expr | None) -> list[Expr]:
+    """The conditions that together make up ``expr``."""
+    if isinstance(expr, Logic) and expr.op == "and":
+        return [*_conjuncts(expr.left), *_conjuncts(expr.right)]
+    return [] if expr is None else [expr]
 
 
 def _bare(name: str) -> str:

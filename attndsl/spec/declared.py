@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from attndsl.graph.nodes import AXIS_ORDER
+from attndsl.graph.nodes import AXIS_ORDER, Output
 from attndsl.source_line import UNKNOWN_LINE, SourceLine
 from attndsl.spec import errors
 from attndsl.spec.arguments import TensorSpec
@@ -30,6 +30,7 @@ class DeclaredTensor:
     where: SourceLine = UNKNOWN_LINE
     list_of: Expr | None = None
     one_for_all: bool = True
+    indexed: bool = False
     prefix_sums: bool = False
     at_least: bool = False
     by_name: bool = False
@@ -43,7 +44,7 @@ class DeclaredTensor:
 
         An axis of fixed extent 1, as the query axis of a decode operator, is taken for a 1 in the layout.
         """
-        if self.axes or not self.layouts:
+        if self.axes or not self.layouts or self.indexed:
             return self.axes
         return self.axes_of(self.texts()[0], dict(extents))
 
@@ -98,6 +99,9 @@ def resolve_tensor(
         if names is not None:
             _names_are_known(declared, text, names)
         when = _condition(declared, key, choices or {})
+        if declared.indexed:
+            layouts[key] = parse_layout(text, None, {}, key=key, when=when, where=declared.where)
+            continue
         roles = axes if isinstance(item, str) else declared.axes_of(text, _own_first(axes, extents))
         if declared.list_of is not None:
             roles = roles[1:]
@@ -117,10 +121,22 @@ def resolve_tensor(
         where=declared.where,
         list_of=declared.list_of,
         one_for_all=declared.one_for_all,
+        indexed=declared.indexed,
         prefix_sums=declared.prefix_sums,
         at_least=declared.at_least,
         by_name=declared.by_name,
     )
+
+
+def roles_of_result(node: Output, text: str, extents: Mapping[str, Expr]) -> tuple[str, ...]:
+    """The axes of a result in the layout ``text``: its own, or those that the text names where a call's
+    layout decides which they are."""
+    declared = DeclaredTensor(node.name, where=node.where)
+    try:
+        named = declared.axes_of(text, _own_first(node.axes, extents))
+    except errors.LayoutTextError:
+        return node.axes
+    return node.axes if set(named) <= set(node.axes) else named
 
 
 def _own_first(axes: tuple[str, ...], extents: Mapping[str, Expr]) -> dict[str, Expr]:

@@ -91,12 +91,16 @@ class SequenceLengthError(UnclassifiedError):
     """A tuple or list has the wrong number of tensors."""
 
 
-class ChoiceError(CallError, ValueError):
+class ChoiceError(UnclassifiedError):
     """A parameter is none of its legal values."""
 
 
 class HeadCountError(CallError, RuntimeError):
     """The number of heads is not positive."""
+
+
+class HeadMismatchError(UnclassifiedError):
+    """The numbers of heads of two arguments do not go together."""
 
 
 class RangeError(UnclassifiedError):
@@ -119,11 +123,11 @@ class EmptyTensorError(UnclassifiedError):
     """A tensor without elements where there must be some."""
 
 
-class DivisibilityError(CallError, ValueError):
+class DivisibilityError(UnclassifiedError):
     """One size must be a multiple of another and is not."""
 
 
-class LengthCountError(CallError, ValueError):
+class LengthCountError(UnclassifiedError):
     """A list of lengths has neither one entry nor one a batch row."""
 
 
@@ -151,16 +155,36 @@ class NotSupportedError(CallError, RuntimeError):
     """A documented argument that is disabled: it must be None."""
 
 
-class ContractWarning(UserWarning):
-    """A call that the contract advises against and that is computed all the same."""
+class InputCountError(UnclassifiedError, TypeError):
+    """The features in use need an input that is missing, or leave no place for one that is passed."""
+
+
+class ParameterError(UnclassifiedError):
+    """Two parameters contradict each other, or one is not available in the mode of the call."""
 
 
 class HeadSizeError(UnclassifiedError):
     """A head size that the features in use do not take."""
 
 
-class HeadMismatchError(UnclassifiedError):
-    """The numbers of heads of two arguments do not go together."""
+class MaskValueError(UnclassifiedError):
+    """A mask whose values do not follow the convention of its dtype, or not the pattern of its type."""
+
+
+class LayerError(UnclassifiedError):
+    """A layer that the cache does not have."""
+
+
+class ReadOnlyError(UnclassifiedError):
+    """An argument that is updated in place cannot be written."""
+
+
+class ContractWarning(UserWarning):
+    """A call that the contract advises against and that is computed all the same."""
+
+
+class IgnoredParameterWarning(UserWarning):
+    """A parameter has no effect in the mode of the call."""
 
 
 class TargetLimitError(UnclassifiedError):

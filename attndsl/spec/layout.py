@@ -78,7 +78,8 @@ class Layout:
         for position, role in enumerate(self.roles):
             if role not in present:
                 ordered = np.expand_dims(ordered, position)
-        return np.broadcast_to(ordered, [extents[role] for role in self.roles])
+        shape = tuple(extents[role] for role in self.roles)
+        return ordered if ordered.shape == shape else np.broadcast_to(ordered, shape)
 
     def restore(self, values: Array, env: Mapping[str, Any]) -> Array:
         """The inverse of :meth:`view` for an unbroadcast tensor: canonical axes to a contiguous array."""
@@ -94,7 +95,7 @@ class Layout:
 
 def parse_layout(
     text: str,
-    roles: tuple[str, ...],
+    roles: tuple[str, ...] | None,
     extents: dict[str, Expr],
     *,
     key: str = "",
@@ -105,7 +106,7 @@ def parse_layout(
 
     Args:
         text: dimensions separated by blanks; parentheses merge axes; numbers are fixed extents.
-        roles: canonical axes of the tensor.
+        roles: canonical axes of the tensor; None where its dimensions have no role.
         extents: size of each role in the operator.
         key: name of this alternative.
         when: condition for this alternative.
@@ -119,7 +120,7 @@ def parse_layout(
     groups = [
         (m.group(1) or "").split() if m.group(2) is None else [m.group(2)] for m in _TOKEN.finditer(text)
     ]
-    free = list(roles)
+    free = list(roles or ())
     dims: list[list[Axis]] = [[_take_role(token, free, extents) for token in group] for group in groups]
     for role in list(free):  # what is left can only be an axis of extent 1, or absent (broadcast)
         spot = next(
@@ -131,13 +132,13 @@ def parse_layout(
     unnamed = [
         str(a.extent) for dim in dims for a in dim if a.role is None and not isinstance(a.extent, Const)
     ]
-    if unnamed:
+    if unnamed and roles is not None:
         raise LayoutTextError(
             f"layout '{text}': '{unnamed[0]}' is none of the axes {' '.join(roles)} of this tensor;"
             f" give its role with axes=, or declare it with op.axes",
             where,
         )
-    return Layout(key, text, tuple(tuple(dim) for dim in dims), roles, when)
+    return Layout(key, text, tuple(tuple(dim) for dim in dims), roles or (), when)
 
 
 def token_extent(token: str) -> Expr:

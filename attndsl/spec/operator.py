@@ -13,17 +13,19 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 from attndsl.graph.graph import Graph
-from attndsl.graph.nodes import AXIS_ORDER, Input, Output, Quantize
+from attndsl.graph.nodes import AXIS_ORDER, Input, Output
 from attndsl.graph.rules import verify
-from attndsl.graph.specialize import specialize
+from attndsl.graph.specialize import conditions, specialize
 from attndsl.source_line import SourceLine, author_line
 from attndsl.spec import errors
 from attndsl.spec.arguments import DTYPES, REQUIRED, Dim, OutputSpec, ParamSpec, TensorSpec, given
 from attndsl.spec.call import Call
 from attndsl.spec.constraint import Constraint
-from attndsl.spec.declared import DeclaredTensor, resolve_tensor
+from attndsl.spec.declared import DeclaredTensor, resolve_tensor, roles_of_result
 from attndsl.spec.layout import Axis, Layout, parse_layout
+from attndsl.spec.modes import Modes
 from attndsl.spec.prefix_sums import PrefixSums, longest_of
+from attndsl.spec.settings import as_stored, first_settings, setting_samples, stored_dtypes
 from attndsl.spec.values import TensorValue, Value
 from attndsl.symbolic import Expr, ExprLike, Symbol, as_expr
 
@@ -53,8 +55,9 @@ class Operator:
         self._axes: dict[str, Expr] = {}
         self._arguments: dict[str, DeclaredTensor | ParamSpec] = {}
         self._results: dict[str, tuple[Output, str, dict[str, str | tuple[str, Expr]]]] = {}
-        self._graphs: dict[frozenset[str], Graph] = {}
-        self._group: tuple[Expr | None, type[Exception]] = (None, errors.UnclassifiedError)
+        self._graphs: dict[tuple[object, ...], Graph] = {}
+        self._group: tuple[Expr | None, type[Exception], bool] = (None, errors.UnclassifiedError, False)
+        self._modes = Modes()
         self._keyword_only = False
 
     # --------------------------------------------------------------------------------------------
@@ -88,6 +91,12 @@ class Operator:
             raise errors.UnknownNameError(f"'{dim.name}' is no declared dimension", author_line())
         self._dims[dim.name] = Dim(dim.name, value, self._dims[dim.name].default)
 
+    def default(self, dim: Symbol, value: ExprLike) -> None:
+        """The value of a size where no shape shows it, which may read lengths declared by now."""
+        if dim.name not in self._dims:
+            raise errors.UnknownNameError(f"'{dim.name}' is no declared dimension", author_line())
+        self._dims[dim.name] = replace(self._dims[dim.name], default=as_expr(value))
+
     def axes(self, **extents: ExprLike) -> None:
         """The roles of the sizes in attention (see :mod:`attndsl.graph.nodes`), as in ``op.axes(K=kvN)``."""
         for role, extent in extents.items():
@@ -107,6 +116,7 @@ class Operator:
         sequence_of: int = 0,
         list_of: Expr | None = None,
         at_least: bool = False,
+        indexed: bool = False,
         shape_error: type[Exception] | None = None,
         meaning: str = "",
     ) -> TensorValue:
@@ -124,6 +134,7 @@ class Operator:
             list_of: the argument is a list of so many tensors of one shape, or an array that stacks them;
                 ``layouts`` are those of one tensor, and the first of ``axes`` is that of the list.
             at_least: larger tensors are taken too; what exceeds the layout is not looked at.
+            indexed: elements are read by index alone, ``mask.at(i, j)``; sizes in ``layouts`` need no role.
             shape_error: class raised for a wrong shape, if the contract names one.
             meaning: a phrase for the printed contract.
         """
@@ -139,6 +150,7 @@ class Operator:
             sequence_of=sequence_of,
             list_of=list_of,
             at_least=at_least,
+            indexed=indexed,
             by_name=self._keyword_only,
             shape_error=shape_error,
             meaning=meaning,
@@ -149,14 +161,14 @@ class Operator:
     def lengths(
         self,
         name: str,
-        layout: str,
+        layout: str | list[str],
         *,
         dtype: Dtypes = ("int64", "int32"),
         optional: bool = False,
         one_for_all: bool = True,
         meaning: str = "",
     ) -> TensorValue:
-        """One integer a row: a list, tuple or array, bound as int64.
+        """One integer a row: a list, tuple or array, bound as int64; some layouts may have two dimensions.
 
         ``one_for_all``: whether a single entry may stand for all rows.
         """
@@ -164,7 +176,7 @@ class Operator:
         alone, like = self._dtypes(dtype)
         declared = DeclaredTensor(
             name=name,
-            layouts={"": layout},
+            layouts=_by_key(layout),
             dtypes_alone=alone,
             dtype_like=like,
             optional=optional,
@@ -307,18 +319,30 @@ class Operator:
             hint: the next step, where no nearest legal value can be computed.
         """
         ranges = {index.name: as_expr(extent) for index, extent in (over or {}).items()}
-        outer, default = self._group
+        outer, default, early = self._group
         scope = when if outer is None else outer if when is None else outer & when
         self._add(
-            Constraint(condition, text, error or default, scope, ranges, argument, hint, False, author_line())
+            Constraint(
+                *(condition, text, error or default, scope, ranges, argument, hint),
+                where=author_line(),
+                early=early,
+            )
         )
 
     @contextlib.contextmanager
     def constraints_on(
-        self, when: Expr | None = None, *, error: type[Exception] = errors.UnclassifiedError
+        self,
+        when: Expr | None = None,
+        *,
+        error: type[Exception] = errors.UnclassifiedError,
+        early: bool = False,
     ) -> Iterator[None]:
-        """The constraints declared inside share an error class and matter only where ``when`` holds."""
-        before, self._group = self._group, (when, error)
+        """The constraints declared inside share an error class and matter only where ``when`` holds.
+
+        ``early``: parameters and the presence of arguments decide them, so that they are checked before any
+        tensor is looked at.
+        """
+        before, self._group = self._group, (when, error, early)
         try:
             yield
         finally:
@@ -328,6 +352,24 @@ class Operator:
         """A limit of the kernels on the target, not of the operator: the reference takes more."""
         line = author_line()
         self._add(Constraint(condition, text, errors.TargetLimitError, target=True, where=line))
+
+    def mode(self, suffix: str, *, by: str, value: Any, summary: str = "") -> Operator:
+        """An operator of its own that takes the calls in which parameter ``by`` has this value.
+
+        For a document with a table of arguments for each mode: every mode has its own signature, constraints
+        and computation, and all are called by the name of this operator. Both declare the parameter.
+        """
+        if self._modes.parameter not in ("", by) or value in self._modes.operators:
+            raise errors.DuplicateNameError(f"mode {by} = {value!r} is declared twice", author_line())
+        other = Operator(f"{self.name}_{suffix}", document=self.document, target=self.target, summary=summary)
+        self._modes.parameter = by
+        self._modes.operators[value] = other
+        return other
+
+    @property
+    def modes(self) -> tuple[Operator, ...]:
+        """The operators that take the calls of this one's name in other modes."""
+        return tuple(self._modes.operators.values())
 
     def schedule(self, **choices: Any) -> None:
         """Tile sizes, ring depth and splits that the author wants; what is left out is searched."""
@@ -416,7 +458,7 @@ class Operator:
                 if own
                 else {key: self._like_layout(layout, node.axes) for key, layout in inherited.items()}
             )
-            quantized = (node.source.dtype,) if isinstance(node.source, Quantize) else ()
+            quantized = tuple(dict.fromkeys(stored_dtypes(node.source)))
             dtype = "" if node.dtype == like else node.dtype
             found.append(OutputSpec(node.name, like, layouts, node.axes, dtype, quantized, node.where))
         return tuple(found)
@@ -428,22 +470,37 @@ class Operator:
 
         return shape_constraints(self)
 
-    def graph(self, present: frozenset[str]) -> Graph:
+    def graph(self, present: frozenset[str], env: Mapping[str, Any] | None = None) -> Graph:
         """The computation of calls that pass the tensors ``present``, verified.
+
+        ``env``: values of the parameters, dtypes and layouts that ``attend.when`` asks for; without it
+        parameters have their defaults, tensors their first dtype and layout.
 
         Raises:
             GraphError: the spec breaks a rule of the graph.
         """
         names = frozenset(present) | {spec.name for spec in self.tensors if spec.required}
-        if names not in self._graphs:
-            results = specialize(tuple(node for node, _, _ in self._results.values()), names)
-            outputs = tuple(_output_dtype(node) for node in results if isinstance(node, Output))
+        chosen = first_settings(self) if env is None else env
+        settings = {name: chosen.get(name) for name in sorted(self.settings)}
+        key = (names, *settings.items())
+        if key not in self._graphs:
+            results = specialize(self._roots, names, settings)
+            outputs = tuple(as_stored(node) for node in results if isinstance(node, Output))
             if len(outputs) != len(self._results) or not outputs:
                 raise errors.IncompleteSpecError(
                     f"{self.name} has an output that it cannot compute from {sorted(names)}", self.where
                 )
-            self._graphs[names] = verify(Graph(self.name, names, outputs))
-        return self._graphs[names]
+            self._graphs[key] = verify(Graph(self.name, names, outputs))
+        return self._graphs[key]
+
+    @cached_property
+    def settings(self) -> frozenset[str]:
+        """Parameters, dtypes and layouts on which the computation depends (``attend.when``)."""
+        return conditions(self._roots)
+
+    @property
+    def _roots(self) -> tuple[Output, ...]:
+        return tuple(node for node, _, _ in self._results.values())
 
     def check(self) -> None:
         """Check the spec as far as it can be without a call: layouts, names, the graph of all inputs.
@@ -463,8 +520,11 @@ class Operator:
                         f"constraint '{rule.condition}': unknown '{name}'", rule.where
                     )
         self.outputs  # noqa: B018 - resolves every layout
-        self.graph(frozenset())
-        self.graph(frozenset(spec.name for spec in self.tensors))
+        for present in (frozenset[str](), frozenset(spec.name for spec in self.tensors)):
+            for settings in setting_samples(self, self.settings, present):
+                self.graph(present, settings)
+        for mode in self.modes:
+            mode.check()
 
     def bind(self, *args: Any, **kwargs: Any) -> Call:
         """A checked call: sizes, layouts and features resolved.
@@ -474,7 +534,8 @@ class Operator:
         """
         from attndsl.spec.binding import bind
 
-        return bind(self, args, kwargs)
+        chosen = self._modes.chosen(self, kwargs)
+        return bind(self, args, kwargs) if chosen is self else chosen.bind(*args, **kwargs)
 
     def __call__(self, *args: Any, backend: str = "reference", **kwargs: Any) -> Any:
         """Call the operator: the single result, or a tuple of several.
@@ -492,7 +553,7 @@ class Operator:
         """The contract as text: arguments, sizes, constraints with their error classes, results."""
         from attndsl.spec.contract_text import contract_text
 
-        return contract_text(self)
+        return "\n\n".join([contract_text(self), *(mode.contract_text() for mode in self.modes)])
 
     def __repr__(self) -> str:
         return f"Operator({self.name!r})"
@@ -501,7 +562,8 @@ class Operator:
 
     def _own_layout(self, node: Output, key: str, item: str | tuple[str, Expr]) -> Layout:
         text, when = (item, None) if isinstance(item, str) else item
-        return parse_layout(text, node.axes, self._axes, key=key, when=when, where=node.where)
+        roles = roles_of_result(node, text, self._axes)
+        return parse_layout(text, roles, self._axes, key=key, when=when, where=node.where)
 
     def _like_layout(self, layout: Layout, axes: tuple[str, ...]) -> Layout:
         """The layout of an input as one of a result: the head size becomes that of values."""
@@ -564,7 +626,3 @@ def _by_key(layouts: Layouts | None) -> dict[str, str | tuple[str, Expr]]:
                     f"layout '{key}' must be a text or a tuple (text, condition), got {item!r}", author_line()
                 )
     return found
-
-
-def _output_dtype(node: Output) -> Output:
-    return replace(node, dtype=node.source.dtype) if isinstance(node.source, Quantize) else node

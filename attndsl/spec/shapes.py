@@ -77,7 +77,7 @@ class ShapeSolver:
     def _choose(self, spec: TensorSpec, array: Array) -> tuple[Layout, Mismatch | None]:
         candidates = self._candidates(spec)
         same_rank = [layout for layout in candidates if layout.rank == array.ndim]
-        if spec.kind == "lengths":
+        if spec.kind == "lengths" and not (array.ndim > 1 and same_rank):
             self._check_lengths(spec, candidates[0], array)
             return candidates[0], None
         if not same_rank:

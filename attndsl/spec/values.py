@@ -17,11 +17,13 @@ from attndsl.graph.nodes import (
     Axes,
     Cast,
     Choose,
+    Conditional,
     Dense,
     Elementwise,
     GroupSum,
     IndexCondition,
     Input,
+    Lookup,
     Node,
     PackedQueries,
     Repeat,
@@ -40,6 +42,7 @@ from attndsl.graph.nodes import (
 from attndsl.source_line import author_line
 from attndsl.spec.arguments import TensorSpec, dtype_of, given, layout_of
 from attndsl.spec.errors import GraphError, SpecError
+from attndsl.spec.folds import of_all_elements
 from attndsl.symbolic import Compare, Const, Expr, ExprLike, Load, Symbol, as_expr, compare
 
 INDEX_AXES = {"b": "B", "n": "N", "i": "Q", "j": "T"}
@@ -113,9 +116,10 @@ class Value:
         hidden = index_condition(compare("==", visible, Const(False)))
         return self.replace(hidden, float("-inf"))
 
-    def cast(self, dtype: str) -> Value:
-        """This value rounded to ``dtype``, half to even."""
-        return Value(Cast(source=self.node, dtype=dtype, axes=self.axes, where=author_line()))
+    def cast(self, dtype: str | TensorValue) -> Value:
+        """This value rounded to ``dtype`` or to that of an argument, half to even."""
+        name = dtype.spec.name if isinstance(dtype, TensorValue) else dtype
+        return Value(Cast(source=self.node, dtype=name, axes=self.axes, where=author_line()))
 
     def part(self, index: int) -> Value:
         """Entry ``index`` of the component axis C, as of a tensor that stacks a scale for key and value."""
@@ -222,6 +226,27 @@ class TensorValue(Value):
             raise SpecError(f"'{self.spec.name}' has no layout '{layout}'; there are {known}", author_line())
         return Value(replace(self.node, axes=self.spec.layouts[layout].roles, where=author_line()))
 
+    def at(self, *index: Expr | int) -> Value:
+        """The element at ``index``, expressions of ``attend.BATCH``, ``HEAD``, ``QUERY`` and ``KEY``.
+
+        One expression for each dimension of the layout of an ``indexed`` argument; nothing where a call
+        leaves the argument out.
+        """
+        parts = tuple(as_expr(each) for each in index)
+        used = frozenset().union(*(part.symbols() for part in parts))
+        axes = tuple(axis for symbol, axis in INDEX_AXES.items() if symbol in used)
+        return Value(Lookup(source=self.node, index=parts, axes=axes, where=author_line()))
+
+    @property
+    def lowest(self) -> Expr:
+        """Its smallest element."""
+        return of_all_elements("min", self.spec.name)
+
+    @property
+    def highest(self) -> Expr:
+        """Its largest element."""
+        return of_all_elements("max", self.spec.name)
+
     def __getitem__(self, index: Expr | int | tuple[Expr | int, ...]) -> Load:
         """One element of an integer tensor, by index symbols or numbers."""
         indices = index if isinstance(index, tuple) else (index,)
@@ -255,13 +280,19 @@ def result_axes(node: Node, *last: str) -> Axes:
 def as_rows(value: object) -> Rows:
     """The node of key or value rows; a bare tensor with a row axis stands for all its rows."""
     node = value.node if isinstance(value, Value) else None
-    if isinstance(node, Rows):
-        return node
-    if isinstance(node, Choose) and all(isinstance(each, Rows) for each in node.alternatives):
-        return cast(Rows, node)  # the choice is gone before anybody reads the fields of rows
+    if _are_rows(node):
+        return cast(Rows, node)  # choices are gone before anybody reads the fields of rows
     if isinstance(node, Node) and "T" in getattr(node, "axes", ()):
         return Dense(axes=getattr(node, "axes", ()), tensor=node, where=author_line())
     raise GraphError("key or value rows are needed here, as from attend.rows(key)", author_line())
+
+
+def _are_rows(node: Node | None) -> bool:
+    if isinstance(node, Choose):
+        return all(_are_rows(each) for each in node.alternatives)
+    if isinstance(node, Conditional):
+        return _are_rows(node.then) and _are_rows(node.otherwise)
+    return isinstance(node, Rows)
 
 
 def as_node(operand: object) -> Node:

@@ -53,7 +53,8 @@ def stored(graph: Graph) -> dict[str, Stored]:
     for node in graph.nodes:
         if isinstance(node, Dequantize) and isinstance(node.source, Input):
             taken = [each for each in node.scale.walk() if isinstance(each, Take) and each.axis == "C"]
-            component = taken[0].index if taken else None
+            index = taken[0].index if taken else None
+            component = index if isinstance(index, int) else None
             found[node.source.name] = Stored(_input(node.scale), _input(node.offset), component)
     return found
 

@@ -7,6 +7,8 @@ import pytest
 from attndsl.graph.errors import GraphError
 from attndsl.graph.graph import Graph
 from attndsl.graph.nodes import (
+    BlockRequantize,
+    CacheAppend,
     Cast,
     Choose,
     Dense,
@@ -15,8 +17,10 @@ from attndsl.graph.nodes import (
     GroupSum,
     IndexCondition,
     Input,
+    Leading,
     Listed,
     LogSumExpMerge,
+    Lookup,
     Output,
     Packed,
     PackedQueries,
@@ -24,6 +28,7 @@ from attndsl.graph.nodes import (
     Quantize,
     Repeat,
     Replace,
+    Ring,
     RowMax,
     Scalar,
     Scores,
@@ -55,7 +60,7 @@ values = Dense(axes=value.axes, tensor=value, length=lengths)
 scores = Scores(query=query, keys=keys)
 b, j = Symbol("b"), Symbol("j")
 PRESENT = frozenset(["query", "key", "value", "mask", "bias", "lengths", "table", "pages", "scale"])
-PRESENT |= {"channel", "one"}
+PRESENT |= {"channel", "one", "cache"}
 
 
 def graph(node, axes=None):
@@ -127,6 +132,30 @@ def quantized(**changes):
 
 
 late = Dense(axes=value.axes, tensor=value, start=Scalar(value=Load("lengths", b), axes=("B",)))
+
+cache = Input(name="cache", axes=("Y", "B", "K", "T", "D"), dtypes=("float16",))
+layer = Take(source=cache, axis="Y", index=Symbol("layer"), axes=key.axes)
+count = Scalar(value=Symbol("count"), axes=())
+
+
+def appended(**changes):
+    fields = {"cache": Dense(axes=key.axes, tensor=layer), "rows": keys, "position": count, "length": lengths}
+    return Scores(query=query, keys=CacheAppend(axes=key.axes, **(fields | changes)))
+
+
+def looked_up(**changes):
+    fields = {"source": bias, "index": (Symbol("i"), j), "axes": ("Q", "T")}
+    return Lookup(**(fields | changes))
+
+
+def scored_by(tensor):
+    rows = Dense(axes=value.axes, tensor=tensor, length=lengths)
+    return WeightedSum(weights=Softmax(scores=bias), values=rows)
+
+
+def requantized(source):
+    return WeightedSum(weights=BlockRequantize(source=source, block=Symbol("size")), values=values)
+
 
 CASES = {
     "axes_are_known": (graph(replace(bias, axes=("B", "Z"))), graph(replace(bias, axes=("B", "J")))),
@@ -225,6 +254,23 @@ CASES = {
         graph(Cast(source=bias, dtype="float16", axes=OUT)),
         graph(Cast(source=bias, dtype="float16", axes=SCORE)),
     ),
+    "rows_of_rows_have_their_axes": (
+        graph(Scores(query=query, keys=Ring(axes=key.axes, source=key, size=Symbol("size")))),
+        graph(Scores(query=query, keys=Ring(axes=key.axes, source=keys, size=Symbol("size")))),
+    ),
+    "appends_write_inputs": (
+        graph(appended(cache=Dense(axes=key.axes, tensor=added(key, key, axes=key.axes)))),
+        graph(appended()),
+    ),
+    "leading_channels_become_values": (
+        graph(scored_by(Leading(source=key, count=Symbol("size"), axes=key.axes))),
+        graph(scored_by(Leading(source=key, count=Symbol("size"), axes=value.axes))),
+    ),
+    "lookups_read_inputs": (graph(looked_up(source=scores)), graph(looked_up())),
+    "requantised_values_are_probabilities": (
+        graph(requantized(scores)),
+        graph(requantized(Softmax(scores=scores))),
+    ),
     "outputs_are_unique": (
         Graph("test", PRESENT, (Output(name="a", source=bias, dtype="x", axes=SCORE),) * 2),
         Graph("test", PRESENT, tuple(Output(name=n, source=bias, dtype="x", axes=SCORE) for n in "ab")),
@@ -260,6 +306,26 @@ def test_the_finding_names_the_line_of_its_node():
 def test_a_graph_without_outputs_is_rejected():
     with pytest.raises(GraphError, match="no output"):
         verify(Graph("test", PRESENT, ()))
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"length": None}, "rows in the end"),
+        ({"position": bias}, "position"),
+        ({"rows": values}, "are no rows"),
+    ],
+)
+def test_appends_know_their_place(changes, words):
+    broken = graph(appended(**changes))
+    assert any(
+        finding.rule == "appends_write_inputs" and words in finding.message for finding in findings(broken)
+    )
+
+
+@pytest.mark.parametrize("changes", [{"index": ()}, {"axes": ("Q",)}, {"index": (Symbol("i"), Symbol("n"))}])
+def test_lookups_have_an_index_for_their_axes(changes):
+    assert {finding.rule for finding in findings(graph(looked_up(**changes)))} >= {"lookups_read_inputs"}
 
 
 @pytest.mark.parametrize(("op", "count"), [("tanh", 2), ("add", 1), ("modulo", 2)])

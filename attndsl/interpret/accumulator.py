@@ -1,0 +1,49 @@
+"""The running statistics of an online softmax (Milakov and Gimelshein, arXiv 1805.02867).
+
+Per row, with running maximum m, sum l and accumulator a, a block with scores s and values V updates
+
+    m' = max(m, max s)    p = exp(s - m')    l' = l exp(m - m') + sum p    a' = a exp(m - m') + p V
+
+and the result is a / l.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from attndsl.interpret.arithmetic import exp_in_place
+from attndsl.spec.layout import Array
+
+
+@dataclass
+class Accumulator:
+    """Running statistics of some rows; ``result`` is None where only the statistics are wanted."""
+
+    maximum: Array
+    total: Array
+    result: Array | None
+
+    def add(self, scores: Array, values: Array | None) -> None:
+        """Take in a block of scores (rows, keys), which is overwritten, and its values (keys, channels)."""
+        maximum = np.maximum(self.maximum, scores.max(axis=1))
+        base = np.where(np.isneginf(maximum), 0, maximum)  # all -inf so far: probabilities 0, not NaN
+        weights = exp_in_place(np.subtract(scores, base[:, None], out=scores))
+        decay = exp_in_place(self.maximum - base)
+        self.total = self.total * decay + weights.sum(axis=1)
+        if self.result is not None and values is not None:
+            self.result = self.result * decay[:, None] + self.weighted(weights, values)
+        self.maximum = maximum
+
+    def weighted(self, weights: Array, values: Array) -> Array:
+        """``weights . values`` of one block."""
+        result: Array = weights @ values
+        return result
+
+    def normalise(self) -> None:
+        """Make the result a weighted mean; rows without a key, or with all scores -inf, are zero."""
+        if self.result is not None:
+            empty = self.total == 0
+            self.result /= np.where(empty, 1, self.total)[:, None]
+            self.result[empty] = 0

@@ -1,0 +1,94 @@
+"""Symbolic scalars that read a whole integer or mask tensor: its largest entry, the sum of lengths."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from attndsl.array_expr import evaluate_arrays
+from attndsl.symbolic import Expr, ExprLike, Load, Symbol, as_expr
+
+_CXX = {"min": "MinOver", "max": "MaxOver", "sum": "SumOver"}
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Fold(Expr):
+    """``op`` (min, max or sum) of ``body`` over all ``index < extent``; 0 over nothing.
+
+    Without an extent ``body`` must be ``tensor[index]``, and all elements of the tensor are meant.
+    """
+
+    op: str
+    body: Expr
+    index: str
+    extent: Expr | None = None
+
+    def children(self) -> tuple[Expr, ...]:
+        return (self.body,) if self.extent is None else (self.body, self.extent)
+
+    def walk(self) -> Iterator[Expr]:
+        """All parts but the bound index, so that it is no free symbol."""
+        yield self
+        inner = (node for node in self.body.walk() if not self._is_bound(node))
+        yield from inner
+        if self.extent is not None:
+            yield from self.extent.walk()
+
+    def _is_bound(self, node: Expr) -> bool:
+        return isinstance(node, Symbol) and node.name == self.index
+
+    def evaluate(self, env: Mapping[str, Any]) -> Any:
+        values = self._values(env)
+        return getattr(np, self.op)(values).item() if values.size else 0
+
+    def _values(self, env: Mapping[str, Any]) -> Any:
+        if self.extent is None:
+            assert isinstance(self.body, Load)
+            values = np.asarray(env[self.body.source])
+            return values if values.dtype.kind in "biuf" else values.astype(np.float32)
+        count = int(self.extent.evaluate(env))
+        values = evaluate_arrays(self.body, {**env, self.index: np.arange(count)})
+        return np.broadcast_to(values, (count,))
+
+    def substitute(self, values: Mapping[str, ExprLike]) -> Expr:
+        inner = {name: value for name, value in values.items() if name != self.index}
+        extent = None if self.extent is None else self.extent.substitute(values)
+        return Fold(self.op, self.body.substitute(inner), self.index, extent)
+
+    def _render(self, cxx: bool) -> tuple[str, int]:
+        if self.extent is None and isinstance(self.body, Load):
+            return f"{_CXX[self.op] if cxx else self.op}({self.body.source})", 9
+        text = self.body.text(cxx)
+        if cxx:
+            assert self.extent is not None
+            lambda_text = f"[&](int64_t {self.index}) {{ return {text}; }}"
+            return f"{_CXX[self.op]}({self.extent.text(True)}, {lambda_text})", 9
+        return f"{self.op}({text} for {self.index} < {self.extent})", 9
+
+    def _key(self) -> tuple[Any, ...]:
+        extent = None if self.extent is None else self.extent._key()
+        return ("fold", self.op, self.index, self.body._key(), extent)
+
+
+def highest(body: Expr, index: Symbol, extent: ExprLike) -> Expr:
+    """The largest value of ``body`` over all ``index < extent``; 0 over nothing."""
+    return Fold("max", body, index.name, as_expr(extent))
+
+
+def total(body: Expr, index: Symbol, extent: ExprLike) -> Expr:
+    """The sum of ``body`` over all ``index < extent``."""
+    return Fold("sum", body, index.name, as_expr(extent))
+
+
+def of_all_elements(op: str, tensor: str) -> Expr:
+    """``op`` of all elements of a tensor."""
+    return Fold(op, Load(tensor, Symbol("e")), "e")
+
+
+def with_presence(expr: Expr, env: Mapping[str, Any]) -> Expr:
+    """``expr`` with the presence of arguments filled in, so that choices by presence are made."""
+    known = {name: bool(env[name]) for name in expr.symbols() if name.startswith("given(") and name in env}
+    return expr.substitute(known) if known else expr

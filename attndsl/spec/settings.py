@@ -1,0 +1,69 @@
+"""What the shape of a computation depends on besides the presence of tensors: parameters, dtypes, layouts.
+
+These are the symbols in conditions of ``attend.when``; a kernel is specialised on their values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from attndsl.graph.nodes import Cast, Conditional, Node, Output, Quantize
+from attndsl.spec.arguments import dtype_of, given, layout_of
+from attndsl.spec.errors import InputCountError
+
+if TYPE_CHECKING:
+    from attndsl.spec.operator import Operator
+
+
+def first_settings(operator: Operator) -> dict[str, Any]:
+    """Defaults of the parameters, first dtypes and layouts of the tensors."""
+    found: dict[str, Any] = {
+        spec.name: spec.choices.get(spec.default, spec.default) for spec in operator.params if spec.optional
+    }
+    for spec in operator.tensors:
+        found[dtype_of(spec.name).name] = next(iter(spec.dtypes), None)
+        found[layout_of(spec.name).name] = next(iter(spec.layouts), None)
+    return found
+
+
+def setting_samples(
+    operator: Operator, names: frozenset[str], present: frozenset[str]
+) -> Iterator[dict[str, Any]]:
+    """For calls that pass ``present``: the defaults, then each value of each of ``names`` with the others at
+    their defaults, as far as the constraints that read no tensor and no size allow it."""
+    values: dict[str, list[Any]] = {
+        spec.name: list(dict.fromkeys(spec.choices.values())) for spec in operator.params
+    }
+    for spec in operator.tensors:
+        values[dtype_of(spec.name).name] = list(spec.dtypes)
+        values[layout_of(spec.name).name] = list(spec.layouts)
+    defaults = first_settings(operator)
+    passed = {given(spec.name).name: spec.name in present for spec in operator.tensors}
+    yield defaults
+    alone = [rule for rule in operator.constraints if not rule.tensors() and not rule.target]
+    for name in sorted(names):
+        for value in values.get(name, []):
+            sample = defaults | {name: value}
+            known = sample | passed
+            decided = [rule for rule in alone if rule.symbols() <= known.keys() and not rule.over]
+            if not any(rule.violation(known) for rule in decided if rule.error is not InputCountError):
+                yield sample
+
+
+def as_stored(node: Output) -> Output:
+    """The output with the axes and the dtype that its value has in one specialised computation."""
+    axes: tuple[str, ...] = getattr(node.source, "axes", node.axes)
+    dtype = node.source.dtype if isinstance(node.source, Quantize | Cast) else node.dtype
+    same = set(axes) == set(node.axes) and dtype == node.dtype
+    return node if same else replace(node, axes=axes, dtype=dtype)
+
+
+def stored_dtypes(node: Node) -> Iterator[str]:
+    """The dtypes of its own that a result has in some calls."""
+    if isinstance(node, Conditional):
+        yield from stored_dtypes(node.then)
+        yield from stored_dtypes(node.otherwise)
+    elif isinstance(node, Quantize | Cast):
+        yield node.dtype

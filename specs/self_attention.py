@@ -1,0 +1,743 @@
+"""self_attention: attention of query tokens over keys that are cached, passed along, or paged.
+
+The document has a table of inputs for each group of calcTypes, and so has this file an operator for each:
+flash attention with a cache (UNDEFINED, ENCODER, DECODER), PA_ENCODER and PREFIX_ENCODER. All are called
+by one name, and calcType decides.
+
+Tokens of all batch rows lie back to back; row b has ``seqLen[b]`` of them. headNum query heads of headSize
+channels share kvHeads key/value heads, values have headSizeV channels.
+"""
+
+from attndsl.spec import Expr, Operator, TensorValue, Value, attend, errors
+from attndsl.spec import highest, maximum, minimum, one_of, select, total
+
+op = Operator(
+    "self_attention",
+    document="ATB SelfAttentionOperation",
+    target="atlas-a2",
+    summary="Attention of new tokens over a key/value cache that they are appended to (calcType 0, 1, 2).",
+)
+pa = op.mode(
+    "pa_encoder",
+    by="calcType",
+    value=3,
+    summary="Attention of packed prompts over their own keys and values (calcType 3).",
+)
+prefix = op.mode(
+    "prefix_encoder",
+    by="calcType",
+    value=4,
+    summary="Attention of packed new tokens over a paged cache that holds their prefix too (calcType 4).",
+)
+
+# Parameters: one structure for all calcTypes -----------------------------------------------------
+
+UNDEFINED, ENCODER, DECODER, PA_ENCODER, PREFIX_ENCODER = range(5)
+(
+    NO_MASK,
+    NORM,
+    ALIBI,
+    NORM_COMPRESS,
+    ALIBI_COMPRESS,
+    ALIBI_SQRT,
+    ALIBI_LEFT,
+    WINDOW,
+    WINDOW_COMPRESS,
+    CAUSAL,
+) = range(10)
+MASK_TYPES = (
+    "UNDEFINED NORM ALIBI NORM_COMPRESS ALIBI_COMPRESS ALIBI_COMPRESS_SQRT ALIBI_COMPRESS_LEFT_ALIGN"
+    " SLIDING_WINDOW_NORM SLIDING_WINDOW_COMPRESS CAUSAL_MASK"
+)
+QUANT_TYPES = {"UNDEFINED": 0, "UNQUANT": 0, "QKV_OFFLINE": 2, "QKV_ONLINE": 3}
+ACL_TYPES = {"DT_UNDEFINED": -1, "FLOAT": 0, "FLOAT16": 1, "INT8": 2, "INT32": 3, "UINT8": 4, "INT16": 6}
+ACL_TYPES |= {"UINT16": 7, "UINT32": 8, "INT64": 9, "UINT64": 10, "DOUBLE": 11, "BOOL": 12, "BF16": 27}
+FP16, BF16 = 1, 27
+
+quantType, outDataType, headNum, kvHeadNum, qScale, qkScale = op.ahead(
+    "quantType outDataType headNum kvHeadNum qScale qkScale"
+)
+batchRunStatusEnable, isTriuMask, calcType, kernelType, clampType, clampMin, clampMax = op.ahead(
+    "batchRunStatusEnable isTriuMask calcType kernelType clampType clampMin clampMax"
+)
+maskType, kvcacheCfg, scaleType, inputLayout, mlaVHeadSize, cacheType, windowSize = op.ahead(
+    "maskType kvcacheCfg scaleType inputLayout mlaVHeadSize cacheType windowSize"
+)
+
+
+def parameters(op: Operator) -> None:
+    """The parameters, in the order of the structure."""
+    op.keyword_only()
+    op.enum("quantType", QUANT_TYPES | {f"QUANT_{k}": v for k, v in QUANT_TYPES.items()}, prefix="TYPE_")
+    op.enum("outDataType", ACL_TYPES, prefix="ACL_", default=-1, meaning="of quantised calls")
+    op.param("headNum", int, default=0, gt=0)
+    op.param("kvHeadNum", int, default=0, ge=0, meaning="0: as headNum")
+    op.param("qScale", float, default=1.0, takes_int=True, meaning="on the query, in its dtype; with a cache")
+    op.param("qkScale", float, default=1.0, takes_int=True, meaning="on the scores")
+    op.param("batchRunStatusEnable", bool, default=False)
+    op.param("isTriuMask", int, default=0, choices=(0, 1), meaning="1: the mask hides all later keys")
+    op.enum("calcType", "UNDEFINED ENCODER DECODER PA_ENCODER PREFIX_ENCODER")
+    op.enum("kernelType", "DEFAULT HIGH_PRECISION", prefix="KERNELTYPE_")
+    op.enum("clampType", "UNDEFINED MIN_MAX", prefix="CLAMP_TYPE_", meaning="of scores, before the mask")
+    op.param("clampMin", float, default=0.0, takes_int=True)
+    op.param("clampMax", float, default=0.0, takes_int=True)
+    op.enum("maskType", MASK_TYPES, prefix="MASK_TYPE_")
+    op.enum("kvcacheCfg", "K_CACHE_V_CACHE K_BYPASS_V_BYPASS")
+    op.enum("scaleType", "TOR LOGN", prefix="SCALE_TYPE_")
+    op.enum("inputLayout", "BSND BNSD", prefix="TYPE_")
+    op.param("mlaVHeadSize", int, default=0, ge=0, le=576, meaning="channels of keys that are values")
+    op.enum("cacheType", "NORM SWA", prefix="CACHE_TYPE_")
+    op.param("windowSize", int, default=0, ge=0, meaning="keys that a query sees, its own included")
+    op.reserved("rsv", 64)
+
+
+quantized, offline = quantType > 0, quantType == 2
+unclamped = (clampType == 0) & (clampMin == 0.0) & (clampMax == 0.0)
+high_precision, decoder, bypass = kernelType == 1, calcType == DECODER, kvcacheCfg == 1
+BSND, BNSD = inputLayout == 0, inputLayout == 1
+alibi_compress = one_of(maskType, ALIBI_COMPRESS, ALIBI_SQRT, ALIBI_LEFT)
+windowed, dense = one_of(maskType, WINDOW, WINDOW_COMPRESS), one_of(maskType, NORM, ALIBI)
+
+
+def check_parameters(op: Operator) -> None:
+    """What every calcType demands of the parameters alone."""
+    with op.constraints_on(kvHeadNum > 0, error=errors.DivisibilityError, early=True):
+        op.require(headNum % kvHeadNum == 0, "a multiple of kvHeadNum", argument="headNum")
+    with op.constraints_on(error=errors.ParameterError, early=True):
+        op.require(isTriuMask == 0, "a triangular mask needs a maskType", when=maskType == NO_MASK)
+        op.require(windowSize > 0, "a sliding window needs its size", when=windowed)
+        op.require(windowSize == 0, "only a sliding window has a size", when=windowed == 0)
+        op.require(cacheType == 0, "only a sliding window has a cache of fixed length", when=windowed == 0)
+    with op.constraints_on(windowed, error=errors.ParameterError, early=True):
+        op.require(kernelType == 0, "a sliding window needs the DEFAULT kernel")
+        op.require(clampType == 0, "a sliding window takes no clamp")
+        op.require(scaleType == 0, "a sliding window takes no logN")
+        op.require(quantType == 0, "a sliding window takes no quantisation")
+        op.require(inputLayout == 0, "a sliding window needs TYPE_BSND")
+    with op.constraints_on(BNSD, error=errors.ParameterError, early=True):
+        op.require(scaleType == 0, "TYPE_BNSD takes no logN")
+        op.require(quantType == 0, "TYPE_BNSD takes no quantisation")
+
+
+def check_passed(op: Operator, needed: Expr, *tensors: TensorValue, why: str) -> None:
+    """Inputs that are passed if, and only if, the features in use need them."""
+    with op.constraints_on(error=errors.InputCountError, early=True):
+        for tensor in tensors:
+            op.require(tensor.given, f"needed by {why}", when=needed)
+            op.require(tensor.absent, f"only for {why}", when=needed == 0)
+
+
+# Scores, masks and their checks, for all calcTypes ------------------------------------------------
+
+b, n, i, j = attend.BATCH, attend.HEAD, attend.QUERY, attend.KEY
+r, c = op.ahead("r c")
+FULL = ["square", "per batch", "per head", "full"]
+MASK = {
+    "square": ("maskRows maskCols", one_of(maskType, NORM, ALIBI, WINDOW)),
+    "per head": ("headNum maskRows maskCols", maskType == ALIBI),
+    "per batch": ("batch maskRows maskCols", dense),
+    "full": ("batch headNum maskRows maskCols", dense),
+    "128": ("128 128", maskType == NORM_COMPRESS),
+    "256": ("256 256", alibi_compress),
+    "columns": ("headNum maskRows 128", one_of(maskType, ALIBI_COMPRESS, ALIBI_SQRT)),
+    "512": ("512 512", maskType == WINDOW_COMPRESS),
+}
+
+
+def zero_one(query: TensorValue, mask: TensorValue) -> Expr:
+    """Whether a mask holds 1 for hidden and 0 for visible keys, and is multiplied by -3e38.
+
+    Kernels with fp32 scores do so for masks that are the same for all heads; otherwise a mask is added.
+    """
+    wide = (query.dtype == "bfloat16") | (high_precision & one_of(calcType, UNDEFINED, ENCODER, PA_ENCODER))
+    shared = one_of(mask.layout, "square", "per batch", "128", "512")
+    # The pages about int8 queries say both; such a mask is added where it has negative entries.
+    int8 = (query.dtype == "int8") & (mask.lowest >= 0)
+    return (wide | int8) & shared & one_of(maskType, NORM, NORM_COMPRESS, WINDOW, WINDOW_COMPRESS)
+
+
+def masked(s: Value, query: TensorValue, mask: TensorValue, slopes: TensorValue | None, row: Expr) -> Value:
+    """Scores with the mask; ``row`` is the row of the mask that query ``i`` reads."""
+    factor = select(zero_one(query, mask), -3e38, 1.0)
+    added = attend.when(mask.layout == "square", mask.at(i, j), mask.at(b, i, j))
+    added = attend.when(mask.layout == "per head", mask.at(n, i, j), added)
+    added = attend.when(mask.layout == "full", mask.at(b, n, i, j), added)
+    result = attend.when(maskType == NORM, s + added * factor, s + added)
+    if slopes is not None:
+        far = maximum(row - j, 0)
+        linear, root = slopes * attend.index(far), slopes * attend.sqrt(attend.index(far))
+        bias = attend.when(maskType == ALIBI_SQRT, root, linear)
+        bias = attend.when(maskType == ALIBI_LEFT, slopes * attend.index(j), bias)
+        bias = attend.when(
+            mask.layout == "columns", mask.at(n, maximum(row - j // 128 * 128, 0), j % 128), bias
+        )
+        result = attend.when(alibi_compress, (s + bias).where(j <= row), result)
+    result = attend.when(one_of(maskType, NORM_COMPRESS, CAUSAL), s.where(j <= row), result)
+    result = attend.when(windowed, s.where((j <= row) & (row - j < windowSize)), result)
+    return attend.when(maskType == NO_MASK, s, result)
+
+
+def check_mask(op: Operator, query: TensorValue, mask: TensorValue, rows: Expr, keys: Expr) -> None:
+    """Sizes and values of the mask; ``rows`` and ``keys``: what it has to cover."""
+    maskRows, maskCols = op.ahead("maskRows maskCols")
+    ones, m = zero_one(query, mask), mask[r * 256 + c]
+    step, near = mask[r * 128 + c], maximum((r - c) / 64, 0.01)
+    with op.constraints_on(mask.given, error=errors.ShapeError):
+        whole = one_of(mask.layout, *FULL)
+        op.require(maskRows >= rows, "a row for each query", when=whole, argument=mask.spec.name)
+        op.require(maskCols >= keys, "a column for each key", when=whole, argument=mask.spec.name)
+        op.require(
+            maskRows >= rows, "a row for each query", when=mask.layout == "columns", argument=mask.spec.name
+        )
+        tile = (mask.layout == "128") & (isTriuMask == 0)
+        op.require(rows <= 128, "without isTriuMask a [128, 128] mask covers 128 queries", when=tile)
+        op.require(keys <= 128, "without isTriuMask a [128, 128] mask covers 128 keys", when=tile)
+    with op.constraints_on(mask.given & ones, error=errors.MaskValueError):
+        hint = "fill with 1 for hidden and 0 for visible keys"
+        op.require(mask.lowest >= 0, "this dtype and kernelType take 0 and 1, never negative", hint=hint)
+        op.require(mask.highest <= 1, "this dtype and kernelType take 0 and 1", hint=hint)
+    with op.constraints_on(mask.given & (ones == 0), error=errors.MaskValueError):
+        added = (maskType == NORM) & one_of(mask.layout, "square", "per batch") & (mask.lowest >= 0)
+        op.require(
+            mask.highest != 1, "this dtype and kernelType add the mask", when=added, hint="fill with -10000"
+        )
+    with op.constraints_on(mask.given, error=errors.MaskValueError):
+        hint = "leave maskType NORM for other masks"
+        hidden = select(ones, (step == 1), (step <= -10000))
+        op.require(
+            select(c > r, hidden, step == 0),
+            "a [128, 128] mask hides what is above the diagonal, and nothing else",
+            over={r: 128, c: 128},
+            when=mask.layout == "128",
+            hint=hint,
+        )
+        for kind, right, text in (
+            (ALIBI_COMPRESS, (m - (r - c) <= near) & ((r - c) - m <= near), "r - c, and 60000 more above"),
+            (ALIBI_SQRT, (m * m - (r - c) <= near) & ((r - c) - m * m <= near) & (m >= 0), "sqrt(r - c)"),
+            (ALIBI_LEFT, (m - c <= maximum(c / 64, 0.01)) & (c - m <= maximum(c / 64, 0.01)), "c"),
+        ):
+            above = m <= -10000 if kind == ALIBI_LEFT else m >= 30000
+            op.require(
+                select(c > r, above, right),
+                f"entry [r, c] of the [256, 256] mask is {text} on and below the diagonal, hidden above",
+                over={r: 256, c: 256},
+                when=(mask.layout == "256") & (maskType == kind),
+                hint="see the table of compressed masks",
+            )
+
+
+def check_window(
+    op: Operator, query: TensorValue, mask: TensorValue, rows: Expr, keys: Expr, head: Expr
+) -> None:
+    """A window's mask hides exactly the keys outside of it; the computation takes that from windowSize."""
+    (maskCols,) = op.ahead("maskCols")
+    cell, tile = mask[r * maskCols + c], mask[r * 512 + c]
+    part = select(head <= 128, 128, 64)
+    short = select(windowSize % part == 0, 3 * part, 2 * part + windowSize % part)
+    width = select(windowSize <= 3 * part, windowSize, short)
+    ones = zero_one(query, mask)
+
+    def hides(entry: Expr) -> Expr:
+        return select(ones, entry == 1, entry <= -10000)
+
+    def follows(entry: Expr, reach: Expr) -> Expr:
+        return select((c > r) | (r - c >= reach), hides(entry), entry == 0)
+
+    with op.constraints_on(mask.given & windowed, error=errors.MaskValueError):
+        hint = "hidden are c > r and r - c >= windowSize"
+        op.require(
+            follows(cell, windowSize),
+            "a sliding window's mask hides what is outside of the window",
+            over={r: rows, c: keys},
+            when=mask.layout == "square",
+            hint=hint,
+        )
+        op.require(
+            select((windowSize >= keys) & (r - c >= width), True, follows(tile, width)),
+            "a [512, 512] mask hides what is outside of the compressed window",
+            over={r: 512, c: 512},
+            when=mask.layout == "512",
+            hint=hint,
+        )
+
+
+def scored(query: Value, keys: Value, logN: Value | None) -> Value:
+    """Scores up to the mask: logN, qkScale, clamp."""
+    s = attend.scores(query, keys)
+    s = (s if logN is None else s * logN) * qkScale
+    return attend.when(clampType == 1, attend.minimum(attend.maximum(s, clampMin), clampMax), s)
+
+
+# Flash attention with a cache: UNDEFINED, ENCODER, DECODER --------------------------------------------
+
+batch, kvHeads, headSize, headSizeV = op.dims("batch kvHeads headSize headSizeV")
+nTokens, qRows, newRows, maskRows, maskCols, maxLogN = op.dims(
+    "nTokens qRows newRows maskRows maskCols maxLogN", default=0
+)
+(layerNum,) = op.dims("layerNum", default=1)
+(maxSeqLen,) = op.dims("maxSeqLen")
+op.let(kvHeads, select(kvHeadNum == 0, headNum, kvHeadNum))
+op.axes(B=batch, N=headNum, K=kvHeads, S=nTokens, Q=qRows, U=newRows, T=maxSeqLen, D=headSize, E=headSizeV)
+op.axes(Y=layerNum)
+
+QUERY = {
+    "packed": ("nTokens (headNum headSize)", BSND),
+    "padded": ("batch qRows headNum headSize", BSND),
+    "BNSD": ("batch headNum qRows headSize", BNSD),
+}
+
+
+def new_tokens(size: str) -> dict[str, object]:
+    """New keys or values: packed as the query, or padded."""
+    return {
+        "packed": (f"newRows (kvHeads {size})", BSND),
+        "padded": (f"batch newRows kvHeads {size}", BSND),
+    }
+
+
+def cache(size: str) -> dict[str, object]:
+    """A cache of all layers; with batchRunStatusEnable of one."""
+    return {
+        "layers": (f"layerNum batch maxSeqLen (kvHeads {size})", BSND & (batchRunStatusEnable == 0)),
+        "layer": (f"batch maxSeqLen (kvHeads {size})", BSND & (batchRunStatusEnable == 1)),
+        "BNSD": (f"layerNum batch kvHeads maxSeqLen {size}", BNSD),
+    }
+
+
+query = op.input("query", QUERY, dtype=("float16", "bfloat16"))
+key = op.input("key", new_tokens("headSize"), dtype=query, optional=True, meaning="new tokens alone")
+value = op.input("value", new_tokens("headSizeV"), dtype=query, optional=True, meaning="new tokens alone")
+cacheK = op.input("cacheK", cache("headSize"), dtype=query, meaning="new keys are written into it")
+cacheV = op.input("cacheV", cache("headSizeV"), dtype=query, meaning="new values are written into it")
+attentionMask = op.input("attentionMask", MASK, dtype=query, optional=True, indexed=True)
+INDEX = ("int32", "uint32")
+tokenOffset = op.lengths("tokenOffset", "batch", dtype=INDEX, one_for_all=False, meaning="keys, new ones too")
+seqLen = op.lengths("seqLen", "batch", dtype=INDEX, one_for_all=False, meaning="query tokens")
+layerId = op.lengths("layerId", "1", dtype=INDEX, one_for_all=False, meaning="the layer of the cache")
+batchStatus = op.lengths(
+    "batchStatus", "batch", dtype=INDEX, optional=True, one_for_all=False, meaning="0: skip the row"
+)
+logN = op.input("logN", "maxLogN", dtype="float32", optional=True, indexed=True)
+parameters(op)
+
+ql, written = seqLen[b], tokenOffset[b] - seqLen[b]
+runs = select(batchStatus.given, batchStatus[b], 1) != 0
+kl = select(batchStatus.given, select(batchStatus[b] == 0, 0, tokenOffset[b]), tokenOffset[b])
+longest, longest_kv = highest(ql, b, batch), highest(kl, b, batch)
+op.default(qRows, longest)
+in_ring = (cacheType == 1) & (decoder | (bypass == 0))
+
+check_parameters(op)
+with op.constraints_on(error=errors.ParameterError, early=True):
+    op.require(quantType == 0, "quantised queries are for PA_ENCODER alone")
+    op.require(mlaVHeadSize == 0, "values that are channels of keys are for PA_ENCODER alone")
+    op.require(alibi_compress == 0, "compressed ALiBi is for PA_ENCODER and PREFIX_ENCODER")
+    op.require(maskType != CAUSAL, "MASK_TYPE_CAUSAL_MASK is for PREFIX_ENCODER alone")
+    op.require(maskType != WINDOW_COMPRESS, "not for DECODER", when=decoder)
+    op.require(batchRunStatusEnable == 0, "a sliding window takes no batch status", when=windowed)
+with op.constraints_on(BNSD, error=errors.ParameterError, early=True):
+    op.require(kvcacheCfg == 1, "TYPE_BNSD needs K_BYPASS_V_BYPASS")
+    op.require(maskType != NO_MASK, "TYPE_BNSD needs a mask")
+    op.require(batchRunStatusEnable == 0, "TYPE_BNSD takes no batch status")
+without_mask = (maskType == NO_MASK) | (decoder & (maskType == WINDOW))
+check_passed(op, bypass == 0, key, value, why="K_CACHE_V_CACHE")
+check_passed(op, without_mask == 0, attentionMask, why="this maskType")
+check_passed(op, batchRunStatusEnable == 1, batchStatus, why="batchRunStatusEnable")
+check_passed(op, scaleType == 1, logN, why="SCALE_TYPE_LOGN")
+
+with op.constraints_on(error=errors.EmptyTensorError):
+    op.require(batch > 0, "at least one batch row", argument="seqLen")
+    op.require(headSize > 0, "heads are not empty", argument="query")
+with op.constraints_on(error=errors.HeadSizeError):
+    op.require(headSize <= 1024, "a head size of at most 1024", argument="query")
+    op.require(headSizeV <= 1024, "a head size of at most 1024", argument="cacheV")
+    with_limits = windowed | BNSD | (scaleType == 1)
+    op.require(
+        headSizeV == headSize, "windows, logN and BNSD need equal sizes", argument="cacheV", when=with_limits
+    )
+    op.require(headSize <= 256, "at most 256 with windows, logN and BNSD", argument="query", when=with_limits)
+with op.constraints_on(key.given, error=errors.DivisibilityError):
+    op.require(kvHeads * headSize % 16 == 0, "channels of a key token are a multiple of 16", argument="key")
+    op.require(
+        kvHeads * headSizeV % 16 == 0, "channels of a value token are a multiple of 16", argument="value"
+    )
+with op.constraints_on(error=errors.ShapeError):
+    op.require(value.layout == key.layout, "key and value are packed alike", when=value.given)
+    op.require(
+        maxLogN >= longest, "an entry for each query token", argument="logN", when=logN.given & (decoder == 0)
+    )
+    op.require(maxLogN == batch, "an entry for each batch row", argument="logN", when=logN.given & decoder)
+with op.constraints_on(error=errors.LengthRangeError):
+    op.require(ql > 0, "at least one query token", over={b: batch}, when=runs)
+    op.require(ql >= 0, "a length is not negative", over={b: batch})
+    op.require(ql == 1, "DECODER takes one query token a batch row", over={b: batch}, when=decoder & runs)
+    op.require(
+        tokenOffset[b] >= ql,
+        "keys include the new ones of seqLen",
+        over={b: batch},
+        when=runs,
+        hint="tokenOffset is the length after the new tokens",
+    )
+    op.require(
+        tokenOffset[b] <= maxSeqLen, "the cache holds all keys", over={b: batch}, when=runs & (in_ring == 0)
+    )
+    op.require(
+        minimum(tokenOffset[b], windowSize) <= maxSeqLen,
+        "the cache holds a window",
+        over={b: batch},
+        when=in_ring,
+    )
+    op.require(
+        total(ql, b, batch) == nTokens,
+        "as many as query has",
+        argument="seqLen",
+        when=query.layout == "packed",
+    )
+    op.require(ql <= qRows, "at most the rows of query", over={b: batch}, when=query.layout != "packed")
+    op.require(
+        newRows == nTokens,
+        "as many new tokens as in query",
+        argument="key",
+        when=(key.layout == "packed") & (query.layout == "packed"),
+    )
+    op.require(
+        total(ql, b, batch) == newRows, "as many as key has", argument="seqLen", when=key.layout == "packed"
+    )
+    op.require(ql <= newRows, "at most the rows of key", over={b: batch}, when=key.layout == "padded")
+with op.constraints_on(batchRunStatusEnable == 0, error=errors.LayerError):
+    op.require(layerId[0] >= 0, "layers are counted from 0")
+    op.require(layerId[0] < layerNum, "a layer of the cache", hint="the nearest legal value is layerNum - 1")
+check_mask(op, query, attentionMask, longest, longest_kv)
+check_window(op, query, attentionMask, longest, longest_kv, headSize)
+
+
+def cached(cache: TensorValue, new: TensorValue) -> Value:
+    """Keys or values of the cache, new ones appended; a decoder with a window reads its last rows."""
+    layer = attend.when(
+        cache.layout == "layers", attend.take(cache.form("layers"), "Y", layerId[0]), cache.form("layer")
+    )
+    layer = attend.when(BNSD, attend.take(cache.form("BNSD"), "Y", layerId[0]), layer)
+    ring = attend.ring(attend.rows(layer), windowSize, length=kl)
+    old = attend.when(in_ring, ring, attend.rows(layer, length=kl))
+    packed = attend.packed(new.form("packed"), length=ql)
+    tokens = attend.when(new.layout == "packed", packed, attend.listed(new.form("padded"), length=ql))
+    rows = attend.choose((new, attend.append(old, tokens, position=written, length=kl)), otherwise=old)
+    last = attend.window(rows, maximum(kl - windowSize, 0), length=minimum(kl, windowSize))
+    return attend.when(decoder & (maskType == WINDOW), last, rows)
+
+
+def attention(query_rows: Value) -> Value:
+    """The result for packed or padded queries."""
+    s = scored(query_rows, cached(cacheK, key), attend.when(decoder, logN.at(b), logN.at(i)))
+    s = attend.when(without_mask, s, masked(s, query, attentionMask, None, i))
+    return attend.softmax(s) @ cached(cacheV, value)
+
+
+def scaled(form: str) -> Value:
+    """The query, scaled in its own dtype."""
+    return (query.form(form) * qScale).cast(query)
+
+
+padded = attend.when(BNSD, scaled("BNSD"), scaled("padded"))
+op.output(
+    "output",
+    attend.when(
+        query.layout == "packed",
+        attention(attend.packed(scaled("packed"), length=ql)),
+        attention(padded).replace(attend.condition(i >= ql), 0.0),
+    ),
+    like=query,
+    layouts={
+        "packed": "nTokens (headNum headSizeV)",
+        "padded": "batch qRows (headNum headSizeV)",
+        "BNSD": "batch headNum qRows headSizeV",
+    },
+)
+
+# PA_ENCODER ---------------------------------------------------------------------------------------
+
+pa.dims("batch kvHeads headSize headSizeV")
+pa.dims("nTokens qRows kvRows maskRows maskCols maxLogN", default=0)
+kvRows = pa.ahead("kvRows")[0]
+pa.let(kvHeads, select(kvHeadNum == 0, headNum, kvHeadNum))
+pa.default(headSizeV, select(mlaVHeadSize > 0, mlaVHeadSize, headSize))
+pa.axes(B=batch, N=headNum, K=kvHeads, S=nTokens, Q=qRows, U=kvRows, D=headSize, E=headSizeV)
+
+latent = mlaVHeadSize > 0
+
+
+def tokens(rows: str, heads: str, size: str) -> dict[str, object]:
+    """Packed tokens with two or three dimensions; padded ones with TYPE_BNSD and latent attention."""
+    return {
+        "tokens": (f"{rows} {heads} {size}", BSND),
+        "merged": (f"{rows} ({heads} {size})", BSND),
+        "padded": (f"batch {rows} {heads} {size}".replace("nTokens", "qRows"), BSND & latent),
+        "BNSD": (f"batch {heads} {rows} {size}".replace("nTokens", "qRows"), BNSD),
+    }
+
+
+def is_packed(tensor: TensorValue) -> Expr:
+    """Whether tokens of all batch rows lie back to back."""
+    return one_of(tensor.layout, "tokens", "merged")
+
+
+FLOATS = ("float16", "bfloat16")
+query = pa.input("query", tokens("nTokens", "headNum", "headSize"), dtype=(*FLOATS, "int8"))
+key = pa.input("key", tokens("kvRows", "kvHeads", "headSize"), dtype=query)
+value = pa.input("value", tokens("kvRows", "kvHeads", "headSizeV"), dtype=query, optional=True)
+mask = pa.input("mask", MASK, dtype=FLOATS, optional=True, indexed=True)
+seqLen = pa.lengths(
+    "seqLen",
+    ["batch", "2 batch"],
+    dtype=INDEX,
+    one_for_all=False,
+    meaning="query tokens; then keys, if they differ",
+)
+slopes = pa.input("slopes", "headNum", dtype="float32", axes="N", optional=True)
+qkDescale = pa.input("qkDescale", "headNum", dtype="float32", axes="N", optional=True)
+qkOffset = pa.input("qkOffset", dtype="int32", optional=True, meaning="reserved")
+vpvDescale = pa.input("vpvDescale", "headNum", dtype="float32", axes="N", optional=True)
+vpvOffset = pa.input("vpvOffset", dtype="int32", optional=True, meaning="reserved")
+pScale = pa.input("pScale", "headNum", dtype="float32", axes="N", optional=True)
+logN = pa.input("logN", "maxLogN", dtype="float32", optional=True, indexed=True)
+parameters(pa)
+
+ql = seqLen[b]
+kl = select(seqLen.layout == "2 batch", seqLen[batch + b], seqLen[b])
+longest, longest_kv = highest(ql, b, batch), highest(kl, b, batch)
+pa.default(qRows, longest)
+pa.axes(T=longest_kv)
+
+check_parameters(pa)
+with pa.constraints_on(error=errors.ParameterError, early=True):
+    pa.require(kvcacheCfg == 0, "PA_ENCODER has no cache to bypass")
+    pa.require(batchRunStatusEnable == 0, "PA_ENCODER takes no batch status")
+    pa.require(maskType != CAUSAL, "MASK_TYPE_CAUSAL_MASK is for PREFIX_ENCODER alone")
+    pa.require(kernelType == 1, "logN needs HIGH_PRECISION", when=scaleType == 1)
+with pa.constraints_on(BNSD, error=errors.ParameterError, early=True):
+    pa.require(mlaVHeadSize == 0, "TYPE_BNSD takes no latent attention")
+    pa.require(kernelType == 0, "TYPE_BNSD needs the DEFAULT kernel")
+    pa.require(maskType == NO_MASK, "TYPE_BNSD takes no mask")
+with pa.constraints_on(latent, error=errors.ParameterError, early=True):
+    pa.require(
+        one_of(maskType, NO_MASK, NORM, WINDOW, WINDOW_COMPRESS),
+        "not with latent attention",
+        argument="maskType",
+    )
+    pa.require(scaleType == 0, "latent attention takes no logN")
+    pa.require(clampType == 0, "latent attention takes no clamp")
+with pa.constraints_on(quantized, error=errors.ParameterError, early=True):
+    pa.require(
+        one_of(outDataType, FP16, BF16),
+        "quantised calls need ACL_FLOAT16 or ACL_BF16",
+        argument="outDataType",
+    )
+    pa.require(scaleType == 0, "quantised calls take no logN")
+    pa.require(maskType != NORM_COMPRESS, "quantised calls take no compressed mask")
+pa.require(
+    qScale == 1.0,
+    "has no effect in PA_ENCODER",
+    error=errors.IgnoredParameterWarning,
+    hint="multiply qkScale instead",
+)
+check_passed(pa, latent == 0, value, why="values of their own (mlaVHeadSize 0)")
+check_passed(pa, maskType != NO_MASK, mask, why="a maskType")
+check_passed(pa, alibi_compress, slopes, why="compressed ALiBi")
+check_passed(pa, quantized, qkDescale, qkOffset, vpvDescale, vpvOffset, why="quantType")
+check_passed(pa, offline, pScale, why="TYPE_QUANT_QKV_OFFLINE")
+check_passed(pa, scaleType == 1, logN, why="SCALE_TYPE_LOGN")
+
+with pa.constraints_on(error=errors.DtypeError):
+    pa.require(query.dtype == "int8", "quantised calls take int8", when=quantized)
+    pa.require(query.dtype != "int8", "int8 needs a quantType", when=quantType == 0)
+    pa.require(
+        mask.dtype == query.dtype, "the mask has the dtype of query", when=mask.given & (quantType == 0)
+    )
+pa.require(
+    high_precision,
+    "a float16 mask of compressed ALiBi needs HIGH_PRECISION",
+    when=alibi_compress & (mask.dtype == "float16"),
+    error=errors.ParameterError,
+)
+with pa.constraints_on(error=errors.EmptyTensorError):
+    pa.require(batch > 0, "at least one batch row", argument="seqLen")
+    pa.require(headSize > 0, "heads are not empty", argument="query")
+with pa.constraints_on(error=errors.RankError):
+    pa.require(key.layout == query.layout, "as many dimensions as query", when=latent == 0)
+    pa.require(value.layout == key.layout, "as many dimensions as key", when=value.given)
+with pa.constraints_on(error=errors.HeadSizeError):
+    pa.require(headSize <= 1024, "a head size of at most 1024", argument="query")
+    pa.require(headSizeV <= 1024, "a head size of at most 1024", argument="value")
+    pa.require(headSize <= 576, "a head size of at most 576", argument="query", when=latent)
+    pa.require(mlaVHeadSize <= headSize, "at most the channels of a key", when=latent)
+    equal = (windowed | BNSD | (scaleType == 1) | quantized | alibi_compress) & (latent == 0)
+    pa.require(headSizeV == headSize, "the features in use need equal sizes", argument="value", when=equal)
+    pa.require(headSize <= 256, "at most 256 with the features in use", argument="query", when=equal)
+    pa.require(headSize <= 128, "at most 128 with compressed ALiBi", argument="query", when=alibi_compress)
+    pa.require(headSize % 32 == 0, "quantised heads are a multiple of 32", argument="query", when=quantized)
+with pa.constraints_on(error=errors.LengthRangeError):
+    pa.require(ql >= 0, "a length is not negative", over={b: batch}, argument="seqLen")
+    pa.require(kl >= 0, "a length is not negative", over={b: batch}, argument="seqLen")
+    pa.require(
+        (kl == ql) | (ql == 1),
+        "as many keys as query tokens, or one token",
+        over={b: batch},
+        argument="seqLen",
+        hint="PREFIX_ENCODER takes longer keys",
+    )
+    pa.require(
+        total(ql, b, batch) == nTokens, "as many as query has", argument="seqLen", when=is_packed(query)
+    )
+    pa.require(total(kl, b, batch) == kvRows, "as many as key has", argument="seqLen", when=is_packed(key))
+    pa.require(ql <= qRows, "at most the rows of query", over={b: batch}, argument="seqLen")
+    pa.require(kl <= kvRows, "at most the rows of key", over={b: batch}, argument="seqLen")
+    pa.require(longest_kv >= longest, "the longest keys cover the longest query", argument="seqLen")
+pa.require(
+    maxLogN >= longest,
+    "an entry for each query token",
+    argument="logN",
+    when=logN.given,
+    error=errors.ShapeError,
+)
+check_mask(pa, query, mask, longest, longest_kv)
+check_window(pa, query, mask, longest, longest_kv, headSize)
+
+
+def passed(tensor: TensorValue, *, first: Expr | None = None) -> Value:
+    """Rows of keys or values; ``first``: that many channels of keys as values."""
+
+    def form(name: str) -> Value:
+        return tensor.form(name) if first is None else attend.leading(tensor.form(name), first)
+
+    packed = attend.packed(form("tokens"), length=kl)
+    padded = attend.when(BNSD, form("BNSD"), form("padded"))
+    return attend.when(is_packed(tensor), packed, attend.listed(padded, length=kl))
+
+
+def prompt_attention(query_rows: Value) -> Value:
+    """The result for packed or padded queries."""
+    values = attend.choose((value, passed(value)), otherwise=passed(key, first=mlaVHeadSize))
+    s = scored(query_rows, passed(key), logN.at(i))
+    p = attend.softmax(masked(s * qkDescale, query, mask, slopes, i))
+    # The clamp acts on scores here too, although the document's own runner leaves it out.
+    through_int8 = attend.requantize(p, 128, pScale) @ values
+    return attend.when(quantized, through_int8 * vpvDescale, p @ values)
+
+
+out = attend.when(
+    is_packed(query),
+    prompt_attention(attend.packed(query.form("tokens"), length=ql)),
+    prompt_attention(attend.when(BNSD, query.form("BNSD"), query.form("padded"))).replace(
+        attend.condition(i >= ql), 0.0
+    ),
+)
+pa.output(
+    "output",
+    attend.when(
+        quantized & (outDataType == BF16),
+        out.cast("bfloat16"),
+        attend.when(quantized, out.cast("float16"), out),
+    ),
+    like=query,
+    layouts={
+        "tokens": "nTokens headNum headSizeV",
+        "merged": "nTokens (headNum headSizeV)",
+        "padded": "batch qRows (headNum headSizeV)",
+        "BNSD": "batch headNum qRows headSizeV",
+    },
+)
+
+# PREFIX_ENCODER -----------------------------------------------------------------------------------
+
+prefix.dims("batch kvHeads headSize numBlocks blockSize maxBlockNum nTokens")
+prefix.dims("maskRows maskCols", default=0)
+numBlocks, blockSize, maxBlockNum = prefix.ahead("numBlocks blockSize maxBlockNum")
+prefix.let(kvHeads, select(kvHeadNum == 0, headNum, kvHeadNum))
+prefix.axes(B=batch, N=headNum, K=kvHeads, S=nTokens, P=numBlocks, R=blockSize, W=maxBlockNum)
+prefix.axes(T=maxBlockNum * blockSize, D=headSize, E=headSize)
+
+PAGES = ["numBlocks blockSize (kvHeads headSize)", "numBlocks blockSize kvHeads headSize"]
+query = prefix.input(
+    "query", ["nTokens (headNum headSize)", "nTokens headNum headSize"], dtype=FLOATS, axes="S N D"
+)
+key = prefix.input("key", PAGES, dtype=query, axes="P K R D")
+value = prefix.input("value", PAGES, dtype=query, axes="P K R E")
+blockTables = prefix.input("blockTables", "batch maxBlockNum", dtype="int32", axes="B W")
+mask = prefix.input("mask", MASK, dtype=query, optional=True, indexed=True)
+seqLen = prefix.lengths("seqLen", "batch", dtype=INDEX, one_for_all=False, meaning="query tokens")
+kvSeqLen = prefix.lengths("kvSeqLen", "batch", dtype=INDEX, one_for_all=False, meaning="keys, prefix and new")
+slopes = prefix.input("slopes", "headNum", dtype="float32", axes="N", optional=True)
+parameters(prefix)
+
+ql, kl = seqLen[b], kvSeqLen[b]
+longest, longest_kv = highest(ql, b, batch), highest(kl, b, batch)
+prefix.axes(Q=longest)
+
+check_parameters(prefix)
+with prefix.constraints_on(error=errors.ParameterError, early=True):
+    prefix.require(quantType == 0, "PREFIX_ENCODER takes no quantisation")
+    prefix.require(outDataType == -1, "PREFIX_ENCODER has no result dtype of its own")
+    prefix.require(headNum >= kvHeadNum, "at least kvHeadNum")
+    prefix.require(qScale == 1.0, "PREFIX_ENCODER takes no qScale")
+    prefix.require(batchRunStatusEnable == 0, "PREFIX_ENCODER takes no batch status")
+    prefix.require(isTriuMask == 1, "PREFIX_ENCODER is causal, isTriuMask must be 1")
+    prefix.require(kernelType == 1, "PREFIX_ENCODER needs HIGH_PRECISION")
+    prefix.require(
+        unclamped,
+        "PREFIX_ENCODER takes no clamp",
+        argument="clampType",
+        hint="leave clampType, clampMin and clampMax at 0",
+    )
+    prefix.require(
+        one_of(maskType, NORM_COMPRESS, ALIBI_COMPRESS, ALIBI_SQRT, CAUSAL),
+        "PREFIX_ENCODER takes compressed masks and CAUSAL_MASK",
+        argument="maskType",
+        hint="the nearest legal value is 3 or 'NORM_COMPRESS'",
+    )
+    prefix.require(kvcacheCfg == 0, "PREFIX_ENCODER needs K_CACHE_V_CACHE")
+    prefix.require(scaleType == 0, "PREFIX_ENCODER takes no logN")
+    prefix.require(inputLayout == 0, "PREFIX_ENCODER needs TYPE_BSND")
+    prefix.require(cacheType == 0, "PREFIX_ENCODER needs CACHE_TYPE_NORM")
+    prefix.require(mlaVHeadSize == 0, "PREFIX_ENCODER takes no latent attention")
+    prefix.require(windowSize == 0, "PREFIX_ENCODER takes no sliding window")
+check_passed(prefix, maskType != CAUSAL, mask, why="a maskType other than CAUSAL_MASK")
+check_passed(prefix, alibi_compress, slopes, why="compressed ALiBi")
+
+with prefix.constraints_on(error=errors.EmptyTensorError):
+    prefix.require(batch > 0, "at least one batch row", argument="blockTables")
+    prefix.require(headSize > 0, "heads are not empty", argument="query")
+    prefix.require(blockSize > 0, "blocks are not empty", argument="key")
+with prefix.constraints_on(error=errors.HeadSizeError):
+    prefix.require(headSize <= 128, "a head size of at most 128", argument="query")
+    prefix.require(headSize % 16 == 0, "a head size that is a multiple of 16", argument="query")
+prefix.require(value.layout == key.layout, "key and value have the same shape", error=errors.ShapeError)
+with prefix.constraints_on(error=errors.PagingError):
+    prefix.require(
+        blockSize * headSize <= 128 * 128,
+        "blockSize * headSize is at most 16384",
+        argument="key",
+        hint="use smaller blocks",
+    )
+with prefix.constraints_on(error=errors.LengthRangeError):
+    prefix.require(ql >= 0, "a length is not negative", over={b: batch})
+    prefix.require(kvSeqLen[b] >= ql, "keys include the new ones of seqLen", over={b: batch})
+    prefix.require(
+        (kl - ql) % 128 == 0, "the prefix is a multiple of 128", over={b: batch}, argument="kvSeqLen"
+    )
+    prefix.require(total(ql, b, batch) == nTokens, "as many as query has", argument="seqLen")
+    prefix.require(kvSeqLen[b] <= maxBlockNum * blockSize, "blockTables covers every length", over={b: batch})
+with prefix.constraints_on(error=errors.PagingError):
+    prefix.require(
+        (blockTables[b, j] >= 0) & (blockTables[b, j] < numBlocks),
+        "names a block of the cache wherever rows are valid",
+        over={b: batch, j: maxBlockNum},
+        when=j * blockSize < kvSeqLen[b],
+        hint="ids run from 0 to numBlocks - 1",
+    )
+check_mask(prefix, query, mask, longest_kv, longest_kv)
+
+# Query token i of batch row b is row kl - ql + i of the mask: the new tokens end with the keys.
+s = scored(attend.packed(query, length=ql), attend.paged(key, blockTables, blockSize, length=kl), None)
+s = masked(s, query, mask, slopes, kl - ql + i)
+out = attend.softmax(s) @ attend.paged(value, blockTables, blockSize, length=kl)
+prefix.output("output", out, like=query)
