@@ -12,6 +12,9 @@ from attndsl.graph.nodes import CacheAppend, Input, Node, Output, stored
 from attndsl.symbolic import Expr
 
 
+_COLUMN = 64  # widest column that others are aligned to
+
+
 @dataclass(frozen=True, eq=False)
 class Graph:
     """What one combination of passed inputs computes.
@@ -54,12 +57,12 @@ class Graph:
         return tuple(dict.fromkeys(cache.name for cache in caches if cache is not None))
 
     def print(self) -> str:
-        """Legible text, one node a line, each with its spec line."""
+        """Legible text, one node a line, each with its spec line; a long line pushes its own columns."""
         names = {id(node): f"%{index}" for index, node in enumerate(self.nodes)}
         rows = [
             (names[id(node)], _describe(node, names), _axes(node), str(node.where)) for node in self.nodes
         ]
-        widths = [max(len(row[column]) for row in rows) for column in range(3)]
+        widths = [min(max(len(row[column]) for row in rows), _COLUMN) for column in range(3)]
         given = ", ".join(sorted(self.present)) or "nothing"
         lines = [f"graph {self.name}  given: {given}"]
         for name, text, axes, where in rows:
