@@ -14,7 +14,7 @@ import numpy as np
 from attndsl.graph.nodes import IndexCondition, Node, Replace
 from attndsl.interpret.scores import Block
 from attndsl.interpret.state import State
-from attndsl.symbolic import Binary, Compare, Expr, Logic, Select
+from attndsl.symbolic import Binary, Compare, Const, Expr, Logic, Select, Symbol
 
 Range = tuple[Any, Any]
 ANYTHING: Range = (-math.inf, math.inf)
@@ -41,9 +41,10 @@ def truth(state: State, node: IndexCondition, block: Block) -> bool | None:
 def bounds(expr: Expr, spans: Mapping[str, Range], env: Mapping[str, Any]) -> Range:
     """Bounds of the value of ``expr``, its index symbols within ``spans``; those of a truth value are
     whether it always holds and whether it ever does."""
-    if not expr.symbols() & spans.keys():
-        value = expr.evaluate(env)
-        return value, value
+    if isinstance(expr, Const):
+        return expr.value, expr.value
+    if isinstance(expr, Symbol):
+        return spans[expr.name] if expr.name in spans else (env[expr.name], env[expr.name])
     if isinstance(expr, Binary | Compare | Logic) and expr.op in _BOUNDS:
         left, right = bounds(expr.left, spans, env), bounds(expr.right, spans, env)
         return _BOUNDS[expr.op](*left, *right)
@@ -53,7 +54,10 @@ def bounds(expr: Expr, spans: Mapping[str, Range], env: Mapping[str, Any]) -> Ra
             return bounds(expr.then if low else expr.otherwise, spans, env)
         sides = [bounds(side, spans, env) for side in (expr.then, expr.otherwise)]
         return min(side[0] for side in sides), max(side[1] for side in sides)
-    return spans.get(getattr(expr, "name", ""), ANYTHING)
+    if not expr.symbols() & spans.keys():
+        value = expr.evaluate(env)
+        return value, value
+    return ANYTHING
 
 
 def _product(a: Any, b: Any, c: Any, d: Any) -> Range:

@@ -82,11 +82,17 @@ def evaluate(state: State, node: Node, block: Block) -> Array:
 
 
 def _scores(state: State, node: Scores, block: Block) -> Array:
+    return _product(state, node, block, id(node.query), None)
+
+
+def _product(state: State, node: Scores, block: Block, key: int, factor: float | None) -> Array:
+    """``factor * query . key^T``; the scaled queries are kept under ``key`` for the next blocks of keys."""
     heads, queries, keys = block.shape
-    if id(node.query) not in block.query_rows:
-        block.query_rows[id(node.query)] = _queries(state, node.query, block)
+    if key not in block.query_rows:
+        plain = _queries(state, node.query, block)
+        block.query_rows[key] = plain if factor is None else plain * state.real.type(factor)
     rows = block.readers[id(node.keys)].read(block.keys.start, block.keys.stop)
-    result: Array = block.query_rows[id(node.query)] @ rows.T
+    result: Array = block.query_rows[key] @ rows.T
     return result.reshape(heads, queries, keys)
 
 
@@ -157,8 +163,11 @@ def _lookup(state: State, node: Lookup, block: Block) -> Array:
     array = state.call.arrays[node.source.name]
     slices: dict[str, Any] = {"b": block.b, "n": block.heads, "i": block.queries, "j": block.keys}
     names = [part.name if isinstance(part, Symbol) else "" for part in node.index]
-    if all(name in slices for name in names) and len(set(names)) == len(names):
-        picked = array[tuple(slices[name] for name in names)]
+    plain = all(name in slices for name in names) and len(set(names)) == len(names)
+    parts = [slices[name] for name in names] if plain else []
+    inside = [not isinstance(p, slice) or p.stop <= n for p, n in zip(parts, array.shape, strict=False)]
+    if plain and all(inside):  # rows beyond belong to no query; the nearest ones stand for them
+        picked = array[tuple(parts)]
         kept = tuple(INDEX_AXES[name] for name in names if name != "b")
         return _in_run_dtype(Labelled(kept, picked).aligned(BLOCK_AXES), state)
     env = {**state.env, **_indices(block)}
@@ -167,6 +176,16 @@ def _lookup(state: State, node: Lookup, block: Block) -> Array:
         for part, size in zip(node.index, array.shape, strict=True)
     ]
     return _in_run_dtype(np.asarray(array[tuple(index)]), state)
+
+
+def _scaled_scores(state: State, node: Elementwise) -> tuple[Scores, Scalar] | None:
+    """Scores times one number: cheaper on the queries, unless those are integers, whose scores are exact."""
+    for scores, scale in (node.inputs, node.inputs[::-1]):
+        if isinstance(scores, Scores) and isinstance(scale, Scalar) and not scale.axes:
+            queries = scores.query
+            whole_numbers = isinstance(queries, Input) and state.call.arrays[queries.name].dtype.kind in "biu"
+            return None if whole_numbers else (scores, scale)
+    return None
 
 
 def _softmax(state: State, node: Softmax, block: Block) -> Array:
@@ -178,6 +197,9 @@ def _softmax(state: State, node: Softmax, block: Block) -> Array:
 
 
 def _elementwise(state: State, node: Elementwise, block: Block) -> Array:
+    if node.op == "multiply" and (pair := _scaled_scores(state, node)) is not None:
+        scores, scale = pair
+        return _product(state, scores, block, id(node), scale.value.evaluate(state.env))
     operands = [evaluate(state, each, block) for each in node.inputs]
     floats = [each if each.dtype.kind not in "biu" else each.astype(state.real) for each in operands]
     result: Array = OPERATIONS[node.op](*floats)
