@@ -8,8 +8,9 @@ Tokens of all batch rows lie back to back; row b has ``seqLen[b]`` of them. head
 channels share kvHeads key/value heads, values have headSizeV channels.
 """
 
-from attndsl.spec import Expr, Operator, TensorValue, Value, attend, errors
-from attndsl.spec import highest, maximum, minimum, one_of, select, total
+from attndsl.spec import Expr, Operator, TensorValue, Value, attend, errors, maximum, minimum, select
+from attndsl.spec.folds import highest, total
+from attndsl.symbolic import ExprLike, Symbol, one_of
 
 op = Operator(
     "self_attention",
@@ -17,34 +18,14 @@ op = Operator(
     target="atlas-a2",
     summary="Attention of new tokens over a key/value cache that they are appended to (calcType 0, 1, 2).",
 )
-pa = op.mode(
-    "pa_encoder",
-    by="calcType",
-    value=3,
-    summary="Attention of packed prompts over their own keys and values (calcType 3).",
-)
-prefix = op.mode(
-    "prefix_encoder",
-    by="calcType",
-    value=4,
-    summary="Attention of packed new tokens over a paged cache that holds their prefix too (calcType 4).",
-)
+pa = op.mode("pa_encoder", by="calcType", value=3, summary="Attention of prompts over their own keys.")
+prefix = op.mode("prefix_encoder", by="calcType", value=4, summary="Attention over a paged cache.")
 
 # Parameters: one structure for all calcTypes -----------------------------------------------------
 
 UNDEFINED, ENCODER, DECODER, PA_ENCODER, PREFIX_ENCODER = range(5)
-(
-    NO_MASK,
-    NORM,
-    ALIBI,
-    NORM_COMPRESS,
-    ALIBI_COMPRESS,
-    ALIBI_SQRT,
-    ALIBI_LEFT,
-    WINDOW,
-    WINDOW_COMPRESS,
-    CAUSAL,
-) = range(10)
+NO_MASK, NORM, ALIBI, NORM_COMPRESS, ALIBI_COMPRESS = range(5)
+ALIBI_SQRT, ALIBI_LEFT, WINDOW, WINDOW_COMPRESS, CAUSAL = range(5, 10)
 MASK_TYPES = (
     "UNDEFINED NORM ALIBI NORM_COMPRESS ALIBI_COMPRESS ALIBI_COMPRESS_SQRT ALIBI_COMPRESS_LEFT_ALIGN"
     " SLIDING_WINDOW_NORM SLIDING_WINDOW_COMPRESS CAUSAL_MASK"
@@ -54,15 +35,11 @@ ACL_TYPES = {"DT_UNDEFINED": -1, "FLOAT": 0, "FLOAT16": 1, "INT8": 2, "INT32": 3
 ACL_TYPES |= {"UINT16": 7, "UINT32": 8, "INT64": 9, "UINT64": 10, "DOUBLE": 11, "BOOL": 12, "BF16": 27}
 FP16, BF16 = 1, 27
 
-quantType, outDataType, headNum, kvHeadNum, qScale, qkScale = op.ahead(
-    "quantType outDataType headNum kvHeadNum qScale qkScale"
-)
-batchRunStatusEnable, isTriuMask, calcType, kernelType, clampType, clampMin, clampMax = op.ahead(
-    "batchRunStatusEnable isTriuMask calcType kernelType clampType clampMin clampMax"
-)
-maskType, kvcacheCfg, scaleType, inputLayout, mlaVHeadSize, cacheType, windowSize = op.ahead(
-    "maskType kvcacheCfg scaleType inputLayout mlaVHeadSize cacheType windowSize"
-)
+quantType, outDataType, headNum, kvHeadNum = op.ahead("quantType outDataType headNum kvHeadNum")
+qScale, qkScale, batchRunStatusEnable, isTriuMask = op.ahead("qScale qkScale batchRunStatusEnable isTriuMask")
+calcType, kernelType, clampType, clampMin = op.ahead("calcType kernelType clampType clampMin")
+clampMax, maskType, kvcacheCfg, scaleType = op.ahead("clampMax maskType kvcacheCfg scaleType")
+inputLayout, mlaVHeadSize, cacheType, windowSize = op.ahead("inputLayout mlaVHeadSize cacheType windowSize")
 
 
 def parameters(op: Operator) -> None:
@@ -131,7 +108,7 @@ def check_passed(op: Operator, needed: Expr, *tensors: TensorValue, why: str) ->
 
 b, n, i, j = attend.BATCH, attend.HEAD, attend.QUERY, attend.KEY
 r, c = op.ahead("r c")
-FULL = ["square", "per batch", "per head", "full"]
+EACH: dict[Symbol, ExprLike] = {b: op.ahead("batch")[0]}
 MASK = {
     "square": ("maskRows maskCols", one_of(maskType, NORM, ALIBI, WINDOW)),
     "per head": ("headNum maskRows maskCols", maskType == ALIBI),
@@ -178,102 +155,72 @@ def masked(s: Value, query: TensorValue, mask: TensorValue, slopes: TensorValue 
 
 
 def check_mask(op: Operator, query: TensorValue, mask: TensorValue, rows: Expr, keys: Expr) -> None:
-    """Sizes and values of the mask; ``rows`` and ``keys``: what it has to cover."""
-    maskRows, maskCols = op.ahead("maskRows maskCols")
-    ones, m = zero_one(query, mask), mask[r * 256 + c]
-    step, near = mask[r * 128 + c], maximum((r - c) / 64, 0.01)
+    """Sizes and values of the mask, which covers ``rows`` x ``keys``.
+
+    Compressed masks and windows are computed from indices, so their content must be what the type says.
+    """
+    maskRows, maskCols, headSize = op.ahead("maskRows maskCols headSize")
+    added, name = zero_one(query, mask) == 0, mask.spec.name
+    whole = one_of(mask.layout, "square", "per batch", "per head", "full")
     with op.constraints_on(mask.given, error=errors.ShapeError):
-        whole = one_of(mask.layout, *FULL)
-        op.require(maskRows >= rows, "a row for each query", when=whole, argument=mask.spec.name)
-        op.require(maskCols >= keys, "a column for each key", when=whole, argument=mask.spec.name)
-        op.require(
-            maskRows >= rows, "a row for each query", when=mask.layout == "columns", argument=mask.spec.name
-        )
-        tile = (mask.layout == "128") & (isTriuMask == 0)
-        op.require(rows <= 128, "without isTriuMask a [128, 128] mask covers 128 queries", when=tile)
-        op.require(keys <= 128, "without isTriuMask a [128, 128] mask covers 128 keys", when=tile)
-    with op.constraints_on(mask.given & ones, error=errors.MaskValueError):
-        hint = "fill with 1 for hidden and 0 for visible keys"
-        op.require(mask.lowest >= 0, "this dtype and kernelType take 0 and 1, never negative", hint=hint)
-        op.require(mask.highest <= 1, "this dtype and kernelType take 0 and 1", hint=hint)
-    with op.constraints_on(mask.given & (ones == 0), error=errors.MaskValueError):
-        added = (maskType == NORM) & one_of(mask.layout, "square", "per batch") & (mask.lowest >= 0)
-        op.require(
-            mask.highest != 1, "this dtype and kernelType add the mask", when=added, hint="fill with -10000"
-        )
+        tall, tile = whole | (mask.layout == "columns"), (mask.layout == "128") & (isTriuMask == 0)
+        op.require(maskRows >= rows, "a row for each query", when=tall, argument=name)
+        op.require(maskCols >= keys, "a column for each key", when=whole, argument=name)
+        op.require(rows <= 128, "needs isTriuMask for more than 128 queries", when=tile, argument=name)
+        op.require(keys <= 128, "needs isTriuMask for more than 128 keys", when=tile, argument=name)
     with op.constraints_on(mask.given, error=errors.MaskValueError):
-        hint = "leave maskType NORM for other masks"
-        hidden = select(ones, (step == 1), (step <= -10000))
+        binary = added & (maskType == NORM) & one_of(mask.layout, "square", "per batch") & (mask.lowest >= 0)
+        hint = "hide with 1 and show with 0 (bfloat16, or HIGH_PRECISION)"
+        op.require(mask.lowest >= 0, "must not be negative, it is 1 or 0", when=added == 0, hint=hint)
+        op.require(mask.highest <= 1, "must be 1 or 0", when=added == 0, hint=hint)
+        op.require(mask.highest != 1, "is added, 1 hides nothing", when=binary, hint="hide with -10000")
+    part = select(headSize <= 128, 128, 64)
+    width = select(windowSize % part == 0, 3 * part, 2 * part + windowSize % part)
+    width = select(windowSize <= 3 * part, windowSize, width)
+    square, tile, wide = mask[r * maskCols + c], mask[r * 128 + c], mask[r * 512 + c]
+    dont_care = (windowSize >= keys) & (r - c >= width)
+    for key, m, extents, hidden, free, text in (
+        ("128", tile, (128, 128), c > r, c < 0, "the keys behind the query"),
+        ("512", wide, (512, 512), (c > r) | (r - c >= width), dont_care, "what the compressed window hides"),
+        ("square", square, (rows, keys), (c > r) | (r - c >= windowSize), c < 0, "what the window hides"),
+    ):
         op.require(
-            select(c > r, hidden, step == 0),
-            "a [128, 128] mask hides what is above the diagonal, and nothing else",
-            over={r: 128, c: 128},
-            when=mask.layout == "128",
-            hint=hint,
+            select(free, c >= 0, select(hidden, select(added, m <= -10000, m == 1), m == 0)),
+            f"hides {text} and nothing else",
+            error=errors.MaskValueError,
+            over={r: extents[0], c: extents[1]},
+            when=mask.given & (mask.layout == key) & (windowed | (maskType == NORM_COMPRESS)),
+            hint="maskType NORM takes any mask",
         )
-        for kind, right, text in (
-            (ALIBI_COMPRESS, (m - (r - c) <= near) & ((r - c) - m <= near), "r - c, and 60000 more above"),
-            (ALIBI_SQRT, (m * m - (r - c) <= near) & ((r - c) - m * m <= near) & (m >= 0), "sqrt(r - c)"),
-            (ALIBI_LEFT, (m - c <= maximum(c / 64, 0.01)) & (c - m <= maximum(c / 64, 0.01)), "c"),
-        ):
-            above = m <= -10000 if kind == ALIBI_LEFT else m >= 30000
-            op.require(
-                select(c > r, above, right),
-                f"entry [r, c] of the [256, 256] mask is {text} on and below the diagonal, hidden above",
-                over={r: 256, c: 256},
-                when=(mask.layout == "256") & (maskType == kind),
-                hint="see the table of compressed masks",
-            )
-
-
-def check_window(
-    op: Operator, query: TensorValue, mask: TensorValue, rows: Expr, keys: Expr, head: Expr
-) -> None:
-    """A window's mask hides exactly the keys outside of it; the computation takes that from windowSize."""
-    (maskCols,) = op.ahead("maskCols")
-    cell, tile = mask[r * maskCols + c], mask[r * 512 + c]
-    part = select(head <= 128, 128, 64)
-    short = select(windowSize % part == 0, 3 * part, 2 * part + windowSize % part)
-    width = select(windowSize <= 3 * part, windowSize, short)
-    ones = zero_one(query, mask)
-
-    def hides(entry: Expr) -> Expr:
-        return select(ones, entry == 1, entry <= -10000)
-
-    def follows(entry: Expr, reach: Expr) -> Expr:
-        return select((c > r) | (r - c >= reach), hides(entry), entry == 0)
-
-    with op.constraints_on(mask.given & windowed, error=errors.MaskValueError):
-        hint = "hidden are c > r and r - c >= windowSize"
+    m, far = mask[r * 256 + c], r - c
+    for kind, shown, wanted, above in (
+        (ALIBI_COMPRESS, m, far, m >= 30000),
+        (ALIBI_SQRT, m * m, far, m >= 30000),
+        (ALIBI_LEFT, m, c, m <= -10000),
+    ):
+        near = maximum(wanted / 64, 0.01)
         op.require(
-            follows(cell, windowSize),
-            "a sliding window's mask hides what is outside of the window",
-            over={r: rows, c: keys},
-            when=mask.layout == "square",
-            hint=hint,
-        )
-        op.require(
-            select((windowSize >= keys) & (r - c >= width), True, follows(tile, width)),
-            "a [512, 512] mask hides what is outside of the compressed window",
-            over={r: 512, c: 512},
-            when=mask.layout == "512",
-            hint=hint,
+            select(c > r, above, (shown - wanted <= near) & (wanted - shown <= near) & (m >= 0)),
+            "has the bias of the compressed form on and below the diagonal, and hides above it",
+            error=errors.MaskValueError,
+            over={r: 256, c: 256},
+            when=mask.given & (mask.layout == "256") & (maskType == kind),
+            hint="entry [r, c] is r - c (with SQRT its root, with LEFT_ALIGN c), above 60000 more (or -inf)",
         )
 
 
-def scored(query: Value, keys: Value, logN: Value | None) -> Value:
-    """Scores up to the mask: logN, qkScale, clamp."""
+def scored(query: Value, keys: Value, factor: Value | None) -> Value:
+    """Scores up to the mask: logN or the scale of int8 scores, qkScale, clamp."""
     s = attend.scores(query, keys)
-    s = (s if logN is None else s * logN) * qkScale
+    s = (s if factor is None else s * factor) * qkScale
     return attend.when(clampType == 1, attend.minimum(attend.maximum(s, clampMin), clampMax), s)
 
 
 # Flash attention with a cache: UNDEFINED, ENCODER, DECODER --------------------------------------------
 
 batch, kvHeads, headSize, headSizeV = op.dims("batch kvHeads headSize headSizeV")
-nTokens, qRows, newRows, maskRows, maskCols, maxLogN = op.dims(
-    "nTokens qRows newRows maskRows maskCols maxLogN", default=0
-)
+nTokens, qRows, newRows, maxLogN = op.dims("nTokens qRows newRows maxLogN", default=0)
+op.dims("maskRows maskCols", default=0)
 (layerNum,) = op.dims("layerNum", default=1)
 (maxSeqLen,) = op.dims("maxSeqLen")
 op.let(kvHeads, select(kvHeadNum == 0, headNum, kvHeadNum))
@@ -315,7 +262,7 @@ tokenOffset = op.lengths("tokenOffset", "batch", dtype=INDEX, one_for_all=False,
 seqLen = op.lengths("seqLen", "batch", dtype=INDEX, one_for_all=False, meaning="query tokens")
 layerId = op.lengths("layerId", "1", dtype=INDEX, one_for_all=False, meaning="the layer of the cache")
 batchStatus = op.lengths(
-    "batchStatus", "batch", dtype=INDEX, optional=True, one_for_all=False, meaning="0: skip the row"
+    "batchStatus", "batch", dtype=INDEX, one_for_all=False, optional=True, meaning="0: skip the row"
 )
 logN = op.input("logN", "maxLogN", dtype="float32", optional=True, indexed=True)
 parameters(op)
@@ -351,64 +298,32 @@ with op.constraints_on(error=errors.EmptyTensorError):
 with op.constraints_on(error=errors.HeadSizeError):
     op.require(headSize <= 1024, "a head size of at most 1024", argument="query")
     op.require(headSizeV <= 1024, "a head size of at most 1024", argument="cacheV")
-    with_limits = windowed | BNSD | (scaleType == 1)
-    op.require(
-        headSizeV == headSize, "windows, logN and BNSD need equal sizes", argument="cacheV", when=with_limits
-    )
-    op.require(headSize <= 256, "at most 256 with windows, logN and BNSD", argument="query", when=with_limits)
+    limited = windowed | BNSD | (scaleType == 1)
+    op.require(headSizeV == headSize, "must be that of the query here", argument="cacheV", when=limited)
+    op.require(headSize <= 256, "at most 256 with windows, logN and BNSD", argument="query", when=limited)
 with op.constraints_on(key.given, error=errors.DivisibilityError):
-    op.require(kvHeads * headSize % 16 == 0, "channels of a key token are a multiple of 16", argument="key")
-    op.require(
-        kvHeads * headSizeV % 16 == 0, "channels of a value token are a multiple of 16", argument="value"
-    )
+    op.require(kvHeads * headSize % 16 == 0, "a row is a multiple of 16", argument="key")
+    op.require(kvHeads * headSizeV % 16 == 0, "a row is a multiple of 16", argument="value")
 with op.constraints_on(error=errors.ShapeError):
     op.require(value.layout == key.layout, "key and value are packed alike", when=value.given)
-    op.require(
-        maxLogN >= longest, "an entry for each query token", argument="logN", when=logN.given & (decoder == 0)
-    )
-    op.require(maxLogN == batch, "an entry for each batch row", argument="logN", when=logN.given & decoder)
+with op.constraints_on(logN.given, error=errors.ShapeError):
+    op.require(maxLogN >= longest, "an entry for each query token", argument="logN", when=decoder == 0)
+    op.require(maxLogN == batch, "an entry for each batch row", argument="logN", when=decoder)
 with op.constraints_on(error=errors.LengthRangeError):
-    op.require(ql > 0, "at least one query token", over={b: batch}, when=runs)
-    op.require(ql >= 0, "a length is not negative", over={b: batch})
-    op.require(ql == 1, "DECODER takes one query token a batch row", over={b: batch}, when=decoder & runs)
-    op.require(
-        tokenOffset[b] >= ql,
-        "keys include the new ones of seqLen",
-        over={b: batch},
-        when=runs,
-        hint="tokenOffset is the length after the new tokens",
-    )
-    op.require(
-        tokenOffset[b] <= maxSeqLen, "the cache holds all keys", over={b: batch}, when=runs & (in_ring == 0)
-    )
-    op.require(
-        minimum(tokenOffset[b], windowSize) <= maxSeqLen,
-        "the cache holds a window",
-        over={b: batch},
-        when=in_ring,
-    )
-    op.require(
-        total(ql, b, batch) == nTokens,
-        "as many as query has",
-        argument="seqLen",
-        when=query.layout == "packed",
-    )
-    op.require(ql <= qRows, "at most the rows of query", over={b: batch}, when=query.layout != "packed")
-    op.require(
-        newRows == nTokens,
-        "as many new tokens as in query",
-        argument="key",
-        when=(key.layout == "packed") & (query.layout == "packed"),
-    )
-    op.require(
-        total(ql, b, batch) == newRows, "as many as key has", argument="seqLen", when=key.layout == "packed"
-    )
-    op.require(ql <= newRows, "at most the rows of key", over={b: batch}, when=key.layout == "padded")
+    op.require(ql > 0, "at least one query token", over=EACH, when=runs)
+    op.require(ql >= 0, "a length is not negative", over=EACH)
+    op.require(ql == 1, "DECODER takes one query token a batch row", over=EACH, when=decoder & runs)
+    op.require(tokenOffset[b] >= ql, "at least seqLen, new tokens are counted", over=EACH, when=runs)
+    op.require(tokenOffset[b] <= maxSeqLen, "the cache holds all keys", over=EACH, when=runs & (in_ring == 0))
+    op.require(minimum(tokenOffset[b], windowSize) <= maxSeqLen, "the ring fits", over=EACH, when=in_ring)
+    op.require(total(ql, b, batch) == nTokens, "as many as query has", when=query.layout == "packed")
+    op.require(ql <= qRows, "at most the rows of query", over=EACH, when=query.layout != "packed")
+    op.require(total(ql, b, batch) == newRows, "as many as key has", when=key.layout == "packed")
+    op.require(ql <= newRows, "at most the rows of key", over=EACH, when=key.layout == "padded")
 with op.constraints_on(batchRunStatusEnable == 0, error=errors.LayerError):
     op.require(layerId[0] >= 0, "layers are counted from 0")
-    op.require(layerId[0] < layerNum, "a layer of the cache", hint="the nearest legal value is layerNum - 1")
+    op.require(layerId[0] < layerNum, "a layer of the cache")
 check_mask(op, query, attentionMask, longest, longest_kv)
-check_window(op, query, attentionMask, longest, longest_kv, headSize)
 
 
 def cached(cache: TensorValue, new: TensorValue) -> Value:
@@ -439,20 +354,13 @@ def scaled(form: str) -> Value:
 
 
 padded = attend.when(BNSD, scaled("BNSD"), scaled("padded"))
-op.output(
-    "output",
-    attend.when(
-        query.layout == "packed",
-        attention(attend.packed(scaled("packed"), length=ql)),
-        attention(padded).replace(attend.condition(i >= ql), 0.0),
-    ),
-    like=query,
-    layouts={
-        "packed": "nTokens (headNum headSizeV)",
-        "padded": "batch qRows (headNum headSizeV)",
-        "BNSD": "batch headNum qRows headSizeV",
-    },
+out = attend.when(
+    query.layout == "packed",
+    attention(attend.packed(scaled("packed"), length=ql)),
+    attention(padded).replace(attend.condition(i >= ql), 0.0),
 )
+OUTPUT = {"padded": "batch qRows (headNum headSizeV)", "BNSD": "batch headNum qRows headSizeV"}
+op.output("output", out, like=query, layouts={"packed": "nTokens (headNum headSizeV)"} | OUTPUT)
 
 # PA_ENCODER ---------------------------------------------------------------------------------------
 
@@ -463,7 +371,7 @@ pa.let(kvHeads, select(kvHeadNum == 0, headNum, kvHeadNum))
 pa.default(headSizeV, select(mlaVHeadSize > 0, mlaVHeadSize, headSize))
 pa.axes(B=batch, N=headNum, K=kvHeads, S=nTokens, Q=qRows, U=kvRows, D=headSize, E=headSizeV)
 
-latent = mlaVHeadSize > 0
+latent, MT = mlaVHeadSize > 0, "maskType"
 
 
 def tokens(rows: str, heads: str, size: str) -> dict[str, object]:
@@ -486,12 +394,9 @@ query = pa.input("query", tokens("nTokens", "headNum", "headSize"), dtype=(*FLOA
 key = pa.input("key", tokens("kvRows", "kvHeads", "headSize"), dtype=query)
 value = pa.input("value", tokens("kvRows", "kvHeads", "headSizeV"), dtype=query, optional=True)
 mask = pa.input("mask", MASK, dtype=FLOATS, optional=True, indexed=True)
+BOTH = ["batch", "2 batch"]
 seqLen = pa.lengths(
-    "seqLen",
-    ["batch", "2 batch"],
-    dtype=INDEX,
-    one_for_all=False,
-    meaning="query tokens; then keys, if they differ",
+    "seqLen", BOTH, dtype=INDEX, one_for_all=False, meaning="query tokens, and keys if others"
 )
 slopes = pa.input("slopes", "headNum", dtype="float32", axes="N", optional=True)
 qkDescale = pa.input("qkDescale", "headNum", dtype="float32", axes="N", optional=True)
@@ -519,27 +424,15 @@ with pa.constraints_on(BNSD, error=errors.ParameterError, early=True):
     pa.require(kernelType == 0, "TYPE_BNSD needs the DEFAULT kernel")
     pa.require(maskType == NO_MASK, "TYPE_BNSD takes no mask")
 with pa.constraints_on(latent, error=errors.ParameterError, early=True):
-    pa.require(
-        one_of(maskType, NO_MASK, NORM, WINDOW, WINDOW_COMPRESS),
-        "not with latent attention",
-        argument="maskType",
-    )
+    pa.require(one_of(maskType, 0, NORM, WINDOW, WINDOW_COMPRESS), "not for latent attention", argument=MT)
     pa.require(scaleType == 0, "latent attention takes no logN")
     pa.require(clampType == 0, "latent attention takes no clamp")
 with pa.constraints_on(quantized, error=errors.ParameterError, early=True):
-    pa.require(
-        one_of(outDataType, FP16, BF16),
-        "quantised calls need ACL_FLOAT16 or ACL_BF16",
-        argument="outDataType",
-    )
+    pa.require(one_of(outDataType, FP16, BF16), "must be FLOAT16 or BF16", argument="outDataType")
     pa.require(scaleType == 0, "quantised calls take no logN")
     pa.require(maskType != NORM_COMPRESS, "quantised calls take no compressed mask")
-pa.require(
-    qScale == 1.0,
-    "has no effect in PA_ENCODER",
-    error=errors.IgnoredParameterWarning,
-    hint="multiply qkScale instead",
-)
+with pa.constraints_on(error=errors.IgnoredParameterWarning):
+    pa.require(qScale == 1.0, "has no effect in PA_ENCODER", hint="multiply qkScale instead")
 check_passed(pa, latent == 0, value, why="values of their own (mlaVHeadSize 0)")
 check_passed(pa, maskType != NO_MASK, mask, why="a maskType")
 check_passed(pa, alibi_compress, slopes, why="compressed ALiBi")
@@ -550,15 +443,9 @@ check_passed(pa, scaleType == 1, logN, why="SCALE_TYPE_LOGN")
 with pa.constraints_on(error=errors.DtypeError):
     pa.require(query.dtype == "int8", "quantised calls take int8", when=quantized)
     pa.require(query.dtype != "int8", "int8 needs a quantType", when=quantType == 0)
-    pa.require(
-        mask.dtype == query.dtype, "the mask has the dtype of query", when=mask.given & (quantType == 0)
-    )
-pa.require(
-    high_precision,
-    "a float16 mask of compressed ALiBi needs HIGH_PRECISION",
-    when=alibi_compress & (mask.dtype == "float16"),
-    error=errors.ParameterError,
-)
+    pa.require(mask.dtype == query.dtype, "has the dtype of query", when=mask.given & (quantType == 0))
+with pa.constraints_on(alibi_compress & (mask.dtype == "float16"), error=errors.ParameterError):
+    pa.require(high_precision, "must be HIGH_PRECISION with a float16 mask", argument="kernelType")
 with pa.constraints_on(error=errors.EmptyTensorError):
     pa.require(batch > 0, "at least one batch row", argument="seqLen")
     pa.require(headSize > 0, "heads are not empty", argument="query")
@@ -576,31 +463,19 @@ with pa.constraints_on(error=errors.HeadSizeError):
     pa.require(headSize <= 128, "at most 128 with compressed ALiBi", argument="query", when=alibi_compress)
     pa.require(headSize % 32 == 0, "quantised heads are a multiple of 32", argument="query", when=quantized)
 with pa.constraints_on(error=errors.LengthRangeError):
-    pa.require(ql >= 0, "a length is not negative", over={b: batch}, argument="seqLen")
-    pa.require(kl >= 0, "a length is not negative", over={b: batch}, argument="seqLen")
+    pa.require(ql >= 0, "a length is not negative", over=EACH)
+    pa.require(kl >= 0, "a length is not negative", over=EACH)
     pa.require(
-        (kl == ql) | (ql == 1),
-        "as many keys as query tokens, or one token",
-        over={b: batch},
-        argument="seqLen",
-        hint="PREFIX_ENCODER takes longer keys",
+        (kl == ql) | (ql == 1), "as many keys as tokens, or one token", over=EACH, hint="use PREFIX_ENCODER"
     )
-    pa.require(
-        total(ql, b, batch) == nTokens, "as many as query has", argument="seqLen", when=is_packed(query)
-    )
-    pa.require(total(kl, b, batch) == kvRows, "as many as key has", argument="seqLen", when=is_packed(key))
-    pa.require(ql <= qRows, "at most the rows of query", over={b: batch}, argument="seqLen")
-    pa.require(kl <= kvRows, "at most the rows of key", over={b: batch}, argument="seqLen")
+    pa.require(total(ql, b, batch) == nTokens, "as many as query has", when=is_packed(query))
+    pa.require(total(kl, b, batch) == kvRows, "as many as key has", when=is_packed(key))
+    pa.require(ql <= qRows, "at most the rows of query", over=EACH)
+    pa.require(kl <= kvRows, "at most the rows of key", over=EACH)
     pa.require(longest_kv >= longest, "the longest keys cover the longest query", argument="seqLen")
-pa.require(
-    maxLogN >= longest,
-    "an entry for each query token",
-    argument="logN",
-    when=logN.given,
-    error=errors.ShapeError,
-)
+with pa.constraints_on(logN.given, error=errors.ShapeError):
+    pa.require(maxLogN >= longest, "an entry for each query token", argument="logN")
 check_mask(pa, query, mask, longest, longest_kv)
-check_window(pa, query, mask, longest, longest_kv, headSize)
 
 
 def passed(tensor: TensorValue, *, first: Expr | None = None) -> Value:
@@ -617,35 +492,23 @@ def passed(tensor: TensorValue, *, first: Expr | None = None) -> Value:
 def prompt_attention(query_rows: Value) -> Value:
     """The result for packed or padded queries."""
     values = attend.choose((value, passed(value)), otherwise=passed(key, first=mlaVHeadSize))
-    s = scored(query_rows, passed(key), logN.at(i))
-    p = attend.softmax(masked(s * qkDescale, query, mask, slopes, i))
+    s = scored(query_rows, passed(key), attend.when(quantized, qkDescale, logN.at(i)))
+    p = attend.softmax(masked(s, query, mask, slopes, i))
     # The clamp acts on scores here too, although the document's own runner leaves it out.
     through_int8 = attend.requantize(p, 128, pScale) @ values
     return attend.when(quantized, through_int8 * vpvDescale, p @ values)
 
 
+padded = attend.when(BNSD, query.form("BNSD"), query.form("padded"))
 out = attend.when(
     is_packed(query),
     prompt_attention(attend.packed(query.form("tokens"), length=ql)),
-    prompt_attention(attend.when(BNSD, query.form("BNSD"), query.form("padded"))).replace(
-        attend.condition(i >= ql), 0.0
-    ),
+    prompt_attention(padded).replace(attend.condition(i >= ql), 0.0),
 )
-pa.output(
-    "output",
-    attend.when(
-        quantized & (outDataType == BF16),
-        out.cast("bfloat16"),
-        attend.when(quantized, out.cast("float16"), out),
-    ),
-    like=query,
-    layouts={
-        "tokens": "nTokens headNum headSizeV",
-        "merged": "nTokens (headNum headSizeV)",
-        "padded": "batch qRows (headNum headSizeV)",
-        "BNSD": "batch headNum qRows headSizeV",
-    },
-)
+float16, bfloat16 = out.cast("float16"), out.cast("bfloat16")
+out = attend.when(quantized, attend.when(outDataType == BF16, bfloat16, float16), out)
+OUTPUT |= {"tokens": "nTokens headNum headSizeV", "merged": "nTokens (headNum headSizeV)"}
+pa.output("output", out, like=query, layouts=OUTPUT)
 
 # PREFIX_ENCODER -----------------------------------------------------------------------------------
 
@@ -682,18 +545,9 @@ with prefix.constraints_on(error=errors.ParameterError, early=True):
     prefix.require(batchRunStatusEnable == 0, "PREFIX_ENCODER takes no batch status")
     prefix.require(isTriuMask == 1, "PREFIX_ENCODER is causal, isTriuMask must be 1")
     prefix.require(kernelType == 1, "PREFIX_ENCODER needs HIGH_PRECISION")
-    prefix.require(
-        unclamped,
-        "PREFIX_ENCODER takes no clamp",
-        argument="clampType",
-        hint="leave clampType, clampMin and clampMax at 0",
-    )
-    prefix.require(
-        one_of(maskType, NORM_COMPRESS, ALIBI_COMPRESS, ALIBI_SQRT, CAUSAL),
-        "PREFIX_ENCODER takes compressed masks and CAUSAL_MASK",
-        argument="maskType",
-        hint="the nearest legal value is 3 or 'NORM_COMPRESS'",
-    )
+    prefix.require(unclamped, "PREFIX_ENCODER takes no clamp", argument="clampType", hint="leave it all at 0")
+    compressed = one_of(maskType, NORM_COMPRESS, ALIBI_COMPRESS, ALIBI_SQRT, CAUSAL)
+    prefix.require(compressed, "PREFIX_ENCODER takes compressed masks", argument=MT, hint="use 3, 4, 5 or 9")
     prefix.require(kvcacheCfg == 0, "PREFIX_ENCODER needs K_CACHE_V_CACHE")
     prefix.require(scaleType == 0, "PREFIX_ENCODER takes no logN")
     prefix.require(inputLayout == 0, "PREFIX_ENCODER needs TYPE_BSND")
@@ -713,19 +567,14 @@ with prefix.constraints_on(error=errors.HeadSizeError):
 prefix.require(value.layout == key.layout, "key and value have the same shape", error=errors.ShapeError)
 with prefix.constraints_on(error=errors.PagingError):
     prefix.require(
-        blockSize * headSize <= 128 * 128,
-        "blockSize * headSize is at most 16384",
-        argument="key",
-        hint="use smaller blocks",
+        blockSize * headSize <= 128 * 128, "a block is too large", argument="key", hint="use smaller blocks"
     )
 with prefix.constraints_on(error=errors.LengthRangeError):
-    prefix.require(ql >= 0, "a length is not negative", over={b: batch})
-    prefix.require(kvSeqLen[b] >= ql, "keys include the new ones of seqLen", over={b: batch})
-    prefix.require(
-        (kl - ql) % 128 == 0, "the prefix is a multiple of 128", over={b: batch}, argument="kvSeqLen"
-    )
-    prefix.require(total(ql, b, batch) == nTokens, "as many as query has", argument="seqLen")
-    prefix.require(kvSeqLen[b] <= maxBlockNum * blockSize, "blockTables covers every length", over={b: batch})
+    prefix.require(ql >= 0, "a length is not negative", over=EACH)
+    prefix.require(kvSeqLen[b] >= ql, "keys include the new ones of seqLen", over=EACH)
+    prefix.require((kl - ql) % 128 == 0, "the prefix is a multiple of 128", over=EACH, argument="kvSeqLen")
+    prefix.require(total(ql, b, batch) == nTokens, "as many as query has")
+    prefix.require(kvSeqLen[b] <= maxBlockNum * blockSize, "blockTables covers every length", over=EACH)
 with prefix.constraints_on(error=errors.PagingError):
     prefix.require(
         (blockTables[b, j] >= 0) & (blockTables[b, j] < numBlocks),

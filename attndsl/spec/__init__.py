@@ -1,10 +1,9 @@
 """What an author writes: operators with symbolic sizes, layouts, constraints, and what they compute."""
 
 from attndsl.spec import attend, errors
-from attndsl.spec.folds import highest, total
 from attndsl.spec.operator import Operator
 from attndsl.spec.values import TensorValue, Value
-from attndsl.symbolic import Expr, ceil_div, maximum, minimum, one_of, select
+from attndsl.symbolic import Expr, ceil_div, maximum, minimum, select
 
 __all__ = [
     "Expr",
@@ -14,10 +13,7 @@ __all__ = [
     "attend",
     "ceil_div",
     "errors",
-    "highest",
     "maximum",
     "minimum",
-    "one_of",
     "select",
-    "total",
 ]

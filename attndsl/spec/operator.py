@@ -177,6 +177,7 @@ class Operator:
         declared = DeclaredTensor(
             name=name,
             layouts=_by_key(layout),
+            indexed=not isinstance(layout, str),
             dtypes_alone=alone,
             dtype_like=like,
             optional=optional,

@@ -1,0 +1,284 @@
+"""self_attention with calcType PA_ENCODER against the oracle, over random legal calls."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from naive_self_attention import prompt
+from self_attention_cases import (
+    DTYPES,
+    alibi_compressed,
+    filled,
+    full_alibi,
+    hidden_by_window,
+    slopes_of,
+    window_width,
+)
+
+from attndsl import ops
+
+sa = ops.self_attention
+
+
+def close(out, expected, dtype, loose=1.0):
+    step = 2.0**-11 if dtype == np.float16 else 2.0**-8
+    error = np.abs(out.astype(float) - expected.reshape(out.shape)) / np.maximum(
+        1, np.abs(expected.reshape(out.shape))
+    )
+    assert error.max(initial=0) <= 1.5 * step * loose, error.max()
+
+
+@st.composite
+def prompts(draw, kinds=(0, 1, 2, 3, 4, 5, 6, 7, 8)):
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    dtype = DTYPES[draw(st.sampled_from(sorted(DTYPES)))]
+    kind = draw(st.sampled_from(kinds))
+    kv_heads, group = draw(st.integers(1, 2)), draw(st.sampled_from([1, 2]))
+    heads, batch = kv_heads * group, draw(st.integers(1, 3))
+    d = draw(st.sampled_from([4, 16, 40]))
+    e = d if kind >= 4 else draw(st.sampled_from([d, 8, 24]))
+    lens = [draw(st.sampled_from([1, 2, 7, 33, 140])) for _ in range(batch)]
+    keys = list(lens)
+    two = draw(st.booleans())
+    if two:
+        keys = [draw(st.integers(1, 50)) if length == 1 else length for length in lens]
+        keys[0] = max(keys[0], max(lens)) if lens[0] == 1 else keys[0]
+        if max(keys) < max(lens):
+            keys = list(lens)
+    precise = bool(kind in (4, 5, 6)) or (kind < 7 and draw(st.booleans()))
+    call = {
+        "headNum": heads,
+        "kvHeadNum": draw(st.sampled_from([kv_heads, 0])) if group == 1 else kv_heads,
+        "qkScale": draw(st.sampled_from([1.0, 0.3, -0.2])),
+        "maskType": kind,
+        "kernelType": int(precise),
+        "isTriuMask": int(kind == 3 or (kind > 0 and draw(st.booleans()))),
+        "calcType": 3,
+    }
+    if kind < 7 and draw(st.booleans()):
+        call |= {"clampType": 1, "clampMin": -0.7, "clampMax": 0.4}
+    size, wide = max(*lens, *keys), max(keys)
+    zero_one = dtype is not np.float16 or precise
+    if kind == 1:
+        shape = draw(st.sampled_from([(), (batch,), (batch, heads)]))
+        hidden = rng.random((*shape, size + 3, wide + 2)) < draw(st.sampled_from([0.4, 1.0]))
+        call["mask"] = filled(hidden, dtype, zero_one and len(shape) < 2)
+    elif kind == 2:
+        dense = full_alibi(heads, size, size)
+        form = draw(st.sampled_from(["head", "full"]))
+        call["mask"] = (
+            dense if form == "head" else np.stack([dense * (1 + b) for b in range(batch)])
+        ).astype(dtype)
+    elif kind == 3:
+        call["mask"] = filled(np.triu(np.ones((128, 128)), 1) > 0, dtype, zero_one)
+    elif kind in (4, 5, 6):
+        call["slopes"] = slopes_of(heads) * (1 if kind == 6 else -1)
+        if kind < 6 and draw(st.booleans()):
+            full = full_alibi(heads, size, max(size, 128))
+            call["mask"] = full[:, :, :128].astype(dtype)
+        else:
+            call["mask"] = alibi_compressed(kind, dtype)
+    elif kind in (7, 8):
+        call["windowSize"] = window = draw(st.sampled_from([1, 3, 20, 128, 500]))
+        width = window if kind == 7 else window_width(window, d)
+        call["mask"] = filled(hidden_by_window(size if kind == 7 else 512, width), dtype, zero_one)
+    elif draw(st.booleans()):
+        call |= {"scaleType": 1, "kernelType": 1, "logN": (1 + rng.random(size + 2)).astype(np.float32)}
+        e = d
+
+    def normal(*shape):
+        return rng.standard_normal(shape).astype(dtype)
+
+    q, k, v = normal(sum(lens), heads, d), normal(sum(keys), kv_heads, d), normal(sum(keys), kv_heads, e)
+    if draw(st.booleans()):
+        q, k, v = (x.reshape(x.shape[0], -1) for x in (q, k, v))
+    lengths = np.array([lens, keys]) if two else np.array(lens)
+    call["seqLen"] = lengths.astype(draw(st.sampled_from([np.int32, np.uint32])))
+    return {"query": q, "key": k, "value": v} | call
+
+
+def oracle(call):
+    lengths = np.asarray(call["seqLen"]).astype(int)
+    known = {k: v for k, v in call.items() if k not in ("isTriuMask", "scaleType")}
+    return prompt(**(known | {"seqLen": lengths}))
+
+
+@settings(max_examples=120, deadline=None)
+@given(prompts())
+def test_random_prompts_match_the_oracle(call):
+    out = sa(**call)
+    expected = oracle(call)
+    assert out.dtype == call["query"].dtype
+    assert out.shape == (expected.shape if call["query"].ndim == 3 else (expected.shape[0], expected[0].size))
+    close(out, expected, out.dtype)
+
+
+@settings(max_examples=30, deadline=None)
+@given(prompts())
+def test_float64_runs_are_exact(call):
+    from attndsl.interpret import reference
+
+    (out,) = reference.run(sa.bind(**call), precision="float64", cast=False)
+    np.testing.assert_allclose(out, oracle(call).reshape(out.shape), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("form", ["merged", "tokens", "padded", "padded query too"])
+@pytest.mark.parametrize("kind", [0, 1, 7, 8])
+def test_latent_attention_takes_values_from_keys(form, kind):
+    rng = np.random.default_rng(kind)
+    lens, heads, kv_heads, d, e = [3, 9], 4, 2, 48, 32
+    q = rng.standard_normal((12, heads, d)).astype(np.float16)
+    k = rng.standard_normal((12, kv_heads, d)).astype(np.float16)
+    call = {"seqLen": np.array(lens, np.int32), "headNum": heads, "kvHeadNum": kv_heads, "calcType": 3}
+    call |= {"mlaVHeadSize": e, "maskType": kind, "qkScale": 0.2}
+    if kind:
+        size = 512 if kind == 8 else 9
+        call |= {"mask": filled(hidden_by_window(size, 4 if kind > 1 else 99), np.float16, False)}
+        call |= {"windowSize": 4} if kind > 1 else {}
+    expected = prompt(q, k, **call)
+    padded = np.full((2, 11, kv_heads, d), np.nan, np.float16)
+    padded_q = np.full((2, 10, heads, d), np.nan, np.float16)
+    padded[0, :3], padded[1, :9], padded_q[0, :3], padded_q[1, :9] = k[:3], k[3:], q[:3], q[3:]
+    if form == "merged":
+        out = sa(q.reshape(12, -1), k.reshape(12, -1), **call).reshape(12, heads, e)
+    elif form == "tokens":
+        out = sa(q, k, **call)
+    elif form == "padded":
+        out = sa(q, padded, **call)
+    else:
+        whole = sa(padded_q, padded, **call)
+        assert whole.shape == (2, 10, heads * e)
+        whole = whole.reshape(2, 10, heads, e)
+        assert not whole[0, 3:].any() and not whole[1, 9:].any()
+        out = np.concatenate([whole[0, :3], whole[1, :9]])
+    close(out, expected, np.float16)
+
+
+def test_bnsd_prompts():
+    rng = np.random.default_rng(3)
+    q = rng.standard_normal((2, 4, 11, 16)).astype(np.float16)
+    k, v = (rng.standard_normal((2, 2, 11, 16)).astype(np.float16) for _ in range(2))
+    call = {
+        "seqLen": [11, 5],
+        "headNum": 4,
+        "kvHeadNum": 2,
+        "calcType": "PA_ENCODER",
+        "inputLayout": "TYPE_BNSD",
+    }
+    out = sa(q, k, v, **call)
+    expected = prompt(q, k, v, seqLen=[11, 5], headNum=4, kvHeadNum=2, inputLayout=1)
+    assert out.shape == q.shape and not out[1, :, 5:].any()
+    close(out, expected.transpose(0, 2, 1, 3), np.float16)
+
+
+@st.composite
+def int8_prompts(draw):
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    heads, kv_heads = draw(st.sampled_from([(1, 1), (4, 2)]))
+    lens = [draw(st.sampled_from([1, 9, 150, 300])) for _ in range(draw(st.integers(1, 2)))]
+    d = draw(st.sampled_from([32, 64]))
+    mla = draw(st.booleans())
+
+    def stored(count):
+        return rng.integers(-127, 128, (sum(lens), count, d)).astype(np.int8)
+
+    def factors(low, high):
+        return rng.uniform(low, high, heads).astype(np.float32)
+
+    call = {"query": stored(heads), "key": stored(kv_heads), "seqLen": np.array(lens, np.int32)}
+    call |= {"mlaVHeadSize": 32} if mla else {"value": stored(kv_heads)}
+    call |= {"qkDescale": factors(1e-4, 4e-4), "qkOffset": np.zeros(1, np.int32), "qkScale": 1.3}
+    call |= {"vpvDescale": factors(0.01, 0.02), "vpvOffset": np.zeros(heads, np.int32)}
+    call |= {
+        "headNum": heads,
+        "kvHeadNum": kv_heads,
+        "calcType": 3,
+        "outDataType": draw(st.sampled_from([1, 27])),
+    }
+    call["quantType"] = draw(st.sampled_from([2, 3]))
+    if call["quantType"] == 2:
+        call["pScale"] = factors(1 / 127, 3 / 127)
+    if draw(st.booleans()):
+        size = max(lens)
+        binary = draw(st.booleans())
+        dtype = DTYPES["bfloat16" if binary else "float16"]
+        call |= {"maskType": 1, "mask": filled(rng.random((size, size)) < 0.4, dtype, binary)}
+    return call
+
+
+@settings(max_examples=30, deadline=None)
+@given(int8_prompts())
+def test_int8_prompts_match_the_oracle(call):
+    from attndsl.interpret import reference
+
+    known = {name: value for name, value in call.items() if name != "outDataType"}
+    if call.get("mask") is not None and call["mask"].dtype != np.float16:
+        known["mask"] = np.where(call["mask"] == 1, -3e38, 0)
+    expected = prompt(**known)
+    (exact,) = reference.run(sa.bind(**call), precision="float64", cast=False)
+    step = 2.0**-8 if call["outDataType"] == 27 else 2.0**-11
+    scale = np.abs(expected).max()
+    assert np.abs(exact - expected).max() <= step * max(1, scale)
+    out = sa(**call)
+    assert out.dtype == (DTYPES["bfloat16"] if call["outDataType"] == 27 else np.float16)
+    # A probability next to a half rounds either way in float32: one step of one key.
+    assert np.abs(out.astype(float) - expected).max() <= (step + 1 / 127) * max(1, scale)
+
+
+def test_the_clamp_comes_before_the_mask_and_after_the_scale():
+    q, k = np.ones((2, 1, 4), np.float16), np.ones((2, 1, 4), np.float16)
+    v = np.array([1, 3], np.float16).reshape(2, 1, 1) * np.ones((2, 1, 4), np.float16)
+    mask = np.array([[0, -10000], [0, 0.6931]], np.float16)
+    call = {"seqLen": [2], "headNum": 1, "calcType": 3, "maskType": "NORM", "mask": mask}
+    out = sa(q, k, v, **call, qkScale=5.0, clampType="MIN_MAX", clampMin=-1.0, clampMax=1.0)
+    np.testing.assert_allclose(out[:, 0, 0], [1, 1 / 3 + 3 * 2 / 3], atol=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "kernel", "fill", "expected"),
+    [
+        ("float16", 0, -10000, "softmax"),
+        ("float16", 1, 1, "mean"),
+        ("bfloat16", 0, 1, "mean"),
+        ("float16", 0, -np.inf, "zeros"),
+    ],
+)
+def test_rows_that_are_masked_all_over(dtype, kernel, fill, expected):
+    rng = np.random.default_rng(0)
+    q, k, v = (rng.standard_normal((5, 1, 8)).astype(DTYPES[dtype]) for _ in range(3))
+    call = {"seqLen": [5], "headNum": 1, "calcType": 3, "kernelType": kernel}
+    mask = np.full((7, 7), fill, DTYPES[dtype])
+    out = sa(q, k, v, mask=mask, maskType=1, **call)
+    if expected == "softmax":
+        np.testing.assert_allclose(out.astype(float), sa(q, k, v, **call).astype(float), atol=1e-2)
+    elif expected == "mean":
+        mean = np.broadcast_to(v.astype(float).mean(0), v.shape)
+        np.testing.assert_allclose(out.astype(float), mean, atol=1e-2)
+    else:
+        assert not out.any()
+
+
+def test_long_causal_prompts_skip_hidden_blocks(monkeypatch):
+    from attndsl.interpret import streaming
+
+    rng = np.random.default_rng(1)
+    q, k, v = (rng.standard_normal((2100, 1, 16)).astype(np.float16) for _ in range(3))
+    tile = filled(np.triu(np.ones((128, 128)), 1) > 0, np.float16, False)
+    blocks = []
+    original = streaming.Accumulator.add
+    monkeypatch.setattr(
+        streaming.Accumulator, "add", lambda self, *args: (blocks.append(1), original(self, *args))[1]
+    )
+    call = {"seqLen": [2100], "headNum": 1, "calcType": 3}
+    causal = sa(q, k, v, mask=tile, maskType=3, isTriuMask=1, **call)
+    skipped = len(blocks)
+    blocks.clear()
+    dense = sa(
+        q, k, v, mask=filled(np.triu(np.ones((2100, 2100)), 1) > 0, np.float16, False), maskType=1, **call
+    )
+    assert np.array_equal(causal, dense)
+    assert skipped < 0.7 * len(blocks)
+    blocks.clear()
+    wide = filled(hidden_by_window(512, 64), np.float16, False)
+    sa(q, k, v, mask=wide, maskType=8, windowSize=64, **call)
+    assert len(blocks) < 0.6 * skipped
