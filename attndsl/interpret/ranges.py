@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from attndsl.symbolic import Binary, Compare, Const, Expr, Logic, Select, Symbol
 Range = tuple[Any, Any]
 ANYTHING: Range = (-math.inf, math.inf)
 INDICES = frozenset("nij")
+SMALLEST_CUT = 64  # keys; a smaller cut costs more than it saves
 
 
 def is_hidden(state: State, scores: Node, block: Block) -> bool:
@@ -28,6 +30,23 @@ def is_hidden(state: State, scores: Node, block: Block) -> bool:
             return True
         scores = scores.source
     return False
+
+
+def trimmed(state: State, scores: Node, block: Block) -> Block:
+    """The block without the halves, quarters, ... at either end of its keys that are hidden altogether."""
+    if not isinstance(scores, Replace) or not isinstance(scores.condition, IndexCondition):
+        return block
+    if truth(state, scores.condition, block) is False and not isinstance(scores.source, Replace):
+        return block  # nothing is hidden
+    size = (block.keys.stop - block.keys.start) // 2
+    while size >= SMALLEST_CUT:
+        first, last = block.keys.start, block.keys.stop
+        if is_hidden(state, scores, replace(block, keys=slice(last - size, last), values={})):
+            block = replace(block, keys=slice(first, last - size), values={})
+        elif is_hidden(state, scores, replace(block, keys=slice(first, first + size), values={})):
+            block = replace(block, keys=slice(first + size, last), values={})
+        size //= 2
+    return block
 
 
 def truth(state: State, node: IndexCondition, block: Block) -> bool | None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from attndsl.graph.nodes import BlockRequantize, Node, Rows, Scores, Softmax, WeightedSum
 from attndsl.interpret.accumulator import Accumulator
-from attndsl.interpret.ranges import is_hidden
+from attndsl.interpret.ranges import is_hidden, trimmed
 from attndsl.interpret.requantize import RequantizingAccumulator
 from attndsl.interpret.rows import RowReader, reader
 from attndsl.interpret.scores import Block, evaluate
@@ -121,7 +121,12 @@ def _accumulate(state: State, weights: Node, values: Rows | None, block: Block, 
     for start in range(rows.first, rows.first + rows.count, step):
         keys = slice(start, min(start + step, rows.first + rows.count))
         part = replace(block, keys=keys, values={})
-        if isinstance(softmax, Softmax) and is_hidden(state, softmax.scores, part):
+        if isinstance(softmax, Softmax) and softmax is weights:
+            if is_hidden(state, softmax.scores, part):
+                continue
+            part = trimmed(state, softmax.scores, part)
+            keys = part.keys
+        elif isinstance(softmax, Softmax) and is_hidden(state, softmax.scores, part):
             continue
         table = None if values is None else rows.readers[id(values)].read(keys.start, keys.stop)
         if isinstance(softmax, Softmax):
