@@ -254,8 +254,8 @@ def cache(size: str) -> dict[str, object]:
 query = op.input("query", QUERY, dtype=("float16", "bfloat16"))
 key = op.input("key", new_tokens("headSize"), dtype=query, optional=True, meaning="new tokens alone")
 value = op.input("value", new_tokens("headSizeV"), dtype=query, optional=True, meaning="new tokens alone")
-cacheK = op.input("cacheK", cache("headSize"), dtype=query, meaning="new keys are written into it")
-cacheV = op.input("cacheV", cache("headSizeV"), dtype=query, meaning="new values are written into it")
+cacheK = op.input("cacheK", cache("headSize"), dtype=query, split=True, meaning="updated in place")
+cacheV = op.input("cacheV", cache("headSizeV"), dtype=query, split=True, meaning="updated in place")
 attentionMask = op.input("attentionMask", MASK, dtype=query, optional=True, indexed=True)
 INDEX = ("int32", "uint32")
 tokenOffset = op.lengths("tokenOffset", "batch", dtype=INDEX, one_for_all=False, meaning="keys, new ones too")
@@ -286,6 +286,10 @@ with op.constraints_on(BNSD, error=errors.ParameterError, early=True):
     op.require(kvcacheCfg == 1, "TYPE_BNSD needs K_BYPASS_V_BYPASS")
     op.require(maskType != NO_MASK, "TYPE_BNSD needs a mask")
     op.require(batchRunStatusEnable == 0, "TYPE_BNSD takes no batch status")
+for each in (cacheK, cacheV):
+    with op.constraints_on(each.split, error=errors.ParameterError, early=True):
+        alone = decoder & bypass & BSND
+        op.require(alone, "a list of tensors is for a bypassed DECODER", argument=each.spec.name)
 without_mask = (maskType == NO_MASK) | (decoder & (maskType == WINDOW))
 check_passed(op, bypass == 0, key, value, why="K_CACHE_V_CACHE")
 check_passed(op, without_mask == 0, attentionMask, why="this maskType")

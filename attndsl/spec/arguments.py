@@ -56,6 +56,11 @@ def layout_of(name: str) -> Symbol:
     return Symbol(f"layout({name})", f"layout_{name}")
 
 
+def split_of(name: str) -> Symbol:
+    """Whether tensor ``name`` is passed as a list of one tensor a batch row, as a symbol."""
+    return Symbol(f"split({name})", f"split_{name}")
+
+
 def extent_of(name: str, dim: int) -> Symbol:
     """The size of dimension ``dim`` of tensor ``name`` as passed, as a symbol."""
     return Symbol(f"{name}.shape[{dim}]", f"{name}_dim{dim}")
@@ -75,6 +80,7 @@ class TensorSpec:
     all rows. ``indexed``: elements are read by index alone, so that the sizes have no roles.
     ``prefix_sums``: of lengths, that they are the ends of rows, in a list or tuple. ``at_least``: larger
     tensors are taken too, what exceeds the layout is not looked at. ``by_name``: calls should name it.
+    ``split``: a list of one tensor a batch row may stand for it.
     """
 
     name: str
@@ -92,6 +98,7 @@ class TensorSpec:
     list_of: Expr | None = None
     one_for_all: bool = True
     indexed: bool = False
+    split: bool = False
     prefix_sums: bool = False
     at_least: bool = False
     by_name: bool = False

@@ -13,12 +13,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attndsl.spec import errors
-from attndsl.spec.arguments import DTYPES, ParamSpec, TensorSpec, dtype_name, dtype_of, given, layout_of
+from attndsl.spec.arguments import (
+    DTYPES,
+    ParamSpec,
+    TensorSpec,
+    dtype_name,
+    dtype_of,
+    given,
+    layout_of,
+    split_of,
+)
 from attndsl.spec.call import Call
 from attndsl.spec.constraint import Constraint
 from attndsl.spec.enumerated import choices_text, reserved_bytes
 from attndsl.spec.layout import Array
-from attndsl.spec.lists import tensor_list
+from attndsl.spec.lists import stacked, tensor_list
 from attndsl.spec.prefix_sums import longest_rows
 from attndsl.spec.shapes import ShapeSolver
 
@@ -44,6 +53,9 @@ def bind(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -
             kind = "integers are" if spec.kind == "lengths" else "a tensor is"
             raise errors.ArgumentTypeError(f"{operator.name}: {spec.name}: {kind} needed, got None")
     presence = {given(spec.name).name: spec.name in arrays or spec.name in lists for spec in operator.tensors}
+    presence |= {
+        split_of(s.name).name: isinstance(values.get(s.name), list | tuple) for s in operator.tensors
+    }
     _check_early(operator, params, presence)
     dtypes = _checked_dtypes(operator, arrays, lists)
     params = {spec.name: _in_range(operator, spec, params[spec.name]) for spec in operator.params}
@@ -159,6 +171,8 @@ def _in_range(operator: Operator, spec: ParamSpec, value: Any) -> Any:
 def _array(operator: Operator, spec: TensorSpec, value: Any) -> Array:
     if spec.kind == "lengths" and isinstance(value, list | tuple):
         return _integers(operator, spec, value)
+    if spec.split and isinstance(value, list | tuple):
+        return stacked(operator.name, spec, value)
     if spec.sequence_of:
         value = _unwrap(operator, spec, value)
     if not isinstance(value, np.ndarray | np.generic) or spec.prefix_sums:

@@ -72,9 +72,8 @@ class Constraint:
         """The constraint with choices by presence made."""
         condition = with_presence(self.condition, env)
         when = None if self.when is None else with_presence(self.when, env)
-        if condition is self.condition and when is self.when:
-            return self
-        return replace(self, condition=condition, when=when)
+        over = {name: with_presence(extent, env) for name, extent in self.over.items()}
+        return replace(self, condition=condition, when=when, over=over)
 
     def _first_index(self, env: Mapping[str, Any]) -> dict[str, Any] | None:
         sizes = [int(extent.evaluate(env)) for extent in self.over.values()]

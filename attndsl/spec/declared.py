@@ -31,6 +31,7 @@ class DeclaredTensor:
     list_of: Expr | None = None
     one_for_all: bool = True
     indexed: bool = False
+    split: bool = False
     prefix_sums: bool = False
     at_least: bool = False
     by_name: bool = False
@@ -122,6 +123,7 @@ def resolve_tensor(
         list_of=declared.list_of,
         one_for_all=declared.one_for_all,
         indexed=declared.indexed,
+        split=declared.split,
         prefix_sums=declared.prefix_sums,
         at_least=declared.at_least,
         by_name=declared.by_name,

@@ -40,6 +40,32 @@ def tensor_list(operator: str, spec: TensorSpec, value: Any) -> tuple[Array, ...
     return tuple(value)
 
 
+def stacked(operator: str, spec: TensorSpec, value: list[Any] | tuple[Any, ...]) -> Array:
+    """A tensor that is passed as a list of one tensor a batch row: (1, rows, ...).
+
+    The parts have the shape that is left, or a further first dimension of 1.
+
+    Raises:
+        NullTensorError, ArgumentTypeError: an entry is no array.
+        ShapeError: shapes differ. DtypeMismatchError: dtypes differ. EmptyTensorError: there is none.
+    """
+    parts = tensor_list(operator, spec, value)
+    if not parts:
+        raise errors.EmptyTensorError(
+            f"{operator}: {spec.name}: an empty list, pass a tensor a batch row"
+        )
+    rank = min(layout.rank for layout in spec.layouts.values()) - 1
+    parts = tuple(part[0] if part.ndim > rank and part.shape[0] == 1 else part for part in parts)
+    check_same_shape(operator, spec, parts)
+    for position, part in enumerate(parts):
+        if part.dtype != parts[0].dtype:
+            raise errors.DtypeMismatchError(
+                f"{operator}: {spec.name}[{position}]: dtype {part.dtype.name} differs from that of"
+                f" {spec.name}[0], which is {parts[0].dtype.name}"
+            )
+    return np.stack(parts)[None]
+
+
 def check_same_shape(operator: str, spec: TensorSpec, entries: tuple[Array, ...]) -> None:
     """All tensors of a list have one shape.
 

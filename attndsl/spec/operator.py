@@ -117,6 +117,7 @@ class Operator:
         list_of: Expr | None = None,
         at_least: bool = False,
         indexed: bool = False,
+        split: bool = False,
         shape_error: type[Exception] | None = None,
         meaning: str = "",
     ) -> TensorValue:
@@ -135,6 +136,7 @@ class Operator:
                 ``layouts`` are those of one tensor, and the first of ``axes`` is that of the list.
             at_least: larger tensors are taken too; what exceeds the layout is not looked at.
             indexed: elements are read by index alone, ``mask.at(i, j)``; sizes in ``layouts`` need no role.
+            split: a list of one tensor a batch row may stand for it, stacked along the second dimension.
             shape_error: class raised for a wrong shape, if the contract names one.
             meaning: a phrase for the printed contract.
         """
@@ -151,6 +153,7 @@ class Operator:
             list_of=list_of,
             at_least=at_least,
             indexed=indexed,
+            split=split,
             by_name=self._keyword_only,
             shape_error=shape_error,
             meaning=meaning,

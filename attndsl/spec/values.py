@@ -40,7 +40,7 @@ from attndsl.graph.nodes import (
     WindowSum,
 )
 from attndsl.source_line import author_line
-from attndsl.spec.arguments import TensorSpec, dtype_of, given, layout_of
+from attndsl.spec.arguments import TensorSpec, dtype_of, given, layout_of, split_of
 from attndsl.spec.errors import GraphError, SpecError
 from attndsl.spec.folds import of_all_elements
 from attndsl.symbolic import Compare, Const, Expr, ExprLike, Load, Symbol, as_expr, compare
@@ -218,6 +218,11 @@ class TensorValue(Value):
     def layout(self) -> Symbol:
         """The key of its layout in a call."""
         return layout_of(self.spec.name)
+
+    @property
+    def split(self) -> Symbol:
+        """Whether a call passes it as a list of one tensor a batch row."""
+        return split_of(self.spec.name)
 
     def form(self, layout: str) -> Value:
         """The tensor as its layout alternative of this key shows it, with that alternative's axes."""
