@@ -293,6 +293,63 @@ def run(name: str, inputs: Path, backend: str, out: Path | None, as_json: bool) 
         click.echo(f"{key}: {row['dtype']} {tuple(row['shape'])}" + (f" -> {out}" if out else ""))
 
 
+@cli.command(context_settings={"ignore_unknown_options": True})
+@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.argument("args", nargs=-1, type=click.UNPROCESSED)
+@click.option("-D", "defines", multiple=True, metavar="NAME=VALUE", help="preprocessor definition")
+@click.option(
+    "-I", "include_dirs", multiple=True, metavar="DIR", type=click.Path(exists=True, file_okay=False)
+)
+@click.option(
+    "--source", "sources", multiple=True, metavar="FILE", type=click.Path(exists=True, dir_okay=False)
+)
+@click.option("--auto-sync", default="on", show_default=True, type=click.Choice(["on", "off"]))
+@click.option("--timeout", default=300.0, show_default=True, type=click.FloatRange(0.1), metavar="SECONDS")
+@click.option("--memory", default=16.0, show_default=True, type=click.FloatRange(0.5), metavar="GIB")
+@_json
+def emulate(
+    file: Path,
+    args: tuple[str, ...],
+    defines: tuple[str, ...],
+    include_dirs: tuple[str, ...],
+    sources: tuple[str, ...],
+    auto_sync: str,
+    timeout: float,
+    memory: float,
+    as_json: bool,
+) -> None:
+    """Compile and run an AscendC program with its own host main, with every check on.
+
+    ARGS are the program's own, behind -- when one of ours has the same name. It runs in the current folder.
+    """
+    from attndsl.emulator import CompileFailed, Knobs
+    from attndsl.emulator.program import ProgramReport, build_program
+
+    try:
+        program = build_program(file, sources=sources, include_dirs=include_dirs, defines=defines)
+    except CompileFailed as error:
+        if not as_json:
+            raise
+        result = ProgramReport(1, error=str(error))
+    else:
+        result = program.run(
+            args,
+            knobs=Knobs(auto_sync=auto_sync == "on"),
+            timeout=timeout,
+            memory=int(memory * (1 << 30)),
+            capture=as_json,
+        )
+    if as_json:
+        _print_json(result.to_json())
+    else:
+        for finding in result.findings:
+            click.echo(str(finding))
+        if result.error:
+            click.echo(f"attndsl: {result.error}", err=True)
+    if not result.ok:
+        raise click.exceptions.Exit(FAILED)
+
+
 @cli.command()
 @_json
 def doctor(as_json: bool) -> None:

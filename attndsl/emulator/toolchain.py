@@ -29,6 +29,8 @@ PRELUDE = "attnemu_prelude.h"
 _COMMON = ("-std=c++17", "-ffp-contract=off", "-march=native", "-w")
 RUNTIME_FLAGS = (*_COMMON, "-O2", "-fno-math-errno")
 KERNEL_FLAGS = (*_COMMON, "-O1")
+_ONLY_FOR_KERNELS = {"harness"}
+_ONLY_FOR_PROGRAMS = {"acl_runtime", "host_process", "host_runtime"}
 
 
 @dataclass(frozen=True)
@@ -146,7 +148,10 @@ class Runtime:
 
     key: str
     objects: tuple[Path, ...]
+    """Linked with a single kernel, whose launches come from Python."""
     include_flags: tuple[str, ...]
+    host_objects: tuple[Path, ...] = ()
+    """Linked with a program that has its own host ``main``."""
 
 
 def _compile_all(compiler: Compiler, sources: Iterable[Path], into: Path) -> None:
@@ -191,5 +196,7 @@ def runtime(compiler: Compiler) -> Runtime:
             publish(made, target)
         finally:
             shutil.rmtree(made, ignore_errors=True)
-    objects = tuple(target / (source.stem + ".o") for source in sources)
-    return Runtime(key, objects, ("-I", str(target / "prelude"), "-I", str(INCLUDE)))
+    made_of = {source.stem: target / (source.stem + ".o") for source in sources}
+    objects = tuple(file for stem, file in made_of.items() if stem not in _ONLY_FOR_PROGRAMS)
+    host_objects = tuple(file for stem, file in made_of.items() if stem not in _ONLY_FOR_KERNELS)
+    return Runtime(key, objects, ("-I", str(target / "prelude"), "-I", str(INCLUDE)), host_objects)

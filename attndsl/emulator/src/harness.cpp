@@ -94,11 +94,7 @@ void write_report(const Request& r, const Machine& m) {
   for (const Finding& f : m.findings.kept()) {
     out += first ? "\n" : ",\n";
     first = false;
-    auto field = [&](const char* name, const std::string& v) { out += std::string("\"") + name + "\": \"" + json_escape(v) + "\", "; };
-    out += "{";
-    field("check", f.check); field("rule", f.rule); field("message", f.message); field("core", f.core); field("pipe", f.pipe);
-    field("buffer", f.buffer); field("source", f.source); field("other", f.other);
-    out += "\"address\": " + std::to_string(f.address) + ", \"bytes\": " + std::to_string(f.bytes) + "}";
+    out += finding_json(f);
   }
   out += "],\n\"finding_counts\": {";
   first = true;

@@ -31,5 +31,6 @@ class Findings {
 
 std::string format(const char* pattern, ...) __attribute__((format(printf, 1, 2)));
 std::string json_escape(const std::string& s);
+std::string finding_json(const Finding& f);
 
 }  // namespace attnemu

@@ -1,0 +1,4 @@
+// What a host program includes for the acl runtime.
+#pragma once
+#include "acl_base.h"
+#include "acl_rt.h"

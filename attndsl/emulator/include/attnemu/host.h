@@ -1,0 +1,72 @@
+// Launches by a host program of its own: the target of the rewritten launch syntax.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <type_traits>
+#include <utility>
+
+#include "base.h"
+
+#ifndef __vector__
+#define __vector__
+#endif
+#ifndef __cube__
+#define __cube__
+#endif
+#ifndef __mix__
+#define __mix__(cubes, vectors)
+#endif
+#ifndef __schedmode__
+#define __schedmode__(mode)
+#endif
+
+namespace attnemu {
+
+// Kind of a kernel as its attributes say, or as guessed from what it uses; a KERNEL_TASK_TYPE in its body has precedence.
+bool note_kernel_kind(const char* name, int kind);
+void launch_kernel(const char* name, uint32_t blocks, void* stream, const std::function<void()>& body, const SourceLine& at);
+// A kernel of another source file, registered there with ATTNEMU_ENTRY.
+void launch_entry(const char* name, uint32_t blocks, void* stream, void* const* arguments, int count, const SourceLine& at);
+
+// The compiler's own name of the block a core works for; a local variable of the same name hides it.
+struct BlockNumberOfCore {
+  operator int64_t() const;
+};
+
+template <class Call>
+struct PreparedLaunch {
+  const char* name;
+  Call call;
+  uint32_t blocks;
+  void* stream;
+  SourceLine at;
+  // Arguments are copied at the launch, as the device does.
+  template <class... A>
+  void operator()(A... arguments) {
+    launch_kernel(name, blocks, stream, [&] { call(arguments...); }, at);
+  }
+};
+
+template <class Call, class Control = int>
+PreparedLaunch<Call> prepare_launch(const char* name, Call call, uint32_t blocks, Control = {}, void* stream = nullptr,
+                                    SourceLine at = SourceLine::here()) {
+  return {name, std::move(call), blocks, stream, at};
+}
+
+// ACLRT_LAUNCH_KERNEL: pointers travel as they are, values as the address of a copy.
+template <class T>
+void* packed(T& argument) {
+  if constexpr (std::is_pointer_v<T>) return const_cast<void*>(static_cast<const void*>(argument));
+  else if constexpr (std::is_null_pointer_v<T>) return nullptr;
+  else return &argument;
+}
+template <class... A>
+uint32_t launch_packed(const char* name, uint32_t blocks, void* stream, const SourceLine& at, A... arguments) {
+  void* words[sizeof...(A) + 1] = {packed(arguments)..., nullptr};
+  launch_entry(name, blocks, stream, words, static_cast<int>(sizeof...(A)), at);
+  return 0;
+}
+
+}  // namespace attnemu
+
+inline constexpr attnemu::BlockNumberOfCore block_idx;

@@ -1,0 +1,262 @@
+"""Compile and run an AscendC program that has its own host ``main``."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from attndsl.emulator.errors import LaunchError
+from attndsl.emulator.knobs import Knobs
+from attndsl.emulator.launch_syntax import kernels
+from attndsl.emulator.program_sources import (
+    Unit,
+    find_kernel_file,
+    read_unit,
+    write_launch_headers,
+    write_unit,
+)
+from attndsl.emulator.report import Finding
+from attndsl.emulator.toolchain import (
+    KERNEL_FLAGS,
+    cache_dir,
+    digest,
+    publish,
+    require_compiler,
+    run_compiler,
+    runtime,
+)
+
+_OUTPUT_LIMIT = 64 << 20
+GRACE = 3.0
+"""Seconds a program has to write its findings after it was told to end."""
+
+
+@dataclass
+class ProgramReport:
+    """What a run of a program left."""
+
+    exit_code: int
+    """The program's own; minus the signal's number when it was killed."""
+    stdout: str = ""
+    """What it printed, when captured."""
+    findings: list[Finding] = field(default_factory=list)
+    launches: list[dict[str, Any]] = field(default_factory=list)
+    error: str | None = None
+    """Why it did not end by itself: a crash, a limit."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether the program succeeded and no check found anything."""
+        return self.exit_code == 0 and not self.findings and self.error is None
+
+    def counters(self) -> dict[str, Any]:
+        """Over all launches: instructions a pipe, bytes moved a tensor, cores of each launch."""
+        instructions: dict[str, int] = {}
+        read: dict[str, int] = {}
+        written: dict[str, int] = {}
+        for launch in self.launches:
+            for pipe, count in launch["instructions"].items():
+                instructions[pipe] = instructions.get(pipe, 0) + count
+            for name, (reads, writes) in launch["arrays"].items():
+                read[name] = read.get(name, 0) + reads
+                written[name] = written.get(name, 0) + writes
+        return {
+            "instructions": instructions,
+            "gm_read_bytes": read,
+            "gm_write_bytes": written,
+            "launches": [{"kernel": one["kernel"], "cores": one["cores"]} for one in self.launches],
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        """The document of ``attndsl emulate --json``."""
+        document: dict[str, Any] = {
+            "exit_code": self.exit_code,
+            "stdout": self.stdout,
+            "findings": [vars(finding) for finding in self.findings],
+            "counters": self.counters(),
+        }
+        return document if self.error is None else {**document, "error": self.error}
+
+
+@dataclass(frozen=True)
+class Program:
+    """A compiled program."""
+
+    path: Path
+    executable: Path
+
+    def run(
+        self,
+        args: Sequence[str] = (),
+        *,
+        knobs: Knobs | None = None,
+        timeout: float = 300.0,
+        memory: int = 16 << 30,
+        capture: bool = True,
+    ) -> ProgramReport:
+        """Run it in the current folder; `memory` is the most bytes of its address space.
+
+        Without `capture` its output goes where ours goes.
+        """
+        with tempfile.TemporaryDirectory(prefix="attndsl-") as name:
+            folder = Path(name)
+            environment = {
+                **os.environ,
+                "ATTNEMU_REPORT": str(folder / "report"),
+                "ATTNEMU_KNOBS": _as_words(knobs or Knobs(auto_sync=True)),
+                "ATTNEMU_SOURCE_DIR": f"{self.path.parent}/",
+                "ATTNEMU_MEMORY": str(memory),
+            }
+            with (folder / "stdout").open("w+b") as out, (folder / "stderr").open("w+b") as errors:
+                command = [str(self.executable), *args]
+                process = subprocess.Popen(
+                    command, env=environment, stdout=out if capture else None, stderr=errors
+                )
+                stopped = _wait(process, timeout, (out, errors))
+                said = _content(errors)
+                report = ProgramReport(process.returncode, _content(out) if capture else "")
+            _read_report(folder / "report", report)
+        own = [line for line in said.splitlines() if not line.startswith(("attnemu-", "terminate called"))]
+        if own:
+            sys.stderr.write("\n".join(own) + "\n")
+        report.error = stopped or _death(self.path.name, report.exit_code, said, memory)
+        return report
+
+
+def _as_words(knobs: Knobs) -> str:
+    return " ".join(f"{name} {int(value)}" for name, value in vars(knobs).items())
+
+
+def _content(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read(_OUTPUT_LIMIT).decode(errors="replace")
+
+
+def _wait(process: subprocess.Popen[bytes], timeout: float, files: Sequence[IO[bytes]]) -> str | None:
+    """Waits for the end; why the program was stopped, or None when it ended by itself."""
+    end = time.monotonic() + timeout
+    pause = 0.002
+    reason = None
+    try:
+        while process.poll() is None:
+            if time.monotonic() > end:
+                reason = f"it did not end within {timeout:g} s: an endless loop, or raise --timeout"
+            elif any(os.fstat(file.fileno()).st_size > _OUTPUT_LIMIT for file in files):
+                reason = f"it printed more than {_OUTPUT_LIMIT >> 20} MiB"
+            if reason:
+                break
+            time.sleep(pause)
+            pause = min(pause * 1.5, 0.05)
+    finally:
+        if process.poll() is None:
+            _stop(process)
+    return reason
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
+        process.wait(GRACE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _death(name: str, code: int, said: str, memory: int) -> str | None:
+    lines = said.splitlines()
+    own = [line for line in lines if line.startswith("attnemu-error: ")]
+    if code == 3 and own:
+        return own[-1].removeprefix("attnemu-error: ")
+    if code >= 0:
+        return None
+    if "bad_alloc" in said:
+        return f"{name} asked for more memory than the {memory >> 20} MiB it may have: raise --memory"
+    crash = next((line for line in lines if line.startswith("attnemu-crash: ")), "")
+    try:
+        how = signal.Signals(-code).name
+    except ValueError:
+        how = f"signal {-code}"
+    return f"{name} died of {how}: {crash.removeprefix('attnemu-crash: ') or 'no more is known'}"
+
+
+def _read_report(file: Path, report: ProgramReport) -> None:
+    lines = file.read_text(errors="replace").splitlines() if file.is_file() else []
+    for line in lines:
+        try:
+            entry = json.loads(line)
+        except json.JSONDecodeError:
+            continue  # the last line of a program that died while writing it
+        if "finding" in entry:
+            report.findings.append(Finding(**entry["finding"]))
+        else:
+            report.launches.append(entry["launch"])
+
+
+def build_program(
+    path: str | Path,
+    *,
+    sources: Sequence[str | Path] = (),
+    include_dirs: Sequence[str | Path] = (),
+    defines: Sequence[str] = (),
+) -> Program:
+    """Compile a program, unedited: `path` and further `sources`, with its launch syntax rewritten in copies.
+
+    A kernel launched by ``ACLRT_LAUNCH_KERNEL`` may stand in another file beside `path`. Cached by content.
+    Raises `CompilerMissing`, `CompileFailed`, `LaunchError` (no such file, a launch that cannot be read).
+    """
+    files = [Path(file).resolve() for file in (path, *sources)]
+    for file in files:
+        if not file.is_file():
+            raise LaunchError(f"no such program file: {file}")
+    folders = [Path(folder).resolve() for folder in include_dirs]
+    for folder in folders:
+        if not folder.is_dir():
+            raise LaunchError(f"no such folder: {folder}")
+    units = [read_unit(file, folders) for file in files]
+    compiler = require_compiler()
+    made = runtime(compiler)
+    with tempfile.TemporaryDirectory(prefix="program-", dir=cache_dir()) as name:
+        headers = Path(name)
+        entries = write_launch_headers(units, headers)
+        units += _missing_units(entries, units, folders)
+        texts = [part for unit in units for file, text in unit.texts.items() for part in (str(file), text)]
+        key = digest(made.key, *texts, *defines, *map(str, folders))
+        target = cache_dir() / f"program-{key}"
+        if not target.is_dir():
+            work = Path(tempfile.mkdtemp(prefix="program-", dir=cache_dir()))
+            try:
+                for header in headers.iterdir():
+                    shutil.copy(header, work)
+                flags = [*KERNEL_FLAGS, "-I", str(work), *made.include_flags]
+                flags += [part for folder in folders for part in ("-I", str(folder))]
+                flags += [f"-D{define}" for define in defines]
+                parts = []
+                for number, unit in enumerate(units):
+                    source, near = write_unit(unit, work, number, entries)
+                    quoted = [part for folder in near for part in ("-iquote", str(folder))]
+                    parts.append(f"unit{number}.o")
+                    command = [*flags, *quoted, "-c", source.name, "-o", parts[-1]]
+                    run_compiler(compiler, command, unit.path.name, cwd=work)
+                link: list[str | Path] = [*parts, *made.host_objects, "-o", "program"]
+                run_compiler(compiler, link, files[0].name, cwd=work)
+                publish(work, target)
+            finally:
+                shutil.rmtree(work, ignore_errors=True)
+    return Program(files[0], target / "program")
+
+
+def _missing_units(entries: Sequence[str], units: Sequence[Unit], folders: Sequence[Path]) -> list[Unit]:
+    """Units of kernels that are launched by name and defined in no given file."""
+    known = {kernel.name for unit in units for text in unit.texts.values() for kernel in kernels(text)}
+    files = {find_kernel_file(name, units[0].path, folders) for name in entries if name not in known}
+    return [read_unit(file.resolve(), folders) for file in sorted(files)]

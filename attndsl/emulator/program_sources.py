@@ -1,0 +1,144 @@
+"""The files of somebody's program, prepared for an ordinary C++ compiler."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from attndsl.emulator.errors import LaunchError
+from attndsl.emulator.launch_syntax import (
+    guessed_kind,
+    has_launch,
+    includes,
+    kernels,
+    packed_launches,
+    rewrite_launches,
+)
+from attndsl.emulator.toolchain import PRELUDE
+
+_SOURCES = ("*.cpp", "*.asc", "*.cc", "*.cxx")
+
+
+@dataclass
+class Unit:
+    """A source file with the program's own headers that it reaches; `texts` starts with the file itself."""
+
+    path: Path
+    texts: dict[Path, str] = field(default_factory=dict)
+    resolved: dict[tuple[Path, str], Path] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """The file's own text."""
+        return self.texts[self.path]
+
+    def has_kernels(self) -> bool:
+        """Whether a file of the unit holds or needs the device's face."""
+        return any(re.search(r"__global__|__aicore__|kernel_operator", text) for text in self.texts.values())
+
+
+def read_unit(path: Path, include_dirs: Sequence[Path]) -> Unit:
+    """Follows the include directives of `path` through the program's own folders."""
+    unit = Unit(path)
+    waiting = [path]
+    while waiting:
+        file = waiting.pop()
+        if file in unit.texts:
+            continue
+        unit.texts[file] = file.read_text(errors="replace")
+        for _, _, quoted, name in includes(unit.texts[file]):
+            folders = [*([file.parent] if quoted else []), *include_dirs, *([path.parent] if quoted else [])]
+            for folder in folders:
+                target = folder / name
+                if target.is_file():
+                    unit.resolved[file, name] = target.resolve()
+                    waiting.append(target.resolve())
+                    break
+    return unit
+
+
+def find_kernel_file(name: str, near: Path, include_dirs: Iterable[Path]) -> Path:
+    """The source file beside `near`, in the folder's children or in `include_dirs` that defines a kernel.
+
+    Raises `LaunchError` when there is none.
+    """
+    folders = [
+        near.parent,
+        *sorted(child for child in near.parent.iterdir() if child.is_dir()),
+        *include_dirs,
+    ]
+    for folder in folders:
+        for pattern in _SOURCES:
+            for file in sorted(folder.glob(pattern)):
+                text = file.read_text(errors="replace")
+                if file != near and name in text and any(kernel.name == name for kernel in kernels(text)):
+                    return file
+    raise LaunchError(
+        f"{near.name} launches '{name}', but no file beside it defines a __global__ function of that name: "
+        "name the file by --source FILE"
+    )
+
+
+def _copies_needed(unit: Unit) -> list[Path]:
+    """Files that launch a kernel, and those that include one of them."""
+    needed = {unit.path} | {file for file, text in unit.texts.items() if has_launch(text)}
+    while True:
+        more = {file for (file, _), target in unit.resolved.items() if target in needed} - needed
+        if not more:
+            return sorted(needed)
+        needed |= more
+
+
+def write_unit(unit: Unit, folder: Path, number: int, entries: Sequence[str]) -> tuple[Path, list[Path]]:
+    """Writes the rewritten files of a unit; the file to compile, and folders for quoted includes.
+
+    `entries`: kernels of this unit that another unit launches.
+    """
+    copies = {file: folder / f"unit{number}_{i}.h" for i, file in enumerate(_copies_needed(unit))}
+    for file, copy in copies.items():
+        text = unit.texts[file]
+        parts: list[str] = []
+        done = 0
+        for start, end, _, name in includes(text):
+            target = unit.resolved.get((file, name))
+            if target in copies:
+                parts += [text[done:start], str(copies[target])]
+                done = end
+        parts.append(text[done:])
+        try:
+            body = rewrite_launches("".join(parts))
+        except LaunchError as error:
+            raise LaunchError(f"{file.name}: {error}") from None
+        copy.write_text(f'#line 1 "{file}"\n{body}\n')
+    head = [f'#include "{PRELUDE}"'] if unit.has_kernels() else []
+    lines = [*head, '#include "attnemu/host.h"', f'#include "{copies[unit.path]}"']
+    guess = guessed_kind(list(unit.texts.values()))
+    known = {kernel.name: kernel for text in unit.texts.values() for kernel in kernels(text)}
+    lines += [
+        f"static const bool attnemu_kind_{name} = attnemu::note_kernel_kind("
+        f'"{name}", {guess if kernel.kind is None else kernel.kind});'
+        for name, kernel in known.items()
+    ]
+    lines += [f"ATTNEMU_ENTRY({name})" for name in entries if name in known]
+    main = folder / f"unit{number}.cpp"
+    main.write_text("\n".join(lines) + "\n")
+    return main, sorted({file.parent for file in copies})
+
+
+def write_launch_headers(units: Sequence[Unit], folder: Path) -> list[str]:
+    """The headers ``aclrtlaunch_<kernel>.h`` that the official build generates; the kernels' names."""
+    names = sorted({name for unit in units for text in unit.texts.values() for name in packed_launches(text)})
+    names = [name for name in names if not name.endswith("_h")]
+    for name in names:
+        (folder / f"aclrtlaunch_{name}.h").write_text(
+            "#pragma once\n"
+            '#include "attnemu/host.h"\n'
+            "template <class... A>\n"
+            f"uint32_t aclrtlaunch_{name}(uint32_t blocks, void* stream, A... arguments) {{\n"
+            "  auto at = attnemu::SourceLine::here();\n"
+            f'  return attnemu::launch_packed("{name}", blocks, stream, at, arguments...);\n'
+            "}\n"
+        )
+    return names

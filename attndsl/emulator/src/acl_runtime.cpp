@@ -1,0 +1,300 @@
+// The acl runtime calls of a host program. Streams run at once; what nobody waited for is remembered per allocation.
+#include "acl/acl_rt.h"
+#undef aclrtMalloc
+
+#include <sys/mman.h>
+
+#include <cctype>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <set>
+
+#include "attnemu/numeric.h"
+#include "host_runtime.h"
+
+using attnemu::Allocation;
+using attnemu::SourceLine;
+
+namespace attnemu {
+
+std::vector<std::unique_ptr<Allocation>>& allocations() { static std::vector<std::unique_ptr<Allocation>> a; return a; }
+void open_to_host(const Allocation& a) { mprotect(a.data, a.mapped, PROT_READ | PROT_WRITE); }
+void close_to_host(const Allocation& a) { mprotect(a.data, a.mapped, PROT_NONE); }
+
+namespace {
+
+constexpr uint64_t kPage = 4096;
+constexpr uint64_t kDeviceBytes = 64ull << 30;  // HBM of an Atlas A2
+std::string next_name;
+std::set<void*>& host_blocks() { static std::set<void*> s; return s; }
+int32_t current_device = 0;
+int handles = 0;  // streams, events and contexts are numbers
+void* current_context = nullptr;
+
+void* new_handle() { return reinterpret_cast<void*>(static_cast<intptr_t>(++handles)); }
+
+Allocation* find(const void* p) {
+  auto* at = static_cast<const uint8_t*>(p);
+  for (auto& a : allocations())
+    if (at >= a->data && at < a->data + (a->mapped > a->bytes ? a->mapped : a->bytes)) return a.get();
+  return nullptr;
+}
+
+std::string unique_name() {
+  static std::map<std::string, int> used;
+  std::string name = next_name.empty() ? "device memory" : next_name;
+  next_name.clear();
+  int n = ++used[name];
+  return n == 1 ? name : name + " #" + std::to_string(n);
+}
+
+unsigned long long number(uint64_t n) { return n; }
+
+void wait_for(void* stream, bool all) {
+  for (auto& a : allocations())
+    if (all || a->pending_stream == stream) a->pending_stream = nullptr, a->pending_write = false;
+}
+
+// One side of a copy. A device pointer must lie in an allocation that has the bytes; a host pointer in none.
+bool side_is_valid(const void* p, uint64_t count, bool device, const char* call, const char* side, const SourceLine& at, Allocation*& found) {
+  found = find(p);
+  if (device != (found != nullptr)) {
+    report_host("memcheck", "wrong_direction", at,
+                format("%s: the %s is %s memory, but the kind of the copy says %s", call, side, found ? "device" : "host", device ? "device" : "host"),
+                found ? found->name : "");
+    return false;
+  }
+  if (!found) return p != nullptr;
+  uint64_t from = static_cast<uint64_t>(static_cast<const uint8_t*>(p) - found->data);
+  if (from + count <= found->bytes) return true;
+  report_host("memcheck", "out_of_range", at,
+              format("%s: the %s is bytes [%llu, %llu) of %s, which has %llu", call, side, number(from), number(from + count),
+                     found->name.c_str(), number(found->bytes)),
+              found->name, from, count);
+  return false;
+}
+
+void check_waited_for(const Allocation* a, bool writes, const char* call, const SourceLine& at) {
+  if (!a || !a->pending_stream || !(writes || a->pending_write)) return;
+  report_host("racecheck", "stream_not_synchronized", at,
+              format("%s touches %s while a kernel that %s it may still run: aclrtSynchronizeStream first", call, a->name.c_str(),
+                     a->pending_write ? "writes" : "reads"),
+              a->name);
+}
+
+void check_defined(Allocation& a, uint64_t from, uint64_t count, const char* call, const SourceLine& at) {
+  if (a.shadow.is_defined(from, count)) return;
+  uint64_t first = from;
+  while (a.shadow.is_defined(first, 1)) ++first;
+  uint64_t end = first;
+  while (end < from + count && !a.shadow.is_defined(end, 1)) ++end;
+  report_host("initcheck", "undefined_value", at,
+              format("%s copies bytes [%llu, %llu) of %s to the host, which were never written or written from undefined bytes", call,
+                     number(first), number(end), a.name.c_str()),
+              a.name, first, end - first);
+}
+
+aclError copy(const char* call, void* dst, size_t room, const void* src, size_t count, aclrtMemcpyKind kind, bool waits, const SourceLine& at) {
+  if (count == 0) return ACL_SUCCESS;
+  if (count > room) {
+    report_host("memcheck", "out_of_range", at, format("%s: %llu bytes into a destination of %llu", call, number(count), number(room)), "");
+    return ACL_ERROR_INVALID_PARAM;
+  }
+  bool from_device = kind == ACL_MEMCPY_DEFAULT ? find(src) != nullptr : kind == ACL_MEMCPY_DEVICE_TO_HOST || kind == ACL_MEMCPY_DEVICE_TO_DEVICE;
+  bool to_device = kind == ACL_MEMCPY_DEFAULT ? find(dst) != nullptr : kind == ACL_MEMCPY_HOST_TO_DEVICE || kind == ACL_MEMCPY_DEVICE_TO_DEVICE;
+  Allocation *source = nullptr, *target = nullptr;
+  if (!side_is_valid(dst, count, to_device, call, "destination", at, target) || !side_is_valid(src, count, from_device, call, "source", at, source))
+    return ACL_ERROR_INVALID_PARAM;
+  if (waits) {
+    check_waited_for(source, false, call, at);
+    check_waited_for(target, true, call, at);
+  }
+  if (source) open_to_host(*source);
+  if (target) open_to_host(*target);
+  std::memmove(dst, src, count);
+  uint64_t from = source ? static_cast<uint64_t>(static_cast<const uint8_t*>(src) - source->data) : 0;
+  if (source && !target) check_defined(*source, from, count, call, at);
+  if (target) {
+    uint64_t to = static_cast<uint64_t>(static_cast<uint8_t*>(dst) - target->data);
+    if (!source) target->shadow.set_defined(to, count, true);
+    else for (uint64_t i = 0; i < count; ++i) target->shadow.set_defined(to + i, 1, source->shadow.is_defined(from + i, 1));
+  }
+  if (source) close_to_host(*source);
+  if (target) close_to_host(*target);
+  return ACL_SUCCESS;
+}
+
+aclError fill(const char* call, void* p, size_t room, int32_t value, size_t count, bool waits, const SourceLine& at) {
+  Allocation* a = nullptr;
+  if (count > room || !side_is_valid(p, count, true, call, "destination", at, a)) return ACL_ERROR_INVALID_PARAM;
+  if (waits) check_waited_for(a, true, call, at);
+  open_to_host(*a);
+  std::memset(p, value, count);
+  close_to_host(*a);
+  a->shadow.set_defined(static_cast<uint64_t>(static_cast<uint8_t*>(p) - a->data), count, true);
+  return ACL_SUCCESS;
+}
+
+aclError give(void** to) {
+  if (!to) return ACL_ERROR_INVALID_PARAM;
+  *to = new_handle();
+  return ACL_SUCCESS;
+}
+
+}  // namespace
+
+NameNextAllocation::NameNextAllocation(const char* expression) {
+  int depth = 0;
+  std::string first;
+  for (const char* c = expression; *c && !(*c == ',' && depth == 0); ++c) {
+    if (std::strchr("(<[", *c)) ++depth;
+    if (std::strchr(")>]", *c) && !(*c == '>' && c > expression && c[-1] == '-')) --depth;
+    first += *c;
+  }
+  while (!first.empty() && (first.back() == ')' || first.back() == ' ')) first.pop_back();
+  size_t start = first.find_last_of(")(&* ");
+  next_name = start == std::string::npos ? first : first.substr(start + 1);
+}
+
+}  // namespace attnemu
+
+using namespace attnemu;
+
+aclError aclrtMalloc(void** p, size_t size, aclrtMemMallocPolicy, SourceLine at) {
+  std::string name = unique_name();
+  if (!p || size == 0) return ACL_ERROR_INVALID_PARAM;
+  *p = nullptr;
+  uint64_t taken = 0, mapped = round_up(size, kPage);
+  for (auto& a : allocations()) taken += a->bytes;
+  bool fits = size <= kDeviceBytes && taken + size <= kDeviceBytes;
+  void* space = fits ? mmap(nullptr, mapped + kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) : MAP_FAILED;
+  auto a = std::make_unique<Allocation>();
+  if (space != MAP_FAILED) {
+    try {
+      a->shadow.defined.assign(ceil_div(size, kBlock) + 1, 0);
+    } catch (const std::bad_alloc&) {
+      munmap(space, mapped + kPage);
+      space = MAP_FAILED;
+    }
+  }
+  if (space == MAP_FAILED) {
+    report_host("memcheck", "out_of_memory", at,
+                format("aclrtMalloc: %llu bytes for %s, with %llu in use, are more than %s", number(size), name.c_str(), number(taken),
+                       fits ? "the memory limit of this run allows" : "the 64 GiB of the device"),
+                name, 0, size);
+    return ACL_ERROR_RT_MEMORY_ALLOCATION;
+  }
+  a->name = name;
+  a->data = static_cast<uint8_t*>(space);
+  a->bytes = size;
+  a->mapped = mapped;
+  // never-written memory: the pattern of a NaN, so that a value computed from it shows
+  open_to_host(*a);
+  if (size <= 64ull << 20)
+    for (uint64_t i = 0; i + 1 < size; i += 2) a->data[i] = 0xFF, a->data[i + 1] = 0x7F;
+  close_to_host(*a);
+  *p = a->data;
+  allocations().push_back(std::move(a));
+  return ACL_SUCCESS;
+}
+
+aclError aclrtFree(void* p, SourceLine at) {
+  if (!p) return ACL_ERROR_INVALID_PARAM;
+  auto& all = allocations();
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (all[i]->data != p) continue;
+    if (all[i]->pending_stream)
+      report_host("racecheck", "stream_not_synchronized", at,
+                  format("aclrtFree of %s while a kernel that uses it may still run: aclrtSynchronizeStream first", all[i]->name.c_str()), all[i]->name);
+    munmap(p, all[i]->mapped + kPage);
+    all.erase(all.begin() + static_cast<std::ptrdiff_t>(i));
+    return ACL_SUCCESS;
+  }
+  report_host("memcheck", "illegal_free", at, "aclrtFree: the address is none that aclrtMalloc gave, or was freed before", "");
+  return ACL_ERROR_INVALID_PARAM;
+}
+
+aclError aclrtMallocHost(void** p, size_t size) {
+  if (!p || size == 0) return ACL_ERROR_INVALID_PARAM;
+  *p = std::malloc(size);
+  if (!*p) return ACL_ERROR_RT_MEMORY_ALLOCATION;
+  host_blocks().insert(*p);
+  return ACL_SUCCESS;
+}
+
+aclError aclrtFreeHost(void* p, SourceLine at) {
+  if (!p) return ACL_ERROR_INVALID_PARAM;
+  if (host_blocks().erase(p) == 0) {
+    report_host("memcheck", "illegal_free", at, "aclrtFreeHost: the address is none that aclrtMallocHost gave, or was freed before", "");
+    return ACL_ERROR_INVALID_PARAM;
+  }
+  std::free(p);
+  return ACL_SUCCESS;
+}
+
+aclError aclrtMemset(void* p, size_t room, int32_t value, size_t count, SourceLine at) { return fill("aclrtMemset", p, room, value, count, true, at); }
+aclError aclrtMemsetAsync(void* p, size_t room, int32_t value, size_t count, aclrtStream, SourceLine at) {
+  return fill("aclrtMemsetAsync", p, room, value, count, false, at);
+}
+aclError aclrtMemcpy(void* dst, size_t room, const void* src, size_t count, aclrtMemcpyKind kind, SourceLine at) {
+  return copy("aclrtMemcpy", dst, room, src, count, kind, true, at);
+}
+aclError aclrtMemcpyAsync(void* dst, size_t room, const void* src, size_t count, aclrtMemcpyKind kind, aclrtStream, SourceLine at) {
+  return copy("aclrtMemcpyAsync", dst, room, src, count, kind, false, at);
+}
+aclError aclrtGetMemInfo(aclrtMemAttr, size_t* free, size_t* total) {
+  uint64_t taken = 0;
+  for (auto& a : allocations()) taken += a->bytes;
+  *total = kDeviceBytes;
+  *free = kDeviceBytes - taken;
+  return ACL_SUCCESS;
+}
+
+aclError aclInit(const char*) { return ACL_SUCCESS; }
+aclError aclFinalize() { return ACL_SUCCESS; }
+aclError aclrtSetDevice(int32_t id) { current_device = id; return ACL_SUCCESS; }
+aclError aclrtResetDevice(int32_t) { wait_for(nullptr, true); return ACL_SUCCESS; }
+aclError aclrtGetDevice(int32_t* id) { *id = current_device; return ACL_SUCCESS; }
+aclError aclrtGetDeviceCount(uint32_t* count) { *count = 1; return ACL_SUCCESS; }
+aclError aclrtGetRunMode(aclrtRunMode* mode) { *mode = ACL_HOST; return ACL_SUCCESS; }
+aclError aclrtSynchronizeDevice() { wait_for(nullptr, true); return ACL_SUCCESS; }
+const char* aclrtGetSocName() { return "Ascend910B1"; }
+
+aclError aclrtCreateContext(aclrtContext* context, int32_t id) {
+  current_device = id;
+  aclError result = give(context);
+  if (result == ACL_SUCCESS) current_context = *context;
+  return result;
+}
+aclError aclrtDestroyContext(aclrtContext) { return ACL_SUCCESS; }
+aclError aclrtSetCurrentContext(aclrtContext context) { current_context = context; return ACL_SUCCESS; }
+aclError aclrtGetCurrentContext(aclrtContext* context) { *context = current_context; return ACL_SUCCESS; }
+
+aclError aclrtCreateStream(aclrtStream* stream) { return give(stream); }
+aclError aclrtCreateStreamWithConfig(aclrtStream* stream, uint32_t, uint32_t) { return give(stream); }
+aclError aclrtDestroyStream(aclrtStream stream) { wait_for(stream, false); return ACL_SUCCESS; }
+aclError aclrtSynchronizeStream(aclrtStream stream) { wait_for(stream, false); return ACL_SUCCESS; }
+aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t) { return aclrtSynchronizeStream(stream); }
+
+// Orders by events are not followed: after a wait everything counts as complete.
+aclError aclrtCreateEvent(aclrtEvent* event) { return give(event); }
+aclError aclrtCreateEventWithFlag(aclrtEvent* event, uint32_t) { return give(event); }
+aclError aclrtCreateEventExWithFlag(aclrtEvent* event, uint32_t) { return give(event); }
+aclError aclrtDestroyEvent(aclrtEvent) { return ACL_SUCCESS; }
+aclError aclrtRecordEvent(aclrtEvent, aclrtStream) { return ACL_SUCCESS; }
+aclError aclrtStreamWaitEvent(aclrtStream, aclrtEvent) { return ACL_SUCCESS; }
+aclError aclrtSynchronizeEvent(aclrtEvent) { wait_for(nullptr, true); return ACL_SUCCESS; }
+
+float aclFloat16ToFloat(aclFloat16 value) { return half_to_float(value); }
+aclFloat16 aclFloatToFloat16(float value) { return float_to_half(value); }
+size_t aclDataTypeSize(aclDataType type) {
+  switch (type) {
+    case ACL_INT8: case ACL_UINT8: case ACL_BOOL: return 1;
+    case ACL_FLOAT16: case ACL_BF16: case ACL_INT16: case ACL_UINT16: return 2;
+    case ACL_FLOAT: case ACL_INT32: case ACL_UINT32: return 4;
+    case ACL_INT64: case ACL_UINT64: case ACL_DOUBLE: return 8;
+    default: return 0;
+  }
+}
+const char* aclGetRecentErrMsg() { return ""; }

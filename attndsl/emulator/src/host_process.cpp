@@ -1,0 +1,54 @@
+// Limits and the last words of a host program: how it died, where, and what had been found by then.
+#include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "host_runtime.h"
+
+namespace attnemu {
+namespace {
+
+const Allocation* touched(const void* address) {
+  auto* p = static_cast<const uint8_t*>(address);
+  for (auto& a : allocations())
+    if (p >= a->data && p < a->data + a->mapped) return a.get();
+  return nullptr;
+}
+
+void last_words(int number, siginfo_t* info, void*) {
+  char text[512];
+  int n = 0;
+  const Allocation* a = !core && number == SIGSEGV ? touched(info->si_addr) : nullptr;
+  if (a) n = std::snprintf(text, sizeof text, "attnemu-crash: the host program touched %s, which is device memory: copy it by aclrtMemcpy\n", a->name.c_str());
+  else if (core) n = std::snprintf(text, sizeof text, "attnemu-crash: on %s after %s:%d\n", core->label().c_str(), core->last.file, core->last.line);
+  else n = std::snprintf(text, sizeof text, "attnemu-crash: in the host program\n");
+  if (n > 0 && write(2, text, static_cast<size_t>(n)) < 0) _exit(120);
+  signal(number, SIG_DFL);
+  alarm(2);  // writing the findings may itself fail or hang; they are worth a try
+  keep_findings_of_launch();
+  raise(number);
+}
+
+__attribute__((constructor)) void prepare_process() {
+  if (const char* bytes = std::getenv("ATTNEMU_MEMORY")) {
+    rlimit limit{std::strtoull(bytes, nullptr, 10), std::strtoull(bytes, nullptr, 10)};
+    setrlimit(RLIMIT_AS, &limit);
+  }
+  rlimit no_core{0, 0};
+  setrlimit(RLIMIT_CORE, &no_core);
+  static uint8_t stack[1 << 18];
+  stack_t alternative{};
+  alternative.ss_sp = stack;
+  alternative.ss_size = sizeof stack;
+  sigaltstack(&alternative, nullptr);
+  struct sigaction action{};
+  action.sa_sigaction = last_words;
+  action.sa_flags = SA_ONSTACK | SA_NODEFER | SA_SIGINFO;
+  for (int s : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTERM}) sigaction(s, &action, nullptr);
+}
+
+}  // namespace
+}  // namespace attnemu

@@ -1,0 +1,198 @@
+// Kernel launches of a host program, and the lines of its report: findings and counters, written as they come.
+#include "host_runtime.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <sstream>
+#include <stdexcept>
+
+#include "attnemu/harness.h"
+#include "attnemu/host.h"
+
+namespace attnemu {
+namespace {
+
+struct Entry { int arguments; EntryCall call; };
+template <class K, class V>
+using Table = std::map<K, V>;
+Table<std::string, Entry>& entries() { static Table<std::string, Entry> t; return t; }
+Table<std::string, int>& noted_types() { static Table<std::string, int> t; return t; }
+Table<std::string, int>& noted_kinds() { static Table<std::string, int> t; return t; }
+
+constexpr uint32_t kMostBlocks = 65535;
+
+const char* setting(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+Knobs knobs_of_environment() {
+  Knobs k;
+  std::istringstream in(setting("ATTNEMU_KNOBS"));
+  std::string name, value;
+  while (in >> name >> value)
+    if (!k.set(name, value)) throw std::runtime_error("no such knob: " + name);
+  return k;
+}
+
+const Knobs& knobs() { static const Knobs k = knobs_of_environment(); return k; }
+
+FILE* report_file() {
+  static FILE* file = *setting("ATTNEMU_REPORT") ? std::fopen(setting("ATTNEMU_REPORT"), "a") : nullptr;
+  return file;
+}
+
+void write_line(const std::string& text) {
+  FILE* file = report_file();
+  if (!file) return;
+  std::fputs((text + "\n").c_str(), file);
+  std::fflush(file);
+}
+
+// Findings of all launches: what one launch reported is not repeated by the next.
+Findings& all_findings() { static Findings f; return f; }
+
+void keep(const Finding& f) {
+  Findings& all = all_findings();
+  all.max_per_rule = knobs().max_per_rule;
+  size_t before = all.kept().size();
+  all.add(f);
+  if (all.kept().size() != before) write_line("{\"finding\": " + finding_json(f) + "}");
+}
+
+LaunchShape shape_of(const char* name, uint32_t blocks) {
+  static const int cubes[] = {0, 1, 0, 1, 1, 1}, vectors[] = {1, 0, 1, 0, 1, 2};
+  int kind = 5;
+  auto type = noted_types().find(name);
+  if (type != noted_types().end()) kind = type->second;
+  else if (noted_kinds().count(name)) kind = noted_kinds()[name];
+  return {static_cast<int>(blocks), cubes[kind], vectors[kind]};
+}
+
+void lend_memory(Machine& m) {
+  for (auto& a : allocations()) {
+    open_to_host(*a);
+    Memory* region = m.add_region(a->name, a->data, a->bytes, false, false);
+    region->defined.swap(a->shadow.defined);
+    region->partly_defined.swap(a->shadow.partly_defined);
+  }
+}
+
+void take_memory_back(Machine& m, void* stream) {
+  for (auto& a : allocations()) {
+    for (auto& region : m.regions) {
+      if (region->data != a->data) continue;
+      region->defined.swap(a->shadow.defined);
+      region->partly_defined.swap(a->shadow.partly_defined);
+      a->shadow.read_bytes += region->read_bytes;
+      a->shadow.write_bytes += region->write_bytes;
+      if (region->written) a->pending_write = true;
+      if (region->written || region->read_bytes) a->pending_stream = stream;
+    }
+    close_to_host(*a);
+  }
+}
+
+void write_counters(const char* name, const Machine& m) {
+  std::string out = std::string("{\"launch\": {\"kernel\": \"") + json_escape(name) + "\", \"cores\": [" + std::to_string(m.shape.blocks) + ", " +
+                    std::to_string(m.shape.cubes) + ", " + std::to_string(m.shape.vectors) + "], \"instructions\": {";
+  for (int p = 0; p < kPipes; ++p) {
+    uint64_t n = 0;
+    for (auto& c : m.cores) n += c->instructions[static_cast<size_t>(p)];
+    out += std::string(p ? ", " : "") + "\"" + name_of(static_cast<Pipe>(p)) + "\": " + std::to_string(n);
+  }
+  out += "}, \"arrays\": {";
+  bool first = true;
+  for (auto& r : m.regions) {
+    out += (first ? "\"" : ", \"") + json_escape(r->name) + "\": [" + std::to_string(r->read_bytes) + ", " + std::to_string(r->write_bytes) + "]";
+    first = false;
+  }
+  write_line(out + "}}}");
+}
+
+}  // namespace
+
+BlockNumberOfCore::operator int64_t() const { return core ? core->block : 0; }
+
+bool check_enabled(const char* check) {
+  if (!std::strcmp(check, "memcheck")) return knobs().memcheck;
+  if (!std::strcmp(check, "initcheck")) return knobs().initcheck;
+  return knobs().race;
+}
+
+void report_host(const char* check, const char* rule, const SourceLine& at, std::string message, const std::string& buffer,
+                 uint64_t address, uint64_t bytes) {
+  if (!check_enabled(check)) return;
+  Finding f;
+  f.check = check;
+  f.rule = rule;
+  f.message = std::move(message);
+  f.core = "host";
+  f.buffer = buffer;
+  f.source = std::string(at.file ? at.file : "") + ":" + std::to_string(at.line);
+  std::string folder = setting("ATTNEMU_SOURCE_DIR");
+  if (!folder.empty() && f.source.compare(0, folder.size(), folder) == 0) f.source = f.source.substr(folder.size());
+  f.address = address;
+  f.bytes = bytes;
+  keep(f);
+}
+
+void keep_findings_of_launch() {
+  if (!machine) return;
+  for (const Finding& f : machine->findings.kept()) keep(f);
+}
+
+void launch_kernel(const char* name, uint32_t blocks, void* stream, const std::function<void()>& body, const SourceLine& at) {
+  if (blocks == 0 || blocks > kMostBlocks) {
+    report_host("memcheck", "illegal_blocks", at, format("%s is launched on %u blocks; 1 to %u are possible", name, blocks, kMostBlocks), "");
+    return;
+  }
+  Machine m(knobs(), shape_of(name, blocks));
+  m.source_dir = setting("ATTNEMU_SOURCE_DIR");
+  lend_memory(m);
+  m.run(body);
+  keep_findings_of_launch();
+  write_counters(name, m);
+  take_memory_back(m, stream);
+}
+
+void launch_entry(const char* name, uint32_t blocks, void* stream, void* const* arguments, int count, const SourceLine& at) {
+  auto found = entries().find(name);
+  if (found == entries().end() || found->second.arguments != count) {
+    std::fprintf(stderr, "attnemu-error: %s takes %d arguments, %d were given\n", name, found == entries().end() ? 0 : found->second.arguments, count);
+    std::exit(3);
+  }
+  EntryCall call = found->second.call;
+  launch_kernel(name, blocks, stream, [&] { call(arguments); }, at);
+}
+
+bool register_entry(const char* name, int arguments, EntryCall call) {
+  entries()[name] = {arguments, call};
+  return true;
+}
+
+bool note_kernel_kind(const char* name, int kind) {
+  noted_kinds()[name] = kind;
+  return true;
+}
+
+bool note_task_type(const char* mangled, int type, long key) {
+  if (key > 0) return false;  // a host program launches without tiling keys
+  // "Z", "N" when in a namespace, then each name behind its length; the kernel's own is the last of them
+  const char* p = *mangled == 'Z' ? mangled + 1 : mangled;
+  if (*p == 'N') ++p;
+  std::string name;
+  while (*p >= '0' && *p <= '9') {
+    size_t n = std::strtoul(p, const_cast<char**>(&p), 10);
+    name.assign(p, n);
+    p += n;
+  }
+  noted_types()[name] = type;
+  return true;
+}
+
+uint64_t tiling_key() { return 0; }
+
+}  // namespace attnemu

@@ -1,0 +1,30 @@
+// What the acl runtime and the launches of a host program share: device memory and the report.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "attnemu/machine.h"
+
+namespace attnemu {
+
+// Device memory of exactly the bytes asked for, on pages of its own; the host cannot touch it between launches.
+struct Allocation {
+  std::string name;
+  uint8_t* data = nullptr;
+  uint64_t bytes = 0, mapped = 0;
+  Memory shadow;                   // definedness and counters between launches
+  void* pending_stream = nullptr;  // stream of a launch that nobody waited for
+  bool pending_write = false;      // that launch wrote it
+};
+
+std::vector<std::unique_ptr<Allocation>>& allocations();
+void open_to_host(const Allocation& a);
+void close_to_host(const Allocation& a);
+
+void report_host(const char* check, const char* rule, const SourceLine& at, std::string message, const std::string& buffer,
+                 uint64_t address = 0, uint64_t bytes = 0);
+// Adds what the launch in progress has found to the report.
+void keep_findings_of_launch();
+
+}  // namespace attnemu

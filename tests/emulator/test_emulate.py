@@ -1,0 +1,314 @@
+# ruff: noqa: E501  (C++ statements stay on one line)
+"""Programs with their own host main: launch syntax, acl runtime, findings, limits, the command."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from attndsl.emulator import CompileFailed, Knobs, LaunchError
+from attndsl.emulator.launch_syntax import guessed_kind, kernels, mask, packed_launches, rewrite_launches
+from attndsl.emulator.program import build_program
+
+PROGRAM = """
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+#include "acl/acl.h"
+#include "kernel_operator.h"
+#include "sizes.h"
+using namespace AscendC;
+// a comment is no launch: scale<<<1, 0, s>>>(b)
+template <uint32_t kLength, class T>
+__global__ __vector__ void scale(__gm__ T* x, __gm__ T* z, T factor, uint32_t extra, bool barrier) {
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> buffer;
+  pipe.InitBuffer(buffer, 4096);
+  auto u = buffer.Get<T>();
+  GlobalTensor<T> from, to;
+  from.SetGlobalBuffer(x + GetBlockIdx() * kLength);
+  to.SetGlobalBuffer(z + GetBlockIdx() * kLength);
+  DataCopy(u, from, kLength + extra);
+  SetFlag<HardEvent::MTE2_V>(0);
+  WaitFlag<HardEvent::MTE2_V>(0);
+  Muls(u, u, factor, kLength);
+  Muls(u, u, factor, kLength);
+  if (barrier) PipeBarrier<PIPE_ALL>();
+  DataCopy(to, u, kLength);
+}
+namespace inner {
+__global__ __aicore__ void endless(GM_ADDR x) { KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY); volatile int go = 1; while (go) {} }
+__global__ __mix__(1, 2) void count(__gm__ int32_t* z) {
+  if ASCEND_IS_AIV {
+    TPipe pipe;
+    GlobalTensor<int32_t> to;
+    to.SetGlobalBuffer(z);
+    to.SetValue(GetBlockIdx() * 16, 10 + GetBlockIdx() + block_idx * 100);
+    DataCacheCleanAndInvalid<int32_t, CacheLine::SINGLE_CACHE_LINE, DcciDst::CACHELINE_OUT>(to[GetBlockIdx() * 16]);
+  }
+}
+}
+int main(int argc, char** argv) {
+  constexpr uint32_t kLength = 64;
+  std::string mode = argc > 1 ? argv[1] : "";
+  if (mode == "exit") return 7;
+  if (mode == "loop") for (volatile int go = 1; go;) {}
+  if (mode == "chatter") for (;;) puts("and so on, and so on, and so on, and so on, and so on, and so on, and so on");
+  if (mode == "bomb") for (;;) { auto* p = new char[1 << 30]; p[0] = 1; }
+  int32_t device = 0;
+  aclInit(nullptr); aclrtSetDevice(device); aclrtGetDevice(&device);
+  aclrtContext context; aclrtCreateContext(&context, device);
+  aclrtStream stream = nullptr; aclrtCreateStream(&stream);
+  std::vector<float> z(kLength * kBlocks);
+  size_t bytes = z.size() * 4;
+  float *xHost = nullptr, *xDevice = nullptr, *zDevice = nullptr;
+  aclrtMallocHost((void**)&xHost, bytes);
+  for (size_t i = 0; i < z.size(); ++i) xHost[i] = i;
+  aclrtMalloc((void**)&xDevice, bytes, ACL_MEM_MALLOC_HUGE_FIRST);
+  aclrtMalloc(reinterpret_cast<void**>(&zDevice), bytes + 32, ACL_MEM_MALLOC_HUGE_FIRST);
+  if (mode == "huge") { void* p; return aclrtMalloc(&p, 1ull << 40, ACL_MEM_MALLOC_HUGE_FIRST) == ACL_SUCCESS; }
+  if (mode == "touch") zDevice[0] = 1;
+  aclrtMemcpy(xDevice, bytes, xHost, bytes, mode == "direction" ? ACL_MEMCPY_DEVICE_TO_HOST : ACL_MEMCPY_HOST_TO_DEVICE);
+  if (mode == "freed") aclrtFree(xDevice);
+  if (mode == "endless") inner::endless<<<1, 0, stream>>>((GM_ADDR)xDevice);
+  uint32_t blocks = mode == "none" ? 0 : kBlocks;
+  scale<kLength, float><<<blocks, nullptr, stream>>>(
+      mode == "host" ? xHost : xDevice, zDevice, 2.0f, mode == "past" ? 8 : 0, mode != "race");
+  if (mode != "early") aclrtSynchronizeStream(stream);
+  aclrtMemcpy(z.data(), bytes + (mode == "room" ? 4 : 0), zDevice, bytes + (mode == "room" ? 8 : 0), ACL_MEMCPY_DEVICE_TO_HOST);
+  if (mode == "tail") { char tail[32]; aclrtMemcpy(tail, 32, zDevice + z.size(), 32, ACL_MEMCPY_DEVICE_TO_HOST); }
+  if (mode == "set_tail") { char tail[32]; aclrtMemset(zDevice + z.size(), 32, 0, 32); aclrtMemcpy(tail, 32, zDevice + z.size(), 32, ACL_MEMCPY_DEVICE_TO_HOST); }
+  if (mode == "count") {
+    int32_t got[64];
+    aclrtMemset(zDevice, 256, 0, 256);
+    inner::count<<<2, 0, stream>>>((int32_t*)zDevice);
+    aclrtSynchronizeStream(stream);
+    aclrtMemcpy(got, 256, zDevice, 256, ACL_MEMCPY_DEVICE_TO_HOST);
+    printf("%d %d %d %d\\n", got[0], got[16], got[32], got[48]);
+  }
+  printf("<<<%g>>>\\n", z.back());
+  aclrtFree(xDevice); aclrtFree(zDevice); aclrtFreeHost(xHost);
+  aclrtDestroyStream(stream); aclrtDestroyContext(context); aclrtResetDevice(device); aclFinalize();
+  return z.back() == 4 * 255 ? 0 : 1;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("program")
+    (folder / "sizes.h").write_text("#pragma once\nconstexpr int kBlocks = BLOCKS;\n")
+    path = folder / "scale.asc"
+    path.write_text(PROGRAM)
+    return path
+
+
+@pytest.fixture(scope="module")
+def program(file):
+    return build_program(file, defines=["BLOCKS=4"])
+
+
+def line_of(text: str) -> int:
+    return next(number for number, line in enumerate(PROGRAM.splitlines(), 1) if text in line)
+
+
+def test_a_correct_program(program):
+    report = program.run()
+    assert report.ok, report
+    assert report.stdout == "<<<1020>>>\n"
+    counters = report.counters()
+    assert counters["gm_read_bytes"] == {"xDevice": 1024, "zDevice": 0}
+    assert counters["gm_write_bytes"] == {"xDevice": 0, "zDevice": 1024}
+    assert counters["instructions"]["V"] == 8
+    assert counters["launches"] == [{"kernel": "scale", "cores": [4, 0, 1]}]
+
+
+def test_a_mixed_kernel_in_a_namespace(program):
+    report = program.run(["count"])
+    assert report.stdout.splitlines()[0] == "10 11 112 113"
+    assert report.counters()["launches"][1] == {"kernel": "count", "cores": [2, 1, 2]}
+    assert report.ok, report
+
+
+@pytest.mark.parametrize(
+    ("mode", "rules", "source"),
+    [
+        ("past", {"memcheck/out_of_range"}, "DataCopy(u, from"),
+        ("host", {"memcheck/unknown_address"}, "DataCopy(u, from"),
+        ("race", {"racecheck/read_after_write"}, "DataCopy(to, u"),
+        ("none", {"memcheck/illegal_blocks", "initcheck/undefined_value"}, "scale<kLength, float>"),
+        ("early", {"racecheck/stream_not_synchronized"}, "aclrtMemcpy(z.data()"),
+        ("room", {"memcheck/out_of_range"}, "aclrtMemcpy(z.data()"),
+        ("tail", {"initcheck/undefined_value"}, 'mode == "tail"'),
+        ("huge", {"memcheck/out_of_memory"}, 'mode == "huge"'),
+        ("set_tail", set(), ""),
+    ],
+)
+def test_findings(program, mode, rules, source):
+    report = program.run([mode])
+    found = {f"{finding.check}/{finding.rule}" for finding in report.findings}
+    assert rules <= found and bool(found) == bool(rules), report
+    if not rules:
+        assert report.ok
+        return
+    first = next(finding for finding in report.findings if f"{finding.check}/{finding.rule}" in rules)
+    assert not report.ok
+    assert first.source == f"scale.asc:{line_of(source)}"
+
+
+def test_findings_of_the_runtime_name_the_call(program):
+    (freed, *_) = [f for f in program.run(["freed"]).findings if f.rule == "illegal_free"]
+    assert freed.core == "host" and "freed before" in freed.message
+    (wrong, *_) = [f for f in program.run(["direction"]).findings if f.rule == "wrong_direction"]
+    assert wrong.buffer == "xDevice"
+
+
+def test_the_program_s_own_failure(program):
+    report = program.run(["exit"])
+    assert (report.exit_code, report.findings, report.ok) == (7, [], False)
+
+
+def test_ends_that_are_no_exit(program):
+    report = program.run(["loop"], timeout=0.5)
+    assert report.error is not None and "0.5 s" in report.error
+    report = program.run(["endless"], timeout=0.5)
+    assert report.error is not None and "--timeout" in report.error
+    report = program.run(["bomb"], memory=4 << 30)
+    assert report.error is not None and "4096 MiB" in report.error
+    report = program.run(["touch"])
+    assert report.error is not None and "zDevice, which is device memory" in report.error
+    report = program.run(["chatter"], timeout=20)
+    assert report.error is not None and "64 MiB" in report.error
+
+
+VECTOR = """
+#include "acl/acl.h"
+#include "kernel_operator.h"
+using namespace AscendC;
+__global__ __vector__ void chain(__gm__ float* z) {
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> buffer;
+  pipe.InitBuffer(buffer, 256);
+  auto u = buffer.Get<float>();
+  Duplicate(u, 1.0f, 64);
+  Adds(u, u, 1.0f, 64);
+  u.SetValue(0, u.GetValue(1) + 1.0f);
+  Adds(u, u, 1.0f, 64);
+  SetFlag<HardEvent::V_MTE3>(0); WaitFlag<HardEvent::V_MTE3>(0);
+  GlobalTensor<float> to;
+  to.SetGlobalBuffer(z);
+  DataCopy(to, u, 64);
+}
+int main() {
+  float *zDevice, z[64];
+  aclrtMalloc((void**)&zDevice, 256, ACL_MEM_MALLOC_NORMAL_ONLY);
+  chain<<<1, 0, nullptr>>>(zDevice);
+  aclrtMemcpy(z, 256, zDevice, 256, ACL_MEMCPY_DEVICE_TO_HOST);
+  return z[0] == 4.0f && z[1] == 3.0f ? 0 : 1;
+}
+"""
+
+
+def test_automatic_synchronisation_is_a_switch(tmp_path):
+    path = tmp_path / "chain.cpp"
+    path.write_text(VECTOR)
+    program = build_program(path)
+    assert program.run().ok
+    report = program.run(knobs=Knobs(auto_sync=False))
+    assert report.exit_code == 0
+    assert {finding.check for finding in report.findings} == {"racecheck"}
+
+
+def test_a_kernel_launched_by_name_from_another_file(tmp_path):
+    (tmp_path / "store.cpp").write_text(
+        '#include "kernel_operator.h"\nextern "C" __global__ __aicore__ void store(GM_ADDR z, int32_t value) {\n'
+        "  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);\n  AscendC::GlobalTensor<int32_t> to;\n  to.SetGlobalBuffer((__gm__ int32_t*)z);\n"
+        "  to.SetValue(0, value);\n"
+        "  AscendC::DataCacheCleanAndInvalid<int32_t, AscendC::CacheLine::SINGLE_CACHE_LINE, AscendC::DcciDst::CACHELINE_OUT>(to);\n}\n"
+    )
+    main = tmp_path / "main.cpp"
+    main.write_text(
+        '#include "acl/acl.h"\n#include "aclrtlaunch_store.h"\nint main() {\n  uint8_t* zDevice;\n  int32_t z = 0;\n'
+        "  aclrtMalloc((void**)&zDevice, 32, ACL_MEM_MALLOC_HUGE_FIRST);\n"
+        "  ACLRT_LAUNCH_KERNEL(store)(1, nullptr, zDevice, 41);\n"
+        "  aclrtMemcpy(&z, 4, zDevice, 4, ACL_MEMCPY_DEVICE_TO_HOST);\n  return z == 41 ? 0 : 1;\n}\n"
+    )
+    assert build_program(main).run().ok
+    (tmp_path / "store.cpp").unlink()
+    with pytest.raises(LaunchError, match="'store'"):
+        build_program(main)
+
+
+def test_launch_syntax():
+    def call(name, launch):
+        return f'::attnemu::prepare_launch("k", [&](auto... attnemu_a) {{ {name}(attnemu_a...); }}, {launch})'
+
+    for name in ("k", "k<int, 3>", "a::k<b<c>, (1 > 0)>", "k<\n  4>"):
+        assert (
+            rewrite_launches(f"return {name}<<<f(1), 0, s>>>(x);") == f"return {call(name, 'f(1), 0, s')}(x);"
+        )
+    for untouched in ("// k<<<1, 0, s>>>(x)\n", '"k<<<1"', 'R"(k<<<1)"', "/* k<<<1 */", "1 << 2 << 3"):
+        assert rewrite_launches(untouched) == untouched
+    assert rewrite_launches("int n = 1'000; k<<<1, 0>>>();") == f"int n = 1'000; {call('k', '1, 0')}();"
+    with pytest.raises(LaunchError, match="line 2: '<<<' has no matching"):
+        rewrite_launches("\nk<<<1, 0, s(x);")
+    with pytest.raises(LaunchError, match="no kernel name"):
+        rewrite_launches("(<<<1, 0, s>>>(x);")
+    assert packed_launches("ACLRT_LAUNCH_KERNEL(b)(1, s); // ACLRT_LAUNCH_KERNEL(c)\n") == ["b"]
+    assert len(mask("a // b\n'c'")) == 10
+
+
+def test_kinds_of_kernels():
+    text = """
+    extern "C" __global__ __aicore__ void plain(GM_ADDR x);
+    template <int N> __vector__ __global__ void lanes(GM_ADDR x) {}
+    __global__ __cube__ void product(GM_ADDR x) {}
+    __global__ __mix__(1, 1) void both(GM_ADDR x) {}
+    // __global__ __cube__ void gone(GM_ADDR x) {}
+    """
+    assert {k.name: k.kind for k in kernels(text)} == {"plain": None, "lanes": 0, "product": 1, "both": 4}
+    assert guessed_kind(["TQue<QuePosition::VECIN, 1> q;"]) == 0
+    assert guessed_kind(["Mmad(c, a, b, p); // VECIN"]) == 1
+    assert guessed_kind(["Mmad(c, a, b, p);", "TQue<TPosition::VECIN, 1> q;"]) == 5
+
+
+def test_what_cannot_be_built(tmp_path):
+    with pytest.raises(LaunchError, match="no such program file"):
+        build_program(tmp_path / "nowhere.asc")
+    wrong = tmp_path / "wrong.asc"
+    wrong.write_text("int main() {\n  return aclrtBilinear();\n}\n")
+    with pytest.raises(CompileFailed, match=r"wrong\.asc:2.*\n?.*aclrtBilinear"):
+        build_program(wrong)
+
+
+def command(*arguments, cwd=None):
+    return subprocess.run(
+        [sys.executable, "-m", "attndsl.cli", "emulate", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+
+
+def test_the_command(program, file, tmp_path):
+    done = command(file, "-D", "BLOCKS=4", "--json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["exit_code"] == 0 and document["stdout"] == "<<<1020>>>\n" and document["findings"] == []
+    done = command("-D", "BLOCKS=4", file, "past", cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stdout.startswith("<<<nan>>>\nmemcheck/out_of_range at scale.asc:")
+    done = command("-D", "BLOCKS=4", file, "past", "--json")
+    fields = {"check", "rule", "message", "core", "pipe", "buffer", "address", "source"}
+    assert done.returncode == 1 and fields <= set(json.loads(done.stdout)["findings"][0])
+    done = command(file, "--json")
+    assert done.returncode == 1 and "BLOCKS" in json.loads(done.stdout)["error"]
+    for wrong in ([tmp_path / "nowhere.asc"], [file, "--auto-sync", "maybe"], []):
+        done = command(*wrong)
+        assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, done.stderr
