@@ -4,6 +4,14 @@
 
 #include "attnemu/harness.h"
 
+// Architecture of Atlas A2, by which programs choose among their own branches.
+#ifndef __NPU_ARCH__
+#define __NPU_ARCH__ 2201
+#endif
+#ifndef __CCE_AICORE__
+#define __CCE_AICORE__ 220
+#endif
+
 #define __aicore__
 #define __global__
 #define __gm__
