@@ -340,5 +340,5 @@ def _either(names: set[str]) -> str:
 
 
 def _short(value: Any) -> str:
-    text = repr(value)
+    text = " ".join(repr(value).split())
     return text if len(text) <= 40 else f"{text[:37]}..."

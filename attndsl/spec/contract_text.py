@@ -28,6 +28,7 @@ ROLES = {
     "C": "components (key, value)",
     "J": "selection blocks",
     "S": "query tokens of all batch rows",
+    "Y": "layers of a cache",
     "G": "groups of batch rows that share keys",
     "U": "keys a group, or of all batch rows",
     "X": "selected blocks",

@@ -51,9 +51,7 @@ def stacked(operator: str, spec: TensorSpec, value: list[Any] | tuple[Any, ...])
     """
     parts = tensor_list(operator, spec, value)
     if not parts:
-        raise errors.EmptyTensorError(
-            f"{operator}: {spec.name}: an empty list, pass a tensor a batch row"
-        )
+        raise errors.EmptyTensorError(f"{operator}: {spec.name}: an empty list, pass a tensor a batch row")
     rank = min(layout.rank for layout in spec.layouts.values()) - 1
     parts = tuple(part[0] if part.ndim > rank and part.shape[0] == 1 else part for part in parts)
     check_same_shape(operator, spec, parts)

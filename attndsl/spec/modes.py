@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 if TYPE_CHECKING:
     from attndsl.spec.operator import Operator
 
@@ -23,5 +25,6 @@ class Modes:
             return operator
         spec = next(spec for spec in operator.params if spec.name == self.parameter)
         spelled = arguments[self.parameter]
+        spelled = int(spelled) if isinstance(spelled, np.integer) else spelled
         known = isinstance(spelled, int | str) and not isinstance(spelled, bool) and spelled in spec.choices
         return self.operators.get(spec.choices[spelled], operator) if known else operator
