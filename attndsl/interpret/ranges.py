@@ -6,7 +6,7 @@ A block that a condition hides altogether is not computed, one that it leaves al
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -30,6 +30,20 @@ def is_hidden(state: State, scores: Node, block: Block) -> bool:
             return True
         scores = scores.source
     return False
+
+
+def visible_keys(state: State, scores: Node | None, block: Block, keys: slice, step: int) -> Iterator[slice]:
+    """The parts of ``step`` keys of ``keys`` that are not hidden altogether; hidden stretches of many parts
+    are left out at once. All of them without ``scores`` of a softmax."""
+    count = -(-(keys.stop - keys.start) // step)
+    if count <= 0 or (scores is not None and is_hidden(state, scores, replace(block, keys=keys, values={}))):
+        return
+    if count == 1:
+        yield keys
+        return
+    middle = keys.start + count // 2 * step
+    yield from visible_keys(state, scores, block, slice(keys.start, middle), step)
+    yield from visible_keys(state, scores, block, slice(middle, keys.stop), step)
 
 
 def trimmed(state: State, scores: Node, block: Block) -> Block:

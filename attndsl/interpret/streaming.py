@@ -9,7 +9,7 @@ import numpy as np
 
 from attndsl.graph.nodes import BlockRequantize, Node, Rows, Scores, Softmax, WeightedSum
 from attndsl.interpret.accumulator import Accumulator
-from attndsl.interpret.ranges import is_hidden, trimmed
+from attndsl.interpret.ranges import trimmed, visible_keys
 from attndsl.interpret.requantize import RequantizingAccumulator
 from attndsl.interpret.rows import RowReader, reader
 from attndsl.interpret.scores import Block, evaluate
@@ -118,16 +118,12 @@ def _accumulate(state: State, weights: Node, values: Rows | None, block: Block, 
     if isinstance(weights, BlockRequantize):
         softmax, step = weights.source, int(weights.block.evaluate(state.env))
         accumulator = RequantizingAccumulator(*start_values, steps=_steps(state, weights, block))
-    for start in range(rows.first, rows.first + rows.count, step):
-        keys = slice(start, min(start + step, rows.first + rows.count))
+    shown = softmax.scores if isinstance(softmax, Softmax) else None
+    for keys in visible_keys(state, shown, block, slice(rows.first, rows.first + rows.count), step):
         part = replace(block, keys=keys, values={})
         if isinstance(softmax, Softmax) and softmax is weights:
-            if is_hidden(state, softmax.scores, part):
-                continue
             part = trimmed(state, softmax.scores, part)
             keys = part.keys
-        elif isinstance(softmax, Softmax) and is_hidden(state, softmax.scores, part):
-            continue
         table = None if values is None else rows.readers[id(values)].read(keys.start, keys.stop)
         if isinstance(softmax, Softmax):
             accumulator.add(_matrix(state, softmax.scores, part), table)
