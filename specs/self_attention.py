@@ -375,7 +375,7 @@ pa.let(kvHeads, select(kvHeadNum == 0, headNum, kvHeadNum))
 pa.default(headSizeV, select(mlaVHeadSize > 0, mlaVHeadSize, headSize))
 pa.axes(B=batch, N=headNum, K=kvHeads, S=nTokens, Q=qRows, U=kvRows, D=headSize, E=headSizeV)
 
-latent, MT = mlaVHeadSize > 0, "maskType"
+latent = mlaVHeadSize > 0
 
 
 def tokens(rows: str, heads: str, size: str) -> dict[str, object]:
@@ -428,7 +428,9 @@ with pa.constraints_on(BNSD, error=errors.ParameterError, early=True):
     pa.require(kernelType == 0, "TYPE_BNSD needs the DEFAULT kernel")
     pa.require(maskType == NO_MASK, "TYPE_BNSD takes no mask")
 with pa.constraints_on(latent, error=errors.ParameterError, early=True):
-    pa.require(one_of(maskType, 0, NORM, WINDOW, WINDOW_COMPRESS), "not for latent attention", argument=MT)
+    pa.require(
+        one_of(maskType, 0, NORM, WINDOW, WINDOW_COMPRESS), "not for latent attention", argument="maskType"
+    )
     pa.require(scaleType == 0, "latent attention takes no logN")
     pa.require(clampType == 0, "latent attention takes no clamp")
 with pa.constraints_on(quantized, error=errors.ParameterError, early=True):
@@ -551,7 +553,9 @@ with prefix.constraints_on(error=errors.ParameterError, early=True):
     prefix.require(kernelType == 1, "PREFIX_ENCODER needs HIGH_PRECISION")
     prefix.require(unclamped, "PREFIX_ENCODER takes no clamp", argument="clampType", hint="leave it all at 0")
     compressed = one_of(maskType, NORM_COMPRESS, ALIBI_COMPRESS, ALIBI_SQRT, CAUSAL)
-    prefix.require(compressed, "PREFIX_ENCODER takes compressed masks", argument=MT, hint="use 3, 4, 5 or 9")
+    prefix.require(
+        compressed, "PREFIX_ENCODER takes compressed masks", argument="maskType", hint="use 3, 4, 5 or 9"
+    )
     prefix.require(kvcacheCfg == 0, "PREFIX_ENCODER needs K_CACHE_V_CACHE")
     prefix.require(scaleType == 0, "PREFIX_ENCODER takes no logN")
     prefix.require(inputLayout == 0, "PREFIX_ENCODER needs TYPE_BSND")
