@@ -1,11 +1,14 @@
 // The AscendC API of Atlas A2 on the emulator: what a kernel file includes. Names, signatures and defaults are those of
-// CANN 8.1.RC1; what is not here is not covered, and using it is a compile error.
+// CANN 8.1.RC1 and, where they differ, of asc-devkit as well; what is not here is not covered, and using it is a compile error.
 #pragma once
 #include "ascendc/cube.h"
 #include "ascendc/data_copy.h"
 #include "ascendc/macros.h"
 #include "ascendc/params.h"
 #include "ascendc/pipe.h"
+#include "ascendc/renamed.h"
+#include "ascendc/soft_sync.h"
+#include "ascendc/static_tensor.h"
 #include "ascendc/sync.h"
 #include "ascendc/sys.h"
 #include "ascendc/tensor.h"

@@ -36,6 +36,22 @@ void transpose_32(Place first, uint64_t second_at, Place from) {
   }
 }
 
+// 16x16 words in two fractals of eight columns, rows and columns exchanged; the two halves of the result apart.
+void transpose_words(Place first, uint64_t second_at, Place from) {
+  uint8_t in[2 * kFractal];
+  bool defined[256];
+  std::memcpy(in, from.memory->data + from.at, sizeof in);
+  auto source = [](uint32_t i, uint32_t j) { return (j / 8 * 128 + i * 8 + j % 8) * 4; };
+  for (uint32_t i = 0; i < 16; ++i)
+    for (uint32_t j = 0; j < 16; ++j) defined[i * 16 + j] = from.memory->is_defined(from.at + source(i, j), 4);
+  for (uint32_t i = 0; i < 16; ++i)
+    for (uint32_t j = 0; j < 16; ++j) {
+      uint64_t target = (i < 8 ? first.at : second_at) + (j * 8 + i % 8) * 4ull;
+      std::memcpy(first.memory->data + target, in + source(i, j), 4);
+      first.memory->set_defined(target, 4, defined[i * 16 + j]);
+    }
+}
+
 Extent fractals(uint64_t at, uint64_t count, uint64_t step, uint64_t run) {
   Extent e;
   e.at = at;
@@ -77,7 +93,7 @@ void load_transposed(const char* what, const SourceLine& at, Place to, Place fro
               to.memory ? to.memory->name.c_str() : "no memory of this core");
   ins.require(from.memory && from.memory->kind == MemoryKind::L1, "wrong_position", "the source is in %s; L1 is wanted",
               from.memory ? from.memory->name.c_str() : "no memory of this core");
-  ins.require(element == 2 || element == 1, "unsupported", "transposing loads of %u-byte elements are not modelled", element);
+  ins.require(element <= 4, "transpose_width", "transposing takes elements of 8, 16 and 32 bits, these have %u bytes", element);
   ins.aligned(to.memory, to.at, kFractal, "the destination");
   ins.aligned(from.memory, from.at, kBlock, "the source");
   uint64_t unit = element == 2 ? kFractal : 2 * kFractal;
@@ -91,7 +107,9 @@ void load_transposed(const char* what, const SourceLine& at, Place to, Place fro
   if (!ins.admit()) return;
   for (uint32_t r = 0; r < p.repeats; ++r) {
     Place f{from.memory, first + r * step}, t{to.memory, to.at + r * to_step};
-    element == 2 ? transpose_16(t, f) : transpose_32(t, t.at + second, f);
+    if (element == 2) transpose_16(t, f);
+    else if (element == 1) transpose_32(t, t.at + second, f);
+    else transpose_words(t, t.at + second, f);
   }
 }
 

@@ -73,6 +73,7 @@ void prepare(Task& t, size_t stack_bytes) {
 }
 
 bool can_run(const Core& c, const Task& t) {
+  if (c.waiting_for) return !t.done && (*c.waiting_for)();
   return !t.done && (c.waiting_id < 0 || !c.counters[static_cast<size_t>(c.waiting_id)].ready.empty());
 }
 
@@ -193,17 +194,29 @@ void Machine::wait_for_counter(int id, const SourceLine& at) {
   }
 }
 
+void Machine::wait_until(const std::function<bool()>& holds, std::string text, const SourceLine& at) {
+  while (!holds()) {
+    Core* me = core;
+    me->waiting_for = &holds;
+    me->waiting_text = text;
+    me->waiting_at = at;
+    swapcontext(&impl_->tasks[static_cast<size_t>(me->index)].context, &impl_->scheduler);
+    me->waiting_for = nullptr;
+  }
+}
+
 void Machine::report_deadlock() {
   impl_->deadlocked = true;
   std::string graph;
   int listed = 0;
   Core* first = nullptr;
   for (auto& c : cores) {
-    if (c->waiting_id < 0 || impl_->tasks[static_cast<size_t>(c->index)].done) continue;
+    if ((c->waiting_id < 0 && !c->waiting_for) || impl_->tasks[static_cast<size_t>(c->index)].done) continue;
     if (!first) first = c.get();
     if (++listed <= 12)
-      graph += format("%s%s waits for cross-core flag %d at %s", listed > 1 ? "; " : "", c->label().c_str(),
-                      c->waiting_id, text(c->waiting_at).c_str());
+      graph += format("%s%s waits for %s at %s", listed > 1 ? "; " : "", c->label().c_str(),
+                      c->waiting_for ? c->waiting_text.c_str() : format("cross-core flag %d", c->waiting_id).c_str(),
+                      text(c->waiting_at).c_str());
   }
   if (listed > 12) graph += format("; and %d more", listed - 12);
   core = first;

@@ -34,6 +34,19 @@ Best best_of(Reduction op, const float* v, uint32_t from, uint32_t n, const Lane
   return b;
 }
 
+// `b` replaces `best` when it is better; its index counts from `first`.
+void take_better(Best& best, Reduction op, const Best& b, uint32_t first) {
+  if (!b.any) return;
+  bool better = !best.any || (op == Reduction::Max ? b.value > best.value : b.value < best.value) || (b.value != b.value && best.value == best.value);
+  if (better) best = {b.value, b.index + first, true};
+}
+
+void keep_sum(DType t, float v) { core->reg.reduce_sum = encode(t, v); }
+void keep_extreme(DType t, const Best& b) {
+  core->reg.reduce_value = encode(t, b.value);
+  core->reg.reduce_count = b.index;
+}
+
 float sum_of(DType t, const float* v, uint32_t from, uint32_t n, const LaneMask& mask) {
   float values[128];
   for (uint32_t i = 0; i < n; ++i) values[i] = mask.test(from + i) ? v[from + i] : 0.0f;
@@ -77,6 +90,8 @@ void reduce_repeats(const char* what, const SourceLine& at, Reduction op, Reduce
   add_lanes(ins, src, shape, AccessKind::Read);
   ins.writes(dst.memory, strided(dst.at, bytes, shape.repeats, step));
   if (!ins.admit()) return;
+  Best whole{0, 0, false};
+  float total = 0;
   for (uint32_t r = 0; r < shape.repeats; ++r) {
     float buffer[128];
     const float* v = float_lanes(src, r, shape.lanes, buffer);
@@ -84,10 +99,12 @@ void reduce_repeats(const char* what, const SourceLine& at, Reduction op, Reduce
     const LaneMask& mask = shape.of(r);
     bool defined = lanes_defined(defined_lanes(src, r, shape.lanes), mask, 0, shape.lanes);
     if (op == Reduction::Sum) {
-      put_float(src.type, p, sum_of(src.type, v, 0, shape.lanes, mask));
+      float sum = sum_of(src.type, v, 0, shape.lanes, mask);
+      total = rounded(src.type, total + sum);
+      put_float(src.type, p, sum);
     } else {
       Best b = best_of(op, v, 0, shape.lanes, mask);
-      core->reg.reduce_count = b.index;
+      take_better(whole, op, b, r * shape.lanes);
       uint8_t* value_at = out == ReduceOutput::IndexValue ? p + size : p;
       uint8_t* index_at = out == ReduceOutput::ValueIndex ? p + size : p;
       if (out != ReduceOutput::Index) put_float(src.type, value_at, b.value);
@@ -95,6 +112,7 @@ void reduce_repeats(const char* what, const SourceLine& at, Reduction op, Reduce
     }
     dst.memory->set_defined(dst.at + static_cast<uint64_t>(r) * step, bytes, defined);
   }
+  op == Reduction::Sum ? keep_sum(src.type, total) : keep_extreme(src.type, whole);
 }
 
 void reduce_blocks(const char* what, const SourceLine& at, Reduction op, const LaneOperand& dst, uint32_t dst_step,
@@ -166,10 +184,7 @@ void reduce_all(const char* what, const SourceLine& at, Reduction op, bool with_
     const float* v = float_lanes(src, r, shape.lanes, buffer);
     defined = defined && lanes_defined(defined_lanes(src, r, shape.lanes), shape.of(r), 0, shape.lanes);
     if (op == Reduction::Sum) { level.push_back(sum_of(src.type, v, 0, shape.lanes, shape.of(r))); continue; }
-    Best b = best_of(op, v, 0, shape.lanes, shape.of(r));
-    if (!b.any) continue;
-    bool better = !best.any || (op == Reduction::Max ? b.value > best.value : b.value < best.value) || (b.value != b.value && best.value == best.value);
-    if (better) best = {b.value, b.index + r * shape.lanes, true};
+    take_better(best, op, best_of(op, v, 0, shape.lanes, shape.of(r)), r * shape.lanes);
   }
   while (op == Reduction::Sum && level.size() > 1) {
     std::vector<float> next;
@@ -181,6 +196,7 @@ void reduce_all(const char* what, const SourceLine& at, Reduction op, bool with_
     level.swap(next);
   }
   if (shape.repeats > 1) work->set_defined(work_at, work_bytes, false);
+  op == Reduction::Sum ? keep_sum(src.type, level[0]) : keep_extreme(src.type, best);
   put_float(src.type, dst.memory->data + dst.at, op == Reduction::Sum ? level[0] : best.value);
   if (with_index) std::memcpy(dst.memory->data + dst.at + size, &best.index, size);
   dst.memory->set_defined(dst.at, static_cast<uint64_t>(outputs) * size, defined);

@@ -84,6 +84,26 @@ void scalar_store(Place to, uint64_t bits, uint32_t bytes, const char* what, con
   line.stored_at = at;
 }
 
+uint64_t load_uncached(Place from, uint32_t bytes, const char* what, const SourceLine& at) {
+  Instruction ins(Pipe::S, what, at);
+  ins.reads(from.memory, extent(from, bytes));
+  ins.aligned(from.memory, from.at, bytes, "the value");
+  if (!ins.admit()) return 0;
+  if (!from.memory->is_defined(from.at, bytes)) ins.undefined_reaches("a scalar", from.memory, from.at, bytes);
+  uint64_t bits = 0;
+  std::memcpy(&bits, from.memory->data + from.at, bytes);
+  return bits;
+}
+
+void store_uncached(Place to, uint64_t bits, uint32_t bytes, const char* what, const SourceLine& at) {
+  Instruction ins(Pipe::S, what, at);
+  ins.writes(to.memory, extent(to, bytes));
+  ins.aligned(to.memory, to.at, bytes, "the value");
+  if (!ins.admit()) return;
+  to.memory->set_defined(to.at, bytes, true);
+  std::memcpy(to.memory->data + to.at, &bits, bytes);
+}
+
 void clean_cache_line(Place place, const SourceLine& at) {
   core->last = at;
   core->issue(Pipe::S, false);

@@ -157,4 +157,34 @@ void broadcast_blocks(const char* what, const SourceLine& at, const LaneOperand&
     }
 }
 
+namespace {
+constexpr uint32_t kRegisterBytes = 16;
+Extent register_extent(uint64_t at) {
+  Extent e;
+  e.at = at;
+  e.run = kRegisterBytes;
+  return e;
+}
+}  // namespace
+
+void store_compare_register(const char* what, const SourceLine& at, Memory* to, uint64_t to_at) {
+  Instruction ins(Pipe::V, what, at);
+  if (!ins) return;
+  ins.aligned(to, to_at, kBlock, "the destination");
+  ins.writes(to, register_extent(to_at));
+  if (!ins.admit()) return;
+  std::memcpy(to->data + to_at, core->reg.compare_mask, kRegisterBytes);
+  to->set_defined(to_at, kRegisterBytes, core->reg.compare_mask_defined);
+}
+
+void load_compare_register(const char* what, const SourceLine& at, Memory* from, uint64_t from_at) {
+  Instruction ins(Pipe::V, what, at);
+  if (!ins) return;
+  ins.aligned(from, from_at, kBlock, "the source");
+  ins.reads(from, register_extent(from_at));
+  if (!ins.admit()) return;
+  std::memcpy(core->reg.compare_mask, from->data + from_at, kRegisterBytes);
+  core->reg.compare_mask_defined = from->is_defined(from_at, kRegisterBytes);
+}
+
 }  // namespace attnemu

@@ -42,8 +42,8 @@ void sort_32(const char* what, const SourceLine& at, const LaneOperand& dst, con
       value[i] = static_cast<float>(decode(scores.type, scores.memory->data + score_at + i * size));
       order[i] = i;
     }
-    std::stable_sort(order, order + 32, [&](uint32_t a, uint32_t b) { return value[a] > value[b]; });
-    // one undefined input may land anywhere in its group
+    std::stable_sort(order, order + 32, [&](uint32_t a, uint32_t b) { return value[a] > value[b] || (value[a] != value[a] && value[b] == value[b]); });
+    // NaN before everything, so that it is seen; one undefined input may land anywhere in its group
     bool ok = scores.memory->is_defined(score_at, 32ull * size) && indices.memory->is_defined(index_at, 128);
     uint8_t out[256] = {};
     for (uint32_t i = 0; i < 32; ++i) {

@@ -27,13 +27,42 @@ void LoadData(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const LoadD
   l.transpose = p.ifTranspose;
   attnemu::load_fractals("LoadData", at, detail::Pipe::MTE2, dst.place(), from, sizeof(T), l);
 }
+namespace detail {
+template <class T>
+void load_general(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LoadData3DParamsV2<T>& p, const SourceLine& at) {
+  attnemu::ImageLoad l;
+  l.height = p.l1H;
+  l.width = p.l1W;
+  l.channels = p.channelSize;
+  l.row_start = p.mStartPt;
+  l.column_start = p.kStartPt;
+  l.row_count = p.mExtension;
+  l.column_count = p.kExtension;
+  l.filter_h = p.filterH;
+  l.filter_w = p.filterW;
+  l.stride_h = p.strideH;
+  l.stride_w = p.strideW;
+  l.dilation_h = p.dilationFilterH;
+  l.dilation_w = p.dilationFilterW;
+  l.left = p.padList[0];
+  l.right = p.padList[1];
+  l.top = p.padList[2];
+  l.bottom = p.padList[3];
+  l.transpose = p.enTranspose;
+  l.pad_bits = bits_of_value(p.padValue);
+  attnemu::load_image("LoadData 3D", at, dst.place(), src.place(), sizeof(T), l);
+}
+}  // namespace detail
+
 template <class T>
 void LoadData(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LoadData3DParamsV2<T>& p, attnemu::SourceLine at = attnemu::SourceLine::here()) {
   bool plain = p.filterW == 1 && p.filterH == 1 && p.strideW == 1 && p.strideH == 1 && p.dilationFilterW == 1 && p.dilationFilterH == 1 &&
-               !p.padList[0] && !p.padList[1] && !p.padList[2] && !p.padList[3] && !p.enTranspose && !p.fMatrixCtrl;
-  detail::require(plain, "unsupported", at, "LoadData 3D: only 1x1 filters with stride 1, no padding and no enTranspose are modelled");
-  if (!plain) return;
+               !p.padList[0] && !p.padList[1] && !p.padList[2] && !p.padList[3];
+  detail::require(!p.fMatrixCtrl && !p.filterSizeW && !p.filterSizeH, "unsupported", at, "LoadData 3D: fMatrixCtrl, filterSizeW and filterSizeH are not modelled");
+  if (p.fMatrixCtrl || p.filterSizeW || p.filterSizeH) return;
   detail::require(p.l1H >= 1 && p.l1W >= 1 && p.l1H <= 32767 && p.l1W <= 32767, "load3d_range", at, attnemu::format("LoadData 3D: l1H %u and l1W %u are 1..32767", p.l1H, p.l1W));
+  bool to_b = detail::memory_of(dst.position()) == attnemu::MemoryKind::L0B;
+  if (!plain || (p.enTranspose && !to_b) || (to_b && sizeof(T) == 4)) return detail::load_general(dst, src, p, at);
   attnemu::WindowLoad w;
   w.rows = static_cast<uint32_t>(p.l1H) * p.l1W;
   w.channels = p.channelSize;
@@ -153,6 +182,13 @@ void Fixpipe(const GlobalTensor<D>& dst, const LocalTensor<S>& src, const LocalT
   if (to.memory) detail::fixpipe<D, S>(to, src, &w, p, config.format == CO2Layout::ROW_MAJOR, at);
 }
 
+template <class D, class S, const FixpipeConfig& config = CFG_ROW_MAJOR>
+void Fixpipe(const LocalTensor<D>& dst, const LocalTensor<S>& src, const LocalTensor<uint64_t>& words, const FixpipeParamsV220& p,
+             attnemu::SourceLine at = attnemu::SourceLine::here()) {
+  attnemu::Place w = words.place();
+  detail::fixpipe<D, S>(dst.place(), src, &w, p, config.format == CO2Layout::ROW_MAJOR, at);
+}
+
 // The register forms of the same write-back.
 inline void SetFixpipePreQuantFlag(uint64_t config) { attnemu::core->reg.quant_word = config; }
 inline void SetFixpipeNz2ndFlag(uint16_t ndNum, uint16_t srcNdStride, uint16_t dstNdStride) {
@@ -160,11 +196,28 @@ inline void SetFixpipeNz2ndFlag(uint16_t ndNum, uint16_t srcNdStride, uint16_t d
   attnemu::core->reg.nd_source_stride = srcNdStride;
   attnemu::core->reg.nd_target_stride = dstNdStride;
 }
+// Words of every column for the DataCopy forms, in the fixpipe buffer.
+template <class T, bool setRelu = false>
+void SetFixPipeConfig(const LocalTensor<T>& words, bool isUnitFlag = false, attnemu::SourceLine at = attnemu::SourceLine::here()) {
+  static_assert(!setRelu, "SetFixPipeConfig: a tensor for relu is not modelled");
+  (void)isUnitFlag;
+  detail::require(words.position() == TPosition::C2PIPE2GM, "wrong_position", at, "SetFixPipeConfig: the words must be in C2PIPE2GM");
+  detail::require(words.GetPhyAddr() % 128 == 0, "misaligned", at, "SetFixPipeConfig: the words' address must be a multiple of 128");
+  attnemu::core->reg.quant_words_at = words.GetPhyAddr();
+  attnemu::core->reg.quant_words_set = true;
+}
+
+namespace detail {
+constexpr bool per_channel(QuantMode_t q) { return q == VDEQF16 || q == VREQ8 || q == VQF322B8_PRE; }
+
 template <class T, class U>
-void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<U>& src, const DataCopyCO12DstParams& p, attnemu::SourceLine at = attnemu::SourceLine::here()) {
-  attnemu::Place to = detail::global_place(dst.GetPhyAddr(), "DataCopy", at);
-  if (!to.memory) return;
+void copy_result(attnemu::Place to, const LocalTensor<U>& src, const DataCopyCO12DstParams& p, const SourceLine& at) {
   const attnemu::Registers& r = attnemu::core->reg;
+  bool modelled = p.reluPre <= 1 && !p.clipReluPre && !p.eltWiseOp;
+  require(modelled, "unsupported", at, "DataCopy from CO1: reluPre above 1, clipReluPre and eltWiseOp are not modelled");
+  bool words = per_channel(p.quantPre);
+  require(!words || r.quant_words_set, "fixpipe_quant", at, "DataCopy from CO1: a mode with a word a column needs SetFixPipeConfig first");
+  if (!modelled || (words && !r.quant_words_set)) return;
   FixpipeParamsV220 f(p.nSize, p.mSize, p.srcStride, p.dstStride, p.reluPre != 0);
   f.quantPre = p.quantPre;
   f.deqScalar = r.quant_word;
@@ -173,7 +226,19 @@ void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<U>& src, const DataC
   f.ndNum = p.nz2ndEn ? r.nd_num : uint16_t{1};
   f.srcNdStride = r.nd_source_stride;
   f.dstNdStride = r.nd_target_stride;
-  detail::fixpipe<T, U>(to, src, nullptr, f, p.nz2ndEn, at);
+  attnemu::Place w{attnemu::core->memory(MemoryKind::FB), r.quant_words_at};
+  fixpipe<T, U>(to, src, words ? &w : nullptr, f, p.nz2ndEn, at);
+}
+}  // namespace detail
+
+template <class T, class U>
+void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<U>& src, const DataCopyCO12DstParams& p, attnemu::SourceLine at = attnemu::SourceLine::here()) {
+  attnemu::Place to = detail::global_place(dst.GetPhyAddr(), "DataCopy", at);
+  if (to.memory) detail::copy_result<T, U>(to, src, p, at);
+}
+template <class T, class U>
+void DataCopy(const LocalTensor<T>& dst, const LocalTensor<U>& src, const DataCopyCO12DstParams& p, attnemu::SourceLine at = attnemu::SourceLine::here()) {
+  detail::copy_result<T, U>(dst.place(), src, p, at);
 }
 
 // Fills L1, L0A or L0B with one value; a block is 32 bytes in L1 and 512 bytes in L0.

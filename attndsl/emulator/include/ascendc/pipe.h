@@ -137,7 +137,14 @@ class TPipe {
   std::vector<QueueBuffer*> queue_buffers_;
 };
 
-inline TPipe* GetTPipePtr() { return static_cast<TPipe*>(attnemu::core->buffers); }
+}  // namespace AscendC
+
+// In the global namespace in CANN, too.
+inline AscendC::TPipe* GetTPipePtr() { return static_cast<AscendC::TPipe*>(attnemu::core->buffers); }
+
+namespace AscendC {
+
+using ::GetTPipePtr;
 
 template <TPosition src, TPosition dst, int32_t depth, auto mask = 0>
 class TQueBind {

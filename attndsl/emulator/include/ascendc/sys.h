@@ -10,6 +10,7 @@ inline int64_t GetSubBlockIdx() { return attnemu::core->kind == attnemu::CoreKin
 inline int64_t GetTaskRation() {
   return attnemu::core->kind == attnemu::CoreKind::Vector ? attnemu::machine->shape.vectors : 1;
 }
+inline int64_t GetTaskRatio() { return GetTaskRation(); }
 inline int64_t GetSubBlockNum() { return GetTaskRation(); }
 inline int64_t GetBlockIdx() {
   if (attnemu::core->kind == attnemu::CoreKind::Cube) return attnemu::core->block;
@@ -39,6 +40,7 @@ void SetAtomicMin() {
   attnemu::core->reg.atomic = attnemu::AtomicOp::Min;
 }
 inline void SetAtomicNone() { attnemu::core->reg.atomic = attnemu::AtomicOp::None; }
+inline void DisableDmaAtomic() { SetAtomicNone(); }
 
 inline void SetMaskCount() { attnemu::core->reg.counter_mode = true; }
 inline void SetMaskNorm() { attnemu::core->reg.counter_mode = false; }
@@ -61,6 +63,23 @@ inline void SetHF32TransMode(bool) {}
 inline void SetMMLayoutTransform(bool) {}
 template <class T, TPosition pos = TPosition::MAX>
 void SetPadValue(T value) { attnemu::core->reg.pad_value = detail::bits_of_value(value); }
+
+constexpr uint32_t GetUBSizeInBytes() { return attnemu::memory_bytes(attnemu::MemoryKind::UB); }
+inline uint32_t GetRuntimeUBSize() { return GetUBSizeInBytes(); }
+constexpr uint32_t GetDataBlockSizeInBytes() { return attnemu::kBlock; }
+
+// FLOAT is CTRL[48] of Atlas A2: half and bfloat16 results saturate or keep inf and NaN.
+enum class SaturationMode : uint8_t { FLOAT, FLOAT8, INT, CAST };
+template <SaturationMode mode>
+void SetSaturationFlag(bool enable) {
+  static_assert(mode == SaturationMode::FLOAT, "SetSaturationFlag: only SaturationMode::FLOAT is modelled");
+  attnemu::core->reg.saturate = enable;
+}
+template <SaturationMode mode>
+bool GetSaturationFlag() {
+  static_assert(mode == SaturationMode::FLOAT, "GetSaturationFlag: only SaturationMode::FLOAT is modelled");
+  return attnemu::core->reg.saturate;
+}
 
 struct AscendCUtils {
   static void SetOverflow(uint64_t keep) { attnemu::core->reg.saturate = keep == 0; }

@@ -47,6 +47,8 @@ class LocalTensor {
   using PrimType = PrimT<T>;
   LocalTensor() = default;
   explicit LocalTensor(TBuffAddr& address) { SetAddr(address); }
+  LocalTensor(TPosition position, uint32_t byteAddress, uint32_t elements)
+      : address_{static_cast<uint32_t>(elements * sizeof(T)), byteAddress, nullptr, static_cast<uint8_t>(position)} {}
 
   void SetAddr(const TBuffAddr& a) { address_ = a; }
   uint64_t GetPhyAddr() const { return address_.bufferAddr; }

@@ -69,6 +69,9 @@ constexpr int32_t DEFAULT_BLK_NUM = 8;
 constexpr int32_t DEFAULT_BLK_STRIDE = 1;
 constexpr uint8_t DEFAULT_REPEAT_STRIDE = 8;
 
+constexpr uint32_t DivCeil(uint32_t a, uint32_t b) { return b ? (a + b - 1) / b : 0; }
+constexpr uint32_t AlignUp(uint32_t a, uint32_t b) { return DivCeil(a, b) * b; }
+
 inline float ToFloat(const bfloat16_t& v) { return static_cast<float>(v); }
 inline bfloat16_t ToBfloat16(const float& v) { return bfloat16_t(v); }
 

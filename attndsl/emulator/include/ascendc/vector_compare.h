@@ -35,6 +35,10 @@ void Compare(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const LocalT
   attnemu::compare("Compare", at, dst.memory(), dst.GetPhyAddr(), detail::lanes(src0, p.src0BlkStride, p.src0RepStride), &b, 0, detail::comparison(mode),
                    detail::LaneShape::masked(detail::LaneMask::first(per), repeatTimes, per));
 }
+template <class T, class U, bool isSetMask = true>
+void Compare(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1, CMPMODE mode, const uint64_t mask[], uint8_t repeatTimes, const BinaryRepeatParams& p, ATTNEMU_AT) {
+  Compare<T, U, isSetMask>(dst, src0, src1, mode, mask[0], repeatTimes, p, at);
+}
 template <class T, class U>
 void Compare(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1, CMPMODE mode, uint32_t calCount, ATTNEMU_AT) {
   static_assert(detail::one_of<U, uint8_t, int8_t>, "Compare: the result is uint8 or int8");
@@ -64,6 +68,11 @@ void CompareScalar(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const 
   attnemu::compare("CompareScalar", at, dst.memory(), dst.GetPhyAddr(), detail::lanes(src0), nullptr, static_cast<double>(scalar), detail::comparison(mode),
                    detail::compare_shape<T>(calCount, "CompareScalar", at));
 }
+
+template <class T>
+void GetCmpMask(const LocalTensor<T>& dst, ATTNEMU_AT) { attnemu::store_compare_register("GetCmpMask", at, dst.memory(), dst.GetPhyAddr()); }
+template <class T>
+void SetCmpMask(const LocalTensor<T>& src, ATTNEMU_AT) { attnemu::load_compare_register("SetCmpMask", at, src.memory(), src.GetPhyAddr()); }
 
 namespace detail {
 

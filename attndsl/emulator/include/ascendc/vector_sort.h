@@ -1,6 +1,7 @@
 // Sort32, MrgSort, Extract and the transposes.
 #pragma once
 #include "attnemu/sort.h"
+#include "data_copy.h"
 #include "vector_arith.h"
 
 namespace AscendC {
@@ -52,6 +53,59 @@ template <class T>
 void Extract(const LocalTensor<T>& value, const LocalTensor<uint32_t>& index, const LocalTensor<T>& sorted, const int32_t repeatTimes, ATTNEMU_AT) {
   attnemu::split_records("Extract", at, detail::lanes(value), detail::lanes(index), detail::lanes(sorted), static_cast<uint32_t>(repeatTimes));
 }
+// Merge with the counts consumed as a result (they are read from the scalar unit: the library waits for V).
+template <class T, bool isExhaustedSuspension = false>
+void MrgSort(const LocalTensor<T>& dst, const MrgSortSrcList<T>& list, const uint16_t counts[4], uint32_t sorted[4], uint16_t validBit, const int32_t repeatTime, ATTNEMU_AT) {
+  const uint16_t lengths[4] = {counts[0], counts[1], counts[2], counts[3]};
+  MrgSort(dst, list, MrgSort4Info(lengths, isExhaustedSuspension, validBit, static_cast<uint16_t>(repeatTime)), at);
+  if constexpr (isExhaustedSuspension)
+    for (int i = 0; i < 4; ++i) sorted[i] = attnemu::core->reg.merged[i];
+}
+// Scores and indices are separate on Atlas A2: nothing to concatenate.
+template <class T>
+void Concat(LocalTensor<T>& concat, const LocalTensor<T>& src, const LocalTensor<T>& tmp, const int32_t repeatTime) {
+  (void)tmp;
+  (void)repeatTime;
+  concat = src;
+}
+namespace detail {
+// One level of a full sort: runs of `run` records, four by four, from `src` to `dst`, of `records` in all.
+template <class T>
+void merge_level(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint32_t run, uint32_t records, const SourceLine& at) {
+  constexpr uint32_t kRecord = 8 / sizeof(T);
+  for (uint32_t first = 0; first < records; first += 4 * run) {
+    uint16_t lengths[4] = {};
+    LocalTensor<T> lists[4] = {src, src, src, src};
+    uint32_t n = 0;
+    for (; n < 4 && first + n * run < records; ++n) {
+      uint32_t left = records - (first + n * run);
+      lengths[n] = static_cast<uint16_t>(left < run ? left : run);
+      lists[n] = src[(first + n * run) * kRecord];
+    }
+    LocalTensor<T> to = dst[first * kRecord];
+    if (n > 1) MrgSort(to, MrgSortSrcList<T>(lists[0], lists[1], lists[2], lists[3]), MrgSort4Info(lengths, false, static_cast<uint16_t>((1 << n) - 1), 1), at);
+    else DataCopy(to, lists[0], lengths[0] * kRecord, at);
+  }
+  attnemu::pipe_barrier(Pipe::V, at);
+}
+}  // namespace detail
+// Records sorted in groups of 32, or (isFullSort) all of them; `tmp` holds as many records as `dst`.
+template <class T, bool isFullSort>
+void Sort(const LocalTensor<T>& dst, const LocalTensor<T>& concat, const LocalTensor<uint32_t>& index, LocalTensor<T>& tmp, const int32_t repeatTime, ATTNEMU_AT) {
+  Sort32(dst, concat, index, repeatTime, at);
+  attnemu::pipe_barrier(detail::Pipe::V, at);
+  if constexpr (isFullSort) {
+    uint32_t records = static_cast<uint32_t>(repeatTime) * 32;
+    LocalTensor<T> from = dst, to = tmp;
+    for (uint32_t run = 32; run < records; run *= 4) {
+      detail::merge_level(to, from, run, records, at);
+      LocalTensor<T> t = from;
+      from = to;
+      to = t;
+    }
+    if (from.GetPhyAddr() != dst.GetPhyAddr()) DataCopy(dst, from, records * static_cast<uint32_t>(8 / sizeof(T)), at);
+  }
+}
 // Records of 8 bytes, counted in elements of T.
 template <class T>
 uint32_t GetSortOffset(const uint32_t elements) { return static_cast<uint32_t>(elements * 8 / sizeof(T)); }
@@ -72,6 +126,16 @@ void TransDataTo5HD(const LocalTensor<T> (&dst)[16], const LocalTensor<T> (&src)
   t.to_high = p.dstHighHalf;
   t.from_high = p.srcHighHalf;
   attnemu::transpose_blocks("TransDataTo5HD", at, dst[0].memory(), sizeof(T), t);
+}
+// The same with byte addresses in UB.
+template <class T>
+void TransDataTo5HD(uint64_t dst[16], uint64_t src[16], const TransDataTo5HDParams& p, ATTNEMU_AT) {
+  LocalTensor<T> to[16], from[16];
+  for (int i = 0; i < 16; ++i) {
+    to[i] = LocalTensor<T>(TPosition::VECCALC, static_cast<uint32_t>(dst[i]), 0);
+    from[i] = LocalTensor<T>(TPosition::VECCALC, static_cast<uint32_t>(src[i]), 0);
+  }
+  TransDataTo5HD(to, from, p, at);
 }
 // One 16x16 matrix of 16-bit elements.
 template <class T>

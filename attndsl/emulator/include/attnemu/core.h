@@ -1,6 +1,7 @@
 // One core: its pipes with their clocks, its memories, flags, counters and registers.
 #pragma once
 #include <array>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -34,10 +35,12 @@ struct Registers {
   uint64_t pad_value = 0;
   uint64_t load_pad_value = 0;
   uint64_t quant_word = 0;
+  uint64_t quant_words_at = 0;         // words a column, in the fixpipe buffer
+  bool quant_words_set = false;
   uint16_t nd_num = 1, nd_source_stride = 0, nd_target_stride = 0;
   bool hf32 = false;
   bool saturate = false;
-  uint64_t reduce_count = 0;
+  uint64_t reduce_value = 0, reduce_count = 0, reduce_sum = 0;  // bits of the latest extreme, its index, the latest sum
   uint16_t merged[4] = {};
 };
 
@@ -59,6 +62,8 @@ class Core {
   SourceLine last{"", 0};                       // last thing issued, for crash reports
   int waiting_id = -1;                          // counter the core is blocked on
   SourceLine waiting_at{"", 0};
+  const std::function<bool()>* waiting_for = nullptr;  // other than a counter: what must hold
+  std::string waiting_text;
 
   bool has(Pipe p) const;
   bool has(MemoryKind m) const;

@@ -16,7 +16,8 @@ struct FractalLoad {
 };
 void load_fractals(const char* what, const SourceLine& at, Pipe pipe, Place to, Place from, uint32_t element, const FractalLoad& p);
 
-// 8-bit: two adjacent 16x32 fractals are one 32x32 block, transposed and split again.
+// 8-bit: two adjacent 16x32 fractals are one 32x32 block; 32-bit: two adjacent 16x8 fractals are one 16x16 block;
+// transposed and split again.
 struct TransposeLoad {
   uint32_t start = 0, repeats = 0, from_step = 0, gap = 0, fractal_gap = 0;
 };
@@ -30,6 +31,19 @@ struct WindowLoad {
   uint64_t pad_bits = 0;
 };
 void load_window(const char* what, const SourceLine& at, Place to, Place from, uint32_t element, const WindowLoad& p);
+
+// Windows of an image in [channels / C0, height, width, C0] order (C0 channels fill 32 bytes): row m of the matrix is
+// output position m, column k is channel group, filter row, filter column, channel in the group. To L0A as Zz, or with
+// `transpose` as the transposed matrix; to L0B as Zn, for a product that sums over the rows.
+struct ImageLoad {
+  uint32_t height = 1, width = 0, channels = 0;
+  uint32_t row_start = 0, column_start = 0, row_count = 0, column_count = 0;
+  uint32_t filter_h = 1, filter_w = 1, stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1;
+  uint32_t left = 0, right = 0, top = 0, bottom = 0;  // padding
+  bool transpose = false;
+  uint64_t pad_bits = 0;
+};
+void load_image(const char* what, const SourceLine& at, Place to, Place from, uint32_t element, const ImageLoad& p);
 
 struct Product {
   uint32_t m = 0, n = 0, k = 0;

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,6 +24,13 @@ struct Site {
   std::string file;
   int line;
   const char* what;
+};
+
+// A word in global memory that cores poll, see soft_sync.h.
+struct SoftWord {
+  uint32_t count = 0;
+  uint64_t round = 0;
+  VectorClock clock, released;
 };
 
 class Machine {
@@ -48,6 +56,9 @@ class Machine {
   void run(const std::function<void()>& body);
   // Called by a core's task: gives way to others until its counter `id` is above zero.
   void wait_for_counter(int id, const SourceLine& at);
+  // The same until `holds`; `text` says what for, should nobody ever make it hold.
+  void wait_until(const std::function<bool()>& holds, std::string text, const SourceLine& at);
+  std::map<const uint8_t*, SoftWord> soft_words;  // by host address
 
   void report(const char* check, const char* rule, const SourceLine& at, std::string message,
               const char* pipe = "", const std::string& buffer = "", uint64_t address = 0, uint64_t bytes = 0,

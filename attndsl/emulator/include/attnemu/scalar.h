@@ -11,6 +11,10 @@ namespace attnemu {
 uint64_t scalar_load(Place from, uint32_t bytes, const char* what, const SourceLine& at);
 void scalar_store(Place to, uint64_t bits, uint32_t bytes, const char* what, const SourceLine& at);
 
+// The same around the cache.
+uint64_t load_uncached(Place from, uint32_t bytes, const char* what, const SourceLine& at);
+void store_uncached(Place to, uint64_t bits, uint32_t bytes, const char* what, const SourceLine& at);
+
 // Writes back and drops the line at `place`, or every line.
 void clean_cache_line(Place place, const SourceLine& at);
 void clean_cache(const SourceLine& at);

@@ -33,6 +33,9 @@ void compare(const char* what, const SourceLine& at, Memory* dst, uint64_t dst_a
 // The same into the comparison mask register, one repeat.
 void compare_to_register(const char* what, const SourceLine& at, const LaneOperand& a, const LaneOperand& b, Comparison c,
                          const LaneShape& shape);
+// The comparison register's 16 bytes to and from UB.
+void store_compare_register(const char* what, const SourceLine& at, Memory* to, uint64_t to_at);
+void load_compare_register(const char* what, const SourceLine& at, Memory* from, uint64_t from_at);
 enum class SelectBits : uint8_t { Register, Repeated, Continuous };
 // dst = bit ? a : (b or scalar). Bits from `bits` (or the register); Repeated uses the first bits for every repeat.
 void select(const char* what, const SourceLine& at, const LaneOperand& dst, Memory* bits, uint64_t bits_at, SelectBits how,

@@ -1,0 +1,18 @@
+// Synchronisation between cores through words in global memory: what libraries build from polling. The polling itself
+// is not played: a word is set or clear, and carries the clock of who set it.
+#pragma once
+#include "memory.h"
+
+namespace attnemu {
+
+// Waits until the word is clear, then sets it with everything the core did so far.
+void soft_set(const char* what, const SourceLine& at, Place word);
+// Waits until the word is set, takes over the setter's past, clears it.
+void soft_take(const char* what, const SourceLine& at, Place word);
+// Barrier of `parties` cores that name the same workspace.
+void soft_barrier(const char* what, const SourceLine& at, Place workspace, uint32_t parties);
+// Cores in ascending order, again and again: waits for turn `place` of `parties`, and ends it.
+void turn_begin(const char* what, const SourceLine& at, Place workspace, uint32_t place);
+void turn_end(const SourceLine& at, Place workspace, uint32_t parties);
+
+}  // namespace attnemu

@@ -1,0 +1,77 @@
+#include "attnemu/soft_sync.h"
+
+#include "attnemu/findings.h"
+#include "attnemu/machine.h"
+
+namespace attnemu {
+namespace {
+
+SoftWord& word_of(Place p) {
+  SoftWord& w = machine->soft_words[p.memory->data + p.at];
+  if (!w.clock.size()) w.clock = VectorClock(machine->agents());
+  return w;
+}
+
+// Everything the core issued so far is complete; the clock that says so.
+VectorClock arrive(const SourceLine& at) {
+  core->last = at;
+  core->barrier_all();
+  core->issue(Pipe::S, false);
+  return core->snapshot(Pipe::S);
+}
+
+void take_over(const VectorClock& past) {
+  core->issue(Pipe::S, false);
+  core->join(Pipe::S, past);
+}
+
+}  // namespace
+
+void soft_set(const char* what, const SourceLine& at, Place word) {
+  VectorClock now = arrive(at);
+  SoftWord& w = word_of(word);
+  if (w.count) machine->wait_until([&w] { return w.count == 0; }, format("the word %s sets to be clear", what), at);
+  take_over(w.clock);
+  w.clock.join(now);
+  w.count = 1;
+}
+
+void soft_take(const char* what, const SourceLine& at, Place word) {
+  VectorClock now = arrive(at);
+  SoftWord& w = word_of(word);
+  machine->wait_until([&w] { return w.count != 0; }, format("the word of %s to be set", what), at);
+  take_over(w.clock);
+  w.clock.join(now);
+  w.count = 0;
+}
+
+void soft_barrier(const char* what, const SourceLine& at, Place workspace, uint32_t parties) {
+  VectorClock now = arrive(at);
+  SoftWord& w = word_of(workspace);
+  w.clock.join(now);
+  uint64_t round = w.round;
+  if (++w.count == parties) {
+    w.count = 0;
+    w.released = w.clock;
+    ++w.round;
+  } else {
+    machine->wait_until([&w, round] { return w.round != round; }, format("%s of %u cores", what, parties), at);
+  }
+  take_over(w.released);
+}
+
+void turn_begin(const char* what, const SourceLine& at, Place workspace, uint32_t place) {
+  arrive(at);
+  SoftWord& w = word_of(workspace);
+  machine->wait_until([&w, place] { return w.count == place; }, format("its turn %u in %s", place, what), at);
+  take_over(w.clock);
+}
+
+void turn_end(const SourceLine& at, Place workspace, uint32_t parties) {
+  VectorClock now = arrive(at);
+  SoftWord& w = word_of(workspace);
+  w.clock.join(now);
+  w.count = w.count + 1 == parties ? 0 : w.count + 1;
+}
+
+}  // namespace attnemu
