@@ -25,7 +25,7 @@ PROGRAM = """
 using namespace AscendC;
 // a comment is no launch: scale<<<1, 0, s>>>(b)
 template <uint32_t kLength, class T>
-__global__ __vector__ void scale(__gm__ T* x, __gm__ T* z, T factor, uint32_t extra, bool barrier) {
+__global__ __vector__ void scale(__gm__ T* x, __gm__ T* z, T factor, uint32_t extra, uint32_t stale, bool barrier) {
   TPipe pipe;
   TBuf<TPosition::VECCALC> buffer;
   pipe.InitBuffer(buffer, 4096);
@@ -39,7 +39,7 @@ __global__ __vector__ void scale(__gm__ T* x, __gm__ T* z, T factor, uint32_t ex
   Muls(u, u, factor, kLength);
   Muls(u, u, factor, kLength);
   if (barrier) PipeBarrier<PIPE_ALL>();
-  DataCopy(to, u, kLength);
+  DataCopy(to, u, kLength + (GetBlockIdx() == GetBlockNum() - 1 ? stale : 0));
 }
 namespace inner {
 __global__ __aicore__ void endless(GM_ADDR x) { KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY); volatile int go = 1; while (go) {} }
@@ -78,9 +78,10 @@ int main(int argc, char** argv) {
   if (mode == "endless") inner::endless<<<1, 0, stream>>>((GM_ADDR)xDevice);
   uint32_t blocks = mode == "none" ? 0 : kBlocks;
   scale<kLength, float><<<blocks, nullptr, stream>>>(
-      mode == "host" ? xHost : xDevice, zDevice, 2.0f, mode == "past" ? 8 : 0, mode != "race");
+      mode == "host" ? xHost : xDevice, zDevice, 2.0f, mode == "past" ? 8 : 0, mode.find("stale") == 0 ? 8 : 0, mode != "race");
   if (mode != "early") aclrtSynchronizeStream(stream);
   aclrtMemcpy(z.data(), bytes + (mode == "room" ? 4 : 0), zDevice, bytes + (mode == "room" ? 8 : 0), ACL_MEMCPY_DEVICE_TO_HOST);
+  if (mode == "part" || mode == "stale") { char all[1056]; aclrtMemcpy(all, 1056, zDevice, 1056, ACL_MEMCPY_DEVICE_TO_HOST); }
   if (mode == "tail") { char tail[32]; aclrtMemcpy(tail, 32, zDevice + z.size(), 32, ACL_MEMCPY_DEVICE_TO_HOST); }
   if (mode == "set_tail") { char tail[32]; aclrtMemset(zDevice + z.size(), 32, 0, 32); aclrtMemcpy(tail, 32, zDevice + z.size(), 32, ACL_MEMCPY_DEVICE_TO_HOST); }
   if (mode == "count") {
@@ -141,12 +142,15 @@ def test_a_mixed_kernel_in_a_namespace(program):
         ("past", {"memcheck/out_of_range"}, "DataCopy(u, from"),
         ("host", {"memcheck/unknown_address"}, "DataCopy(u, from"),
         ("race", {"racecheck/read_after_write"}, "DataCopy(to, u"),
-        ("none", {"memcheck/illegal_blocks", "initcheck/undefined_value"}, "scale<kLength, float>"),
+        ("none", {"memcheck/illegal_blocks"}, "scale<kLength, float>"),
         ("early", {"racecheck/stream_not_synchronized"}, "aclrtMemcpy(z.data()"),
         ("room", {"memcheck/out_of_range"}, "aclrtMemcpy(z.data()"),
-        ("tail", {"initcheck/undefined_value"}, 'mode == "tail"'),
+        ("tail", {"initcheck/never_written"}, 'mode == "tail"'),
         ("huge", {"memcheck/out_of_memory"}, 'mode == "huge"'),
         ("set_tail", set(), ""),
+        ("part", set(), ""),
+        ("stale", {"initcheck/undefined_value"}, "DataCopy(to, u"),
+        ("stale_unread", set(), ""),
     ],
 )
 def test_findings(program, mode, rules, source):

@@ -83,16 +83,32 @@ void check_waited_for(const Allocation* a, bool writes, const char* call, const 
               a->name);
 }
 
+// What a kernel stored without a value is a finding at the kernel's line. Bytes that nothing wrote are one only when the
+// host asks for nothing else: a result smaller than its buffer is no defect.
 void check_defined(Allocation& a, uint64_t from, uint64_t count, const char* call, const SourceLine& at) {
   if (a.shadow.is_defined(from, count)) return;
-  uint64_t first = from;
-  while (a.shadow.is_defined(first, 1)) ++first;
-  uint64_t end = first;
-  while (end < from + count && !a.shadow.is_defined(end, 1)) ++end;
-  report_host("initcheck", "undefined_value", at,
-              format("%s copies bytes [%llu, %llu) of %s to the host, which were never written or written from undefined bytes", call,
-                     number(first), number(end), a.name.c_str()),
-              a.name, first, end - first);
+  uint64_t unwritten = 0;
+  bool any_tainted = false;
+  Extent range;
+  range.at = from;
+  range.run = count;
+  for_each_block(range, [&](uint64_t block, uint32_t mask) {
+    uint32_t undefined = mask & ~a.shadow.defined[block];
+    auto found = a.tainted.find(block);
+    uint32_t stored = found == a.tainted.end() ? 0 : undefined & found->second.mask;
+    unwritten += static_cast<uint64_t>(__builtin_popcount(undefined & ~stored));
+    if (!stored) return;
+    any_tainted = true;
+    uint64_t first = block * kBlock + static_cast<uint64_t>(__builtin_ctz(stored));
+    report_host("initcheck", "undefined_value", at,
+                format("byte %llu of %s and %d more of its block were stored without a defined value and are copied to the host", number(first),
+                       a.name.c_str(), __builtin_popcount(stored) - 1),
+                a.name, first, static_cast<uint64_t>(__builtin_popcount(stored)), found->second.source);
+  });
+  if (!any_tainted && unwritten == count)
+    report_host("initcheck", "never_written", at,
+                format("%s copies bytes [%llu, %llu) of %s to the host, which nothing ever wrote", call, number(from), number(from + count), a.name.c_str()),
+                a.name, from, count);
 }
 
 aclError copy(const char* call, void* dst, size_t room, const void* src, size_t count, aclrtMemcpyKind kind, bool waits, const SourceLine& at) {

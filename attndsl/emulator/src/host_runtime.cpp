@@ -80,10 +80,19 @@ void lend_memory(Machine& m) {
   }
 }
 
+void note_tainted(const Machine& m, const Memory& region, Allocation& a) {
+  for (uint64_t b = 0; b * kBlock < region.bytes; ++b) {
+    uint16_t site = 0;
+    uint32_t mask = region.defined[b] == kAllBytes ? 0 : region.race.written(b, site) & ~region.defined[b];
+    if (mask) a.tainted[b] = {mask, m.text(site)};
+  }
+}
+
 void take_memory_back(Machine& m, void* stream) {
   for (auto& a : allocations()) {
     for (auto& region : m.regions) {
       if (region->data != a->data) continue;
+      if (region->written) note_tainted(m, *region, *a);
       region->defined.swap(a->shadow.defined);
       region->partly_defined.swap(a->shadow.partly_defined);
       a->shadow.read_bytes += region->read_bytes;
@@ -123,7 +132,7 @@ bool check_enabled(const char* check) {
 }
 
 void report_host(const char* check, const char* rule, const SourceLine& at, std::string message, const std::string& buffer,
-                 uint64_t address, uint64_t bytes) {
+                 uint64_t address, uint64_t bytes, const std::string& kernel_source) {
   if (!check_enabled(check)) return;
   Finding f;
   f.check = check;
@@ -134,6 +143,10 @@ void report_host(const char* check, const char* rule, const SourceLine& at, std:
   f.source = std::string(at.file ? at.file : "") + ":" + std::to_string(at.line);
   std::string folder = setting("ATTNEMU_SOURCE_DIR");
   if (!folder.empty() && f.source.compare(0, folder.size(), folder) == 0) f.source = f.source.substr(folder.size());
+  if (!kernel_source.empty()) {
+    f.other = f.source;
+    f.source = kernel_source;
+  }
   f.address = address;
   f.bytes = bytes;
   keep(f);

@@ -1,5 +1,6 @@
 // What the acl runtime and the launches of a host program share: device memory and the report.
 #pragma once
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -7,6 +8,12 @@
 #include "attnemu/machine.h"
 
 namespace attnemu {
+
+// Bytes of a 32-byte block, and the kernel's line that stored them.
+struct Tainted {
+  uint32_t mask;
+  std::string source;
+};
 
 // Device memory of exactly the bytes asked for, on pages of its own; the host cannot touch it between launches.
 struct Allocation {
@@ -16,6 +23,7 @@ struct Allocation {
   Memory shadow;                   // definedness and counters between launches
   void* pending_stream = nullptr;  // stream of a launch that nobody waited for
   bool pending_write = false;      // that launch wrote it
+  std::map<uint64_t, Tainted> tainted;  // by block: bytes that a kernel wrote without a defined value
 };
 
 std::vector<std::unique_ptr<Allocation>>& allocations();
@@ -23,7 +31,7 @@ void open_to_host(const Allocation& a);
 void close_to_host(const Allocation& a);
 
 void report_host(const char* check, const char* rule, const SourceLine& at, std::string message, const std::string& buffer,
-                 uint64_t address = 0, uint64_t bytes = 0);
+                 uint64_t address = 0, uint64_t bytes = 0, const std::string& kernel_source = "");
 // Adds what the launch in progress has found to the report.
 void keep_findings_of_launch();
 

@@ -41,6 +41,17 @@ struct Hazard {
 class RaceShadow {
  public:
   void resize(uint64_t bytes);
+  // Bytes of a block that were written, as far as records go; `site`: where one of them was written last.
+  uint32_t written(uint64_t block, uint16_t& site) const {
+    const Cell& c = cells_[block];
+    uint32_t mask = 0;
+    auto look = [&](const AccessRecord& r) {
+      if (r.kind != AccessKind::Read) mask |= r.mask, site = r.site;
+    };
+    if (c.list) for (const AccessRecord& r : lists_[c.list - 1]) look(r);
+    else for (uint32_t i = 0; i < c.count; ++i) look(c.in_place[i]);
+    return mask;
+  }
   // Records an access to the bytes `mask` of a block; hazards with earlier accesses are appended to `out`.
   void access(uint64_t block, uint32_t mask, AccessKind kind, const Epoch& e, std::vector<Hazard>& out) {
     Cell& c = cells_[block];
