@@ -1,0 +1,54 @@
+"""The page about the emulator lists the APIs that the headers have, and no others."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from attndsl.emulator import build
+from attndsl.emulator.errors import CompileFailed
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "emulator.md").read_text()
+HEADERS = sorted((ROOT / "attndsl" / "emulator" / "include" / "ascendc").glob("*.h"))
+# printing and assertions belong to running other people's programs
+OTHER_TOPICS = {"DumpTensor", "DumpAccChkPoint", "PrintTimeStamp"}
+
+
+def _section(title: str) -> set[str]:
+    return set(re.findall(r"`(\w+)`", PAGE.split(f"## {title}\n")[1].split("\n## ")[0]))
+
+
+def _declared() -> set[str]:
+    names: set[str] = set()
+    for header in HEADERS:
+        text = re.sub(r"(?ms)^namespace (?:\w+::)?detail \{.*?^\}  // namespace.*?$", "", header.read_text())
+        names |= set(re.findall(r"(?m)^(?:inline |constexpr )*[\w:<>]+[*&]? ([A-Z]\w+)\(", text))
+        names |= set(re.findall(r"(?m)^ATTNEMU_\w+\(([A-Z]\w+),", text))
+        names |= set(re.findall(r"(?m)^class (\w+)", text))
+        names |= set(re.findall(r"(?m)^  void ([A-Z]\w+)\(const LocalTensor", text)) - {"Name"}
+    return names
+
+
+def test_the_table_is_what_the_headers_have() -> None:
+    listed, declared = _section("Covered APIs"), _declared()
+    assert len(declared) > 120
+    assert declared - listed - OTHER_TOPICS == set(), "covered, but not on the page"
+    assert listed - declared == set(), "on the page, but not covered"
+
+
+def test_what_is_missing_does_not_compile_and_is_named() -> None:
+    missing = _section("Missing APIs") - {"ArithProgression", "Sort"}
+    assert not missing & _declared()
+    names = sorted(missing)
+    for first in range(0, len(names), 8):  # the exception keeps the first messages
+        group = names[first : first + 8]
+        uses = "".join(f"using AscendC::{name};\n" for name in group)
+        text = (
+            f'#include "kernel_operator.h"\n{uses}extern "C" __global__ __aicore__ void k(GM_ADDR x) {{}}\n'
+        )
+        with pytest.raises(CompileFailed) as failure:
+            build(text, entry="k")
+        assert [name for name in group if name not in str(failure.value)] == []
