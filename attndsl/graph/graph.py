@@ -11,7 +11,6 @@ import networkx as nx
 from attndsl.graph.nodes import CacheAppend, Input, Node, Output, stored
 from attndsl.symbolic import Expr
 
-
 _COLUMN = 64  # widest column that others are aligned to
 
 
