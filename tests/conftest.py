@@ -11,7 +11,9 @@ from hypothesis import settings
 
 GOLDEN = Path(__file__).parent / "golden"
 
-settings.register_profile("attndsl", deadline=None)
+# The same examples in every run; `--hypothesis-profile=search` looks for new ones.
+settings.register_profile("attndsl", deadline=None, derandomize=True)
+settings.register_profile("search", deadline=None)
 settings.load_profile("attndsl")
 
 
