@@ -216,8 +216,8 @@ class Symbol(Expr):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Binary(Expr):
-    """Arithmetic: ``+ - * / // % min max ceil_div round_up``."""
+class _Pair(Expr):
+    """Base of the operators with two operands, written between them."""
 
     op: str
     left: Expr
@@ -228,6 +228,17 @@ class Binary(Expr):
 
     def evaluate(self, env: Mapping[str, Any]) -> Any:
         return _EVALUATE[self.op](self.left.evaluate(env), self.right.evaluate(env))
+
+    def _render(self, cxx: bool) -> tuple[str, int]:
+        return _infix(self.op, self.left, self.right, cxx)
+
+    def _key(self) -> tuple[Any, ...]:
+        return (self.op, self.left._key(), self.right._key())
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Binary(_Pair):
+    """Arithmetic: ``+ - * / // % min max ceil_div round_up``."""
 
     def substitute(self, values: Mapping[str, ExprLike]) -> Expr:
         return binary(self.op, self.left.substitute(values), self.right.substitute(values))
@@ -241,32 +252,13 @@ class Binary(Expr):
             ]
         return _infix(self.op, self.left, self.right, cxx)
 
-    def _key(self) -> tuple[Any, ...]:
-        return (self.op, self.left._key(), self.right._key())
-
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Compare(Expr):
+class Compare(_Pair):
     """A comparison; as a Python bool, ``==`` and ``!=`` tell structural equality."""
-
-    op: str
-    left: Expr
-    right: Expr
-
-    def children(self) -> tuple[Expr, ...]:
-        return (self.left, self.right)
-
-    def evaluate(self, env: Mapping[str, Any]) -> Any:
-        return _EVALUATE[self.op](self.left.evaluate(env), self.right.evaluate(env))
 
     def substitute(self, values: Mapping[str, ExprLike]) -> Expr:
         return compare(self.op, self.left.substitute(values), self.right.substitute(values))
-
-    def _render(self, cxx: bool) -> tuple[str, int]:
-        return _infix(self.op, self.left, self.right, cxx)
-
-    def _key(self) -> tuple[Any, ...]:
-        return (self.op, self.left._key(), self.right._key())
 
     def __bool__(self) -> bool:
         if self.op == "==":
@@ -277,15 +269,8 @@ class Compare(Expr):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Logic(Expr):
+class Logic(_Pair):
     """``and`` / ``or`` of two conditions."""
-
-    op: str
-    left: Expr
-    right: Expr
-
-    def children(self) -> tuple[Expr, ...]:
-        return (self.left, self.right)
 
     def evaluate(self, env: Mapping[str, Any]) -> Any:
         first = self.left.evaluate(env)
@@ -295,12 +280,6 @@ class Logic(Expr):
 
     def substitute(self, values: Mapping[str, ExprLike]) -> Expr:
         return Logic(self.op, self.left.substitute(values), self.right.substitute(values))
-
-    def _render(self, cxx: bool) -> tuple[str, int]:
-        return _infix(self.op, self.left, self.right, cxx)
-
-    def _key(self) -> tuple[Any, ...]:
-        return (self.op, self.left._key(), self.right._key())
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -125,7 +125,7 @@ def _bucket(size: int, operator: Operator) -> int:
         raise IllegalHeadSize(
             f"D={size}: head sizes of {operator.name} are 1 to {limit}; the nearest is {nearest}"
         )
-    return -(-size // ATLAS_A2.fractal) * ATLAS_A2.fractal
+    return ATLAS_A2.whole_fractals(size)
 
 
 def _check_features(operator: Operator, wanted: frozenset[str]) -> None:

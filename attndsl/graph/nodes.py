@@ -27,6 +27,8 @@ from attndsl.symbolic import Expr
 
 Axes = tuple[str, ...]
 AXIS_ORDER: Axes = ("C", "P", "B", "G", "S", "N", "K", "Q", "R", "U", "T", "W", "J", "X", "D", "E", "L", "Y")
+# The index symbols of conditions and of computed scalars, and the axes they count.
+INDEX_AXES = {"b": "B", "n": "N", "i": "Q", "j": "T"}
 SCORE_AXES: Axes = ("B", "N", "Q", "T")
 
 

@@ -15,6 +15,7 @@ from attndsl.graph.errors import GraphError
 from attndsl.graph.graph import Graph
 from attndsl.graph.nodes import (
     AXIS_ORDER,
+    INDEX_AXES,
     Axes,
     BlockRequantize,
     CacheAppend,
@@ -58,7 +59,6 @@ from attndsl.symbolic import Expr, Load
 ARITY = {"exp": 1, "log": 1, "sqrt": 1, "tanh": 1, "sigmoid": 1, "negate": 1}
 ARITY |= {"add": 2, "subtract": 2, "multiply": 2, "divide": 2, "minimum": 2, "maximum": 2}
 INTEGERS = frozenset({"bool", "int8", "uint8", "int32", "uint32", "int64", "uint64"})
-INDEX_SYMBOLS = {"b": "B", "n": "N", "i": "Q", "j": "T"}
 
 Check = Callable[[Any, Graph], str | None]
 
@@ -169,7 +169,7 @@ def _loads_are_passed(node: Scalar | IndexCondition, graph: Graph) -> str | None
 @_rule(Scalar, IndexCondition)
 def _indices_have_axes(node: Scalar | IndexCondition, graph: Graph) -> str | None:
     expr: Expr = node.value if isinstance(node, Scalar) else node.condition
-    for symbol, axis in INDEX_SYMBOLS.items():
+    for symbol, axis in INDEX_AXES.items():
         if symbol in expr.symbols() and axis not in node.axes:
             return f"'{expr}' depends on index '{symbol}' but has no axis {axis}"
     return None
@@ -335,7 +335,7 @@ def _lookups_read_inputs(node: Lookup, graph: Graph) -> str | None:
         return f"elements are looked up in an argument, not in {type(node.source).__name__}"
     if not node.index:
         return "an index for each dimension is needed"
-    for symbol, axis in INDEX_SYMBOLS.items():
+    for symbol, axis in INDEX_AXES.items():
         if axis not in node.axes and any(symbol in part.symbols() for part in node.index):
             return f"the index depends on '{symbol}' but has no axis {axis}"
     return None

@@ -105,6 +105,10 @@ class Device:
     workspace_alignment: int = 512
     system_workspace: int = 16 * 1024 * 1024
 
+    def whole_fractals(self, size: int) -> int:
+        """A size rounded up to whole fractals."""
+        return -(-size // self.fractal) * self.fractal
+
     def memory(self, space: MemorySpace) -> Memory:
         """The on-chip memory of a space."""
         return next(memory for memory in self.memories if memory.space is space)

@@ -9,6 +9,7 @@ import numpy as np
 
 from attndsl.array_expr import evaluate_arrays
 from attndsl.graph.nodes import (
+    INDEX_AXES,
     Cast,
     Elementwise,
     GroupSum,
@@ -33,7 +34,7 @@ from attndsl.spec.arguments import DTYPES
 from attndsl.symbolic import Expr
 
 _INTEGER_KINDS = "biu"
-INDEX_SYMBOLS = {"B": "b", "N": "n", "Q": "i", "T": "j"}
+INDEX_SYMBOLS = {axis: symbol for symbol, axis in INDEX_AXES.items()}
 
 
 def whole(state: State, node: Node) -> Labelled:

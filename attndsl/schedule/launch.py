@@ -85,7 +85,7 @@ def prepare(call: Call, cores: int = ATLAS_A2.aic) -> Launch:
 def specialisation_of(call: Call) -> Specialisation:
     """What the kernel of a call is specialised on."""
     head_size = int(call.operator.axis_extents["D"].evaluate(call.env()))
-    bucket = -(-head_size // ATLAS_A2.fractal) * ATLAS_A2.fractal
+    bucket = ATLAS_A2.whole_fractals(head_size)
     features = call.present & frozenset(feature_names(call.operator))
     return Specialisation(dtype=call.dtype, bucket=bucket, features=features)
 

@@ -10,6 +10,7 @@ from dataclasses import replace as with_fields
 import numpy as np
 
 from attndsl.graph.nodes import (
+    INDEX_AXES,
     Axes,
     BlockRequantize,
     CacheAppend,
@@ -35,7 +36,7 @@ from attndsl.graph.nodes import (
 )
 from attndsl.source_line import author_line
 from attndsl.spec.errors import GraphError
-from attndsl.spec.values import INDEX_AXES, Operand, TensorValue, Value, as_rows, elementwise, index_condition
+from attndsl.spec.values import Operand, TensorValue, Value, as_rows, elementwise, index_condition
 from attndsl.symbolic import Expr, Symbol, as_expr
 
 BATCH = Symbol("b")

@@ -14,6 +14,7 @@ from typing import TypeAlias, cast
 
 from attndsl.graph.nodes import (
     AXIS_ORDER,
+    INDEX_AXES,
     Axes,
     Cast,
     Choose,
@@ -45,7 +46,6 @@ from attndsl.spec.errors import GraphError, SpecError
 from attndsl.spec.folds import of_all_elements
 from attndsl.symbolic import Compare, Const, Expr, ExprLike, Load, Symbol, as_expr, compare
 
-INDEX_AXES = {"b": "B", "n": "N", "i": "Q", "j": "T"}
 Operand: TypeAlias = "Value | Expr | int | float"
 
 

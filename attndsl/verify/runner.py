@@ -107,7 +107,7 @@ def run_case(case: Case, backends: Iterable[str] = BACKENDS, level: Level | None
         layout=" ".join(dict.fromkeys(key for key in call.layouts.values() if key)),
         features=case.features,
         dtype=call.dtype,
-        bucket=-(-extents.get("D", 1) // ATLAS_A2.fractal) * ATLAS_A2.fractal,
+        bucket=ATLAS_A2.whole_fractals(extents.get("D", 1)),
         data=case.data,
         results=results,
     )

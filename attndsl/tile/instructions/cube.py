@@ -33,8 +33,7 @@ _FRACTAL_ELEMENTS = FRACTAL * FRACTAL
 _HALF_TYPES = ("float16", "bfloat16")
 
 
-def _up16(value: int) -> int:
-    return -(-value // FRACTAL) * FRACTAL
+_up16 = ATLAS_A2.whole_fractals
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
