@@ -226,13 +226,6 @@ class Windowed(Rows):
     start: Node
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Concatenated(Rows):
-    """The rows of several sources one after the other."""
-
-    sources: tuple[Rows, ...]
-
-
 # ------------------------------------------------------------------------------------------------
 # Scores and their modifiers
 
@@ -379,16 +372,6 @@ class Repeat(Node):
     """``source`` copied along a further axis."""
 
     source: Node
-    axes: Axes
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Gather(Node):
-    """Rows of ``source`` chosen by ``index`` along ``axis``."""
-
-    source: Node
-    index: Node
-    axis: str
     axes: Axes
 
 
