@@ -8,8 +8,8 @@ Tokens of all batch rows lie back to back; row b has ``seqLen[b]`` of them. head
 channels share kvHeads key/value heads, values have headSizeV channels.
 """
 
+from attndsl.folds import highest, total
 from attndsl.spec import Expr, Operator, TensorValue, Value, attend, errors, maximum, minimum, select
-from attndsl.spec.folds import highest, total
 from attndsl.symbolic import ExprLike, Symbol, one_of
 
 op = Operator(

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from attndsl.array_expr import evaluate_arrays
+from attndsl.folds import Fold, with_presence
 from attndsl.source_line import UNKNOWN_LINE, SourceLine, author_line
 from attndsl.spec.errors import UnclassifiedError
-from attndsl.spec.folds import Fold, with_presence
 from attndsl.symbolic import Binary, Compare, Const, Expr, Load, Logic, Select, Symbol
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TypeAlias, cast
 
+from attndsl.folds import of_all_elements
 from attndsl.graph.nodes import (
     AXIS_ORDER,
     INDEX_AXES,
@@ -43,7 +44,6 @@ from attndsl.graph.nodes import (
 from attndsl.source_line import author_line
 from attndsl.spec.arguments import TensorSpec, dtype_of, given, layout_of, split_of
 from attndsl.spec.errors import GraphError, SpecError
-from attndsl.spec.folds import of_all_elements
 from attndsl.symbolic import Compare, Const, Expr, ExprLike, Load, Symbol, as_expr, compare
 
 Operand: TypeAlias = "Value | Expr | int | float"
