@@ -11,20 +11,47 @@ import numpy as np
 from attndsl.array_expr import evaluate_arrays
 from attndsl.symbolic import Expr, ExprLike, Load, Symbol, as_expr
 
-_CXX = {"min": "MinOver", "max": "MaxOver", "sum": "SumOver"}
-
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Fold(Expr):
     """``op`` (min, max or sum) of ``body`` over all ``index < extent``; 0 over nothing.
 
-    Without an extent ``body`` must be ``tensor[index]``, and all elements of the tensor are meant.
+    Without an extent ``body`` must be ``tensor[index]``, and all elements of the tensor are meant. In a
+    kernel it is a call of a function ``cxx_name`` that the generated code defines.
     """
 
     op: str
     body: Expr
     index: str
     extent: Expr | None = None
+    cxx_name: str = ""
+
+    @property
+    def function(self) -> str:
+        """The kernel's function: ``cxx_name``, else named after the first tensor it reads."""
+        source = next((node.source for node in self.body.walk() if isinstance(node, Load)), self.index)
+        words = "".join(part[:1].upper() + part[1:] for part in source.split("_"))
+        return self.cxx_name or f"{self.op.capitalize()}Of{words}"
+
+    def captured(self) -> tuple[Symbol, ...]:
+        """The scalars that the body depends on besides the index, in order of first use."""
+        free = (node for node in self.body.walk() if isinstance(node, Symbol) and node.name != self.index)
+        return tuple({node.name: node for node in free}.values())
+
+    def computes_like(self, other: Fold) -> bool:
+        """Whether one function serves both; extents and names of the index may differ."""
+        bodies = (fold.body.substitute({fold.index: Symbol("#")}) for fold in (self, other))
+        return self.op == other.op and next(bodies).same(next(bodies))
+
+    def range_end(self) -> Expr:
+        """The end of the index range.
+
+        Raises:
+            TypeError: all elements of a tensor are meant, whose number only the host knows.
+        """
+        if self.extent is None:
+            raise TypeError(f"{self}: in a kernel the extent has to be given")
+        return self.extent
 
     def children(self) -> tuple[Expr, ...]:
         return (self.body,) if self.extent is None else (self.body, self.extent)
@@ -56,17 +83,15 @@ class Fold(Expr):
     def substitute(self, values: Mapping[str, ExprLike]) -> Expr:
         inner = {name: value for name, value in values.items() if name != self.index}
         extent = None if self.extent is None else self.extent.substitute(values)
-        return Fold(self.op, self.body.substitute(inner), self.index, extent)
+        return Fold(self.op, self.body.substitute(inner), self.index, extent, self.cxx_name)
 
     def _render(self, cxx: bool) -> tuple[str, int]:
-        if self.extent is None and isinstance(self.body, Load):
-            return f"{_CXX[self.op] if cxx else self.op}({self.body.source})", 9
-        text = self.body.text(cxx)
         if cxx:
-            assert self.extent is not None
-            lambda_text = f"[&](int64_t {self.index}) {{ return {text}; }}"
-            return f"{_CXX[self.op]}({self.extent.text(True)}, {lambda_text})", 9
-        return f"{self.op}({text} for {self.index} < {self.extent})", 9
+            arguments = ", ".join(value.text(True) for value in (self.range_end(), *self.captured()))
+            return f"{self.function}({arguments})", 9
+        if self.extent is None and isinstance(self.body, Load):
+            return f"{self.op}({self.body.source})", 9
+        return f"{self.op}({self.body} for {self.index} < {self.extent})", 9
 
     def _key(self) -> tuple[Any, ...]:
         extent = None if self.extent is None else self.extent._key()

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 Value = int | float | bool | str
@@ -312,11 +312,12 @@ class Select(Expr):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Load(Expr):
-    """A scalar read of an integer tensor in global memory, ``source[index]``."""
+    """A scalar read of an integer tensor in global memory, ``source[index]``; ``dtype`` is the tensor's."""
 
     source: str
     index: Expr
     cxx_name: str = ""
+    dtype: str = "int64"
 
     def children(self) -> tuple[Expr, ...]:
         return (self.index,)
@@ -325,15 +326,25 @@ class Load(Expr):
         return int(env[self.source].reshape(-1)[self.index.evaluate(env)])
 
     def substitute(self, values: Mapping[str, ExprLike]) -> Expr:
-        return Load(self.source, self.index.substitute(values), self.cxx_name)
+        return replace(self, index=self.index.substitute(values))
 
     def _render(self, cxx: bool) -> tuple[str, int]:
         if cxx:
-            return f"{self.cxx_name or self.source}.GetValue({self.index.text(True)})", _ATOM
+            value = f"{self.cxx_name or self.source}.GetValue({self.index.text(True)})"
+            # Arithmetic is in int64_t: narrower and unsigned elements would wrap.
+            return value if self.dtype == "int64" else f"static_cast<int64_t>({value})", _ATOM
         return f"{self.source}[{self.index.text()}]", _ATOM
 
     def _key(self) -> tuple[Any, ...]:
         return ("load", self.source, self.index._key())
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Element(Load):
+    """A read of an array of scalars that the core itself holds, ``source[index]``."""
+
+    def _render(self, cxx: bool) -> tuple[str, int]:
+        return f"{(self.cxx_name or self.source) if cxx else self.source}[{self.index.text(cxx)}]", _ATOM
 
 
 def as_expr(value: object) -> Expr:

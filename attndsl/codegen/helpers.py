@@ -5,15 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from attndsl.symbolic import CALLS, Binary, Expr
+from attndsl.errors import InternalError
+from attndsl.folds import Fold
+from attndsl.symbolic import CALLS, Binary, Expr, Symbol
 
 
 @dataclass(frozen=True, slots=True)
 class Helper:
-    """A function of two ``int64_t``: its name and what it returns."""
+    """A function of ``int64_t``: its name, parameters and body; ``static`` where it reads no tensor."""
 
     name: str
-    returns: str
+    parameters: str
+    lines: tuple[str, ...]
+    static: bool = True
+
+    @property
+    def kind(self) -> str:
+        """What stands in front of ``inline``."""
+        return "static " if self.static else ""
 
 
 _BODIES = {
@@ -25,6 +34,40 @@ _BODIES = {
 
 
 def used_helpers(exprs: Iterable[Expr]) -> tuple[Helper, ...]:
-    """The functions that some expressions call, in a fixed order."""
+    """The functions of two numbers that some expressions call, in a fixed order."""
     used = {node.op for expr in exprs for node in expr.walk() if isinstance(node, Binary)}
-    return tuple(Helper(CALLS[op][True], body) for op, body in _BODIES.items() if op in used)
+    return tuple(
+        Helper(CALLS[op][True], "int64_t a, int64_t b", (f"return {body};",))
+        for op, body in _BODIES.items()
+        if op in used
+    )
+
+
+def kernel_helpers(exprs: Iterable[Expr]) -> tuple[Helper, ...]:
+    """Those, and a function for each sum, maximum or minimum over an index range.
+
+    Raises:
+        InternalError: two different folds have the same name.
+    """
+    known = tuple(exprs)
+    folds: dict[str, Fold] = {}
+    for node in (node for expr in known for node in expr.walk()):
+        if isinstance(node, Fold) and not folds.setdefault(node.function, node).computes_like(node):
+            text = f"{folds[node.function]} and {node}"
+            raise InternalError(f"two folds are called {node.function}: {text}; give one a cxx_name")
+    return (*used_helpers(known), *(_fold_helper(fold) for fold in folds.values()))
+
+
+def _fold_helper(fold: Fold) -> Helper:
+    """The loop over the range, as a member function of its extent and the scalars of the body."""
+    index, captured = fold.index, tuple(symbol.name for symbol in fold.captured())
+    value = fold.body.substitute({name: Symbol(name) for name in captured}).text(cxx=True)
+    lines = ["int64_t found = 0;", f"for (int64_t {index} = 0; {index} < extent; ++{index}) {{"]
+    if fold.op == "sum":
+        lines.append(f"    found += {value};")
+    else:
+        better = ">" if fold.op == "max" else "<"
+        lines.append(f"    const int64_t value = {value};")
+        lines.append(f"    found = {index} == 0 || value {better} found ? value : found;")
+    parameters = ", ".join(f"int64_t {name}" for name in ("extent", *captured))
+    return Helper(fold.function, parameters, (*lines, "}", "return found;"), static=False)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from attndsl.codegen.helpers import Helper, used_helpers
+from attndsl.codegen.helpers import Helper, kernel_helpers
 from attndsl.codegen.naming import (
     Spelling,
     constant,
+    list_member,
     memory_member,
     parameter,
     pascal,
@@ -26,7 +27,7 @@ from attndsl.tile.instructions.base import cxx
 from attndsl.tile.naming import gm_member
 from attndsl.tile.program import Program, TilingField
 from attndsl.tile.scalars import expressions
-from attndsl.tile.statements import Alloc, Pipelined, SetCrossFlag, SetEvent, WaitCrossFlag
+from attndsl.tile.statements import Alloc, Collect, Pipelined, SetCrossFlag, SetEvent, WaitCrossFlag
 
 CXX_SCALARS = {"int64": "int64_t", "float32": "float"}
 
@@ -76,11 +77,24 @@ class MemoryTable:
 
 @dataclass(frozen=True, slots=True)
 class TensorMember:
-    """A GlobalTensor member: its element type and the address expression it is set to."""
+    """A GlobalTensor member: its element type and the address expression it is set to.
+
+    ``list_name``: the member that decodes the list it is an element of, if it is one.
+    """
 
     name: str
     ctype: str
     base: str
+    meaning: str
+    list_name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayMember:
+    """An array of scalars that is a member of the kernel."""
+
+    name: str
+    capacity: int
     meaning: str
 
 
@@ -104,6 +118,7 @@ class KernelText:
     tensors: tuple[TensorMember, ...]
     scalars: tuple[TilingField, ...]
     slots: tuple[str, ...]
+    arrays: tuple[ArrayMember, ...]
     cube_functions: tuple[Function, ...]
     vector_functions: tuple[Function, ...]
     cube: tuple[str, ...]
@@ -146,13 +161,14 @@ def kernel_text(compiled: Compiled) -> KernelText:
         tensors=tuple(_tensors(program)),
         scalars=_used_fields(program),
         slots=tuple(_slots(program)),
+        arrays=tuple(_arrays(program)),
         cube_functions=tuple(cube.functions),
         vector_functions=tuple(vector.functions),
         cube=cube_lines,
         vector=vector_lines,
         vector_cores=ATLAS_A2.aiv_per_aic,
         ctypes=CXX_SCALARS,
-        helpers=used_helpers(_all_expressions(program)),
+        helpers=kernel_helpers(_all_expressions(program)),
     )
 
 
@@ -226,7 +242,8 @@ def _events(program: Program, spelling: Spelling) -> Iterator[tuple[str, tuple[C
 def _tensors(program: Program) -> Iterator[TensorMember]:
     for tensor in (*program.parameters, *program.workspace):
         base = parameter(tensor) if tensor.role != "workspace" else f"workspace + {_at(tensor)}"
-        yield TensorMember(gm_member(tensor.name), cxx(tensor.dtype), base, tensor.meaning)
+        listed = list_member(tensor) if tensor.listed else ""
+        yield TensorMember(gm_member(tensor.name), cxx(tensor.dtype), base, tensor.meaning, listed)
 
 
 def _at(tensor: GlobalTensor) -> str:
@@ -239,6 +256,12 @@ def _used_fields(program: Program) -> tuple[TilingField, ...]:
     for tensor in program.workspace:
         used |= tensor.offset.symbols()
     return tuple(field for field in program.tiling if field.name in used)
+
+
+def _arrays(program: Program) -> Iterator[ArrayMember]:
+    """The arrays that are collected, each once; one name is one array on both core kinds."""
+    found = {item.array.name: item.array for item in program.statements() if isinstance(item, Collect)}
+    return (ArrayMember(array.member, array.capacity, array.meaning) for array in found.values())
 
 
 def _slots(program: Program) -> Iterator[str]:

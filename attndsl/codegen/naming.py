@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from attndsl.hardware import MemorySpace
 from attndsl.symbolic import Const, Expr, ExprLike, as_expr
 from attndsl.tile.buffers import Buffer, GlobalTensor
-from attndsl.tile.naming import gm_member
+from attndsl.tile.naming import camel, gm_member
 from attndsl.tile.program import Program
 from attndsl.tile.statements import Alloc, SetEvent
 
@@ -31,6 +31,11 @@ def memory_member(space: MemorySpace) -> str:
 def parameter(tensor: GlobalTensor) -> str:
     """The kernel parameter of a tensor: the contract's own name."""
     return tensor.name
+
+
+def list_member(tensor: GlobalTensor) -> str:
+    """The member that decodes a list of tensors."""
+    return f"{camel(tensor.name)}List_"
 
 
 def slot_member(group: tuple[Buffer, ...]) -> str:

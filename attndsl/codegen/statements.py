@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from attndsl.codegen.naming import Spelling, constant, memory_member, slot_member
+from attndsl.codegen.naming import Spelling, constant, list_member, memory_member, slot_member
 from attndsl.errors import InternalError
 from attndsl.symbolic import Const, Symbol
 from attndsl.tile.buffers import Buffer
@@ -19,10 +19,12 @@ from attndsl.tile.scalars import free
 from attndsl.tile.statements import (
     Alloc,
     Barrier,
+    Collect,
     For,
     If,
     Let,
     Note,
+    PickTensor,
     Seq,
     SetCrossFlag,
     SetEvent,
@@ -69,6 +71,10 @@ class Writer:
             yield f"// {statement.text}"
         elif isinstance(statement, Let):
             yield f"const int64_t {_name(statement.symbol)} = {self._spelling.expr(statement.value)};"
+        elif isinstance(statement, PickTensor):
+            yield self._pick(statement)
+        elif isinstance(statement, Collect):
+            yield from self._collect(statement)
         elif isinstance(statement, For):
             yield from self._loop(statement, held)
         elif isinstance(statement, If):
@@ -85,6 +91,23 @@ class Writer:
             return
         yield "{"
         yield from (_INDENT + line for line in lines)
+        yield "}"
+
+    def _pick(self, statement: PickTensor) -> str:
+        tensor, index = statement.tensor, self._spelling.expr(statement.index)
+        element = f"{list_member(tensor)}.GetDataPtr<{cxx(tensor.dtype)}>(static_cast<uint32_t>({index}))"
+        return f"{self._spelling.gm(tensor, 0)}.SetGlobalBuffer({element});"
+
+    def _collect(self, statement: Collect) -> Iterator[str]:
+        """The loop ends with the array full, which C++ has to look at before it looks at the condition."""
+        count, index, array = _name(statement.count), _name(statement.index), statement.array
+        begin, extent = (self._spelling.expr(bound) for bound in (statement.begin, statement.extent))
+        more = f"{index} < {extent} && {count} < {array.capacity}"
+        yield f"int64_t {count} = 0;"
+        yield f"for (int64_t {index} = {begin}; {more}; ++{index}) {{"
+        yield f"{_INDENT}if ({self._spelling.expr(statement.condition)}) {{"
+        yield f"{_INDENT * 2}{array.member}[{count}++] = {index};"
+        yield f"{_INDENT}}}"
         yield "}"
 
     def _order(self, statement: Statement) -> str:

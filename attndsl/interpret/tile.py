@@ -24,9 +24,11 @@ from attndsl.tile.buffers import NUMPY_DTYPES, Buffer, GlobalTensor
 from attndsl.tile.instructions import Instruction
 from attndsl.tile.statements import (
     Alloc,
+    Collect,
     For,
     If,
     Let,
+    PickTensor,
     Seq,
     SetCrossFlag,
     Stage,
@@ -54,7 +56,7 @@ def interpret(launch: Launch, *, check_disjoint: bool = False) -> None:
         InternalError: the cores wait for each other for ever, or a loop breaks what it declares.
     """
     workspace = np.full(launch.workspace_bytes, 0xFF, np.uint8)
-    memory = {name: array.reshape(-1) for name, array in launch.arguments.items() if array is not None}
+    memory = {name: _flat(value) for name, value in launch.arguments.items() if value is not None}
     memory[_WORKSPACE] = workspace
     device = _Device(launch.blocks)
     waiting = list(_cores(launch, memory, device, check_disjoint))
@@ -65,7 +67,12 @@ def interpret(launch: Launch, *, check_disjoint: bool = False) -> None:
             raise InternalError("the cores of the tile program wait for each other for ever")
 
 
-def _cores(launch: Launch, memory: dict[str, Array], device: _Device, check: bool) -> Iterator[Iterator[str]]:
+def _flat(value: Array | tuple[Array, ...]) -> Any:
+    """An argument's elements, those of a list entry by entry."""
+    return tuple(entry.reshape(-1) for entry in value) if isinstance(value, tuple) else value.reshape(-1)
+
+
+def _cores(launch: Launch, memory: dict[str, Any], device: _Device, check: bool) -> Iterator[Iterator[str]]:
     trees = launch.compiled.program.cores
     for block in range(launch.blocks):
         shared = {**launch.tiling, "blockIndex": block, "blockCount": launch.blocks}
@@ -134,7 +141,7 @@ class _CoreRun:
         block: int,
         sub: int,
         scalars: dict[str, Any],
-        memory: dict[str, Array],
+        memory: dict[str, Any],
         device: _Device,
         check_disjoint: bool,
     ) -> None:
@@ -169,6 +176,8 @@ class _CoreRun:
                 raw = self._memory[_WORKSPACE][start:]
                 size = NUMPY_DTYPES[tensor.dtype].itemsize
                 self._tensors[tensor] = raw[: raw.size // size * size].view(NUMPY_DTYPES[tensor.dtype])
+            elif tensor.listed:
+                raise InternalError(f"{tensor.name} is a list and no element of it was picked")
             else:
                 self._tensors[tensor] = self._memory[tensor.name]
         return self._tensors[tensor]
@@ -208,6 +217,10 @@ class _CoreRun:
                 self._check.run(statement, self)
         elif isinstance(statement, Let):
             self._scalars[statement.symbol.name] = self.value(statement.value)
+        elif isinstance(statement, PickTensor):
+            self._pick(statement)
+        elif isinstance(statement, Collect):
+            self._collect(statement)
         elif isinstance(statement, For):
             for value in self._iterations(statement):
                 self._scalars[statement.var.name] = value
@@ -224,6 +237,24 @@ class _CoreRun:
         elif isinstance(statement, Seq | Stage):
             for child in statement.children():
                 self._plain(child)
+
+    def _pick(self, statement: PickTensor) -> None:
+        """The tensor, for instructions and for scalars, is that element of its list."""
+        name, index = statement.tensor.name, int(self.value(statement.index))
+        entries = self._memory[name]
+        if not 0 <= index < len(entries):
+            raise IndexError(f"{name}: element {index} of a list of {len(entries)} is picked")
+        self._tensors[statement.tensor] = self._scalars[name] = entries[index]
+
+    def _collect(self, statement: Collect) -> None:
+        found: list[int] = []
+        for value in range(int(self.value(statement.begin)), int(self.value(statement.extent))):
+            if len(found) == statement.array.capacity:
+                break
+            if statement.condition.evaluate({**self._scalars, statement.index.name: value}):
+                found.append(value)
+        self._scalars[statement.array.name] = np.array(found, np.int64)
+        self._scalars[statement.count.name] = len(found)
 
     def _iterations(self, loop: For) -> Iterator[int]:
         """The values of a loop's variable; what the loop declares about them is checked."""

@@ -29,14 +29,15 @@ class Launch:
     Attributes:
         host: the scalars the tiling is computed from.
         tiling: tiling fields' values by name.
-        arguments: arrays by kernel parameter name, None for an absent optional one; outputs zeroed.
+        arguments: arrays by kernel parameter name, tuples of them for lists of tensors, None for an absent
+            optional one; outputs zeroed.
     """
 
     compiled: Compiled
     call: Call
     host: Mapping[str, Any]
     tiling: Mapping[str, int | float]
-    arguments: Mapping[str, Array | None]
+    arguments: Mapping[str, Array | tuple[Array, ...] | None]
 
     @property
     def blocks(self) -> int:
@@ -51,7 +52,7 @@ class Launch:
     def outputs(self) -> tuple[Array, ...]:
         """The output arrays, in the operator's order."""
         found = (self.arguments[output.name] for output in self.call.operator.outputs)
-        return tuple(array for array in found if array is not None)
+        return tuple(array for array in found if isinstance(array, np.ndarray))
 
 
 def prepare(call: Call, cores: int = ATLAS_A2.aic) -> Launch:
@@ -96,10 +97,14 @@ def compiled_for(operator: Operator, specialisation: Specialisation) -> Compiled
     return compile_operator(operator, specialisation)
 
 
-def _inputs(call: Call, compiled: Compiled) -> dict[str, Array | None]:
-    found: dict[str, Array | None] = {}
+def _inputs(call: Call, compiled: Compiled) -> dict[str, Array | tuple[Array, ...] | None]:
+    found: dict[str, Array | tuple[Array, ...] | None] = {}
     for tensor in compiled.program.parameters:
         if tensor.role == "output":
+            continue
+        if tensor.listed:
+            entries = call.lists.get(tensor.name)
+            found[tensor.name] = entries and tuple(_as_argument(entry, tensor, call) for entry in entries)
             continue
         array = call.arrays.get(tensor.name)
         found[tensor.name] = None if array is None else _as_argument(array, tensor, call)

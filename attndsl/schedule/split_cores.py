@@ -9,14 +9,17 @@ from attndsl.hardware import ATLAS_A2, Core, MemorySpace
 from attndsl.schedule.skew import guard
 from attndsl.symbolic import Symbol
 from attndsl.tile.buffers import Buffer
+from attndsl.tile.instructions import Instruction
 from attndsl.tile.program import Program
-from attndsl.tile.scalars import free
+from attndsl.tile.scalars import defined, expressions, free, loads
 from attndsl.tile.statements import (
     Alloc,
+    Collect,
     For,
     If,
     Let,
     Note,
+    PickTensor,
     Pipelined,
     Seq,
     Stage,
@@ -45,9 +48,13 @@ def _owner(buffers: tuple[Buffer, ...]) -> Core:
 
 
 def _restrict(body: Seq, core: Core) -> Seq:
+    read = _tensors_of(body, core)
+
     def change(statement: Statement) -> Statement | None:
         if isinstance(statement, Stage):
             return statement if statement.core is core else None
+        if isinstance(statement, PickTensor) and statement.tensor.name not in read:
+            return None
         if isinstance(statement, Alloc) and _owner(statement.buffers) is not core:
             return statement.body
         if isinstance(statement, For | If) and not _does_something(statement):
@@ -57,8 +64,19 @@ def _restrict(body: Seq, core: Core) -> Seq:
     return as_seq(rewrite(_unskew(body, core), change) or Seq(body=()))
 
 
+def _tensors_of(body: Seq, core: Core) -> set[str]:
+    """Names of the global tensors that a core kind's instructions, or any scalars, touch."""
+    found = set()
+    for item in body.walk():
+        if isinstance(item, Instruction) and item.core is core:
+            found |= {tensor.name for tensor in (*item.gm_reads(), *item.gm_writes())}
+        found |= {node.source for expr in expressions(item) for node in loads(expr)}
+    return found
+
+
 def _does_something(statement: Statement) -> bool:
-    return any(not isinstance(inner, Let | Note | Seq | For | If | Alloc) for inner in statement.walk())
+    idle = Let | Collect | Note | Seq | For | If | Alloc
+    return any(not isinstance(inner, idle) for inner in statement.walk())
 
 
 def _unskew(body: Seq, core: Core) -> Seq:
@@ -83,13 +101,16 @@ def _loop_over_steps(loop: Pipelined, core: Core) -> Statement:
 
 def _drop_unused(body: Seq) -> Seq:
     """Without the scalars that nothing behind them in their own body looks at."""
+    read = {node.source for item in body.walk() for expr in expressions(item) for node in loads(expr)}
 
     def change(statement: Statement) -> Statement | None:
         if not isinstance(statement, Seq):
             return statement
         kept: list[Statement] = []
         for item in reversed(statement.body):
-            if not isinstance(item, Let) or item.symbol.name in free(Seq(body=tuple(kept))):
+            behind = free(Seq(body=tuple(kept)))
+            filled = isinstance(item, Collect) and item.array.name in read
+            if not defined(item) or filled or behind.keys() & set(defined(item)):
                 kept.insert(0, item)
         return statement if len(kept) == len(statement.body) else Seq(body=tuple(kept))
 

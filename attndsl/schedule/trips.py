@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from attndsl.symbolic import Binary, Compare, Const, Expr, Logic, Symbol
-from attndsl.tile.statements import For, If, Let, Seq, Statement
+from attndsl.tile.statements import Collect, For, If, Let, Seq, Statement
 
 _Linear = dict[str, int]  # scalar to coefficient; "" is the constant term
 _MOST_FACTS = 400  # where elimination grows beyond this, nothing is proved
@@ -58,6 +58,10 @@ class _Prover:
             value, scope = self._linear(statement.value, scope)
             fresh = self._fresh(statement.symbol.name)
             return scope.binding(statement.symbol.name, fresh).knowing(*_equal({fresh: 1}, value))
+        if isinstance(statement, Collect):
+            fresh = self._fresh(statement.count.name)
+            most = _minus({"": statement.array.capacity}, {fresh: 1})
+            return scope.binding(statement.count.name, fresh).knowing({fresh: 1}, most)
         if isinstance(statement, Seq):
             inner = scope
             for child in statement.body:

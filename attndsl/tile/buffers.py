@@ -9,7 +9,8 @@ import numpy as np
 
 from attndsl.hardware import MemorySpace
 from attndsl.source_line import UNKNOWN_LINE, SourceLine
-from attndsl.symbolic import Const, Expr, ExprLike, as_expr
+from attndsl.symbolic import Const, Element, Expr, ExprLike, Load, as_expr
+from attndsl.tile.naming import gm_member
 
 NUMPY_DTYPES: dict[str, np.dtype] = {
     "float32": np.dtype(np.float32),
@@ -17,6 +18,8 @@ NUMPY_DTYPES: dict[str, np.dtype] = {
     "bfloat16": np.dtype(ml_dtypes.bfloat16),
     "uint8": np.dtype(np.uint8),
     "int8": np.dtype(np.int8),
+    "int16": np.dtype(np.int16),
+    "uint16": np.dtype(np.uint16),
     "int32": np.dtype(np.int32),
     "uint32": np.dtype(np.uint32),
     "int64": np.dtype(np.int64),
@@ -27,6 +30,8 @@ CXX_DTYPES = {
     "bfloat16": "bfloat16_t",
     "uint8": "uint8_t",
     "int8": "int8_t",
+    "int16": "int16_t",
+    "uint16": "uint16_t",
     "int32": "int32_t",
     "uint32": "uint32_t",
     "int64": "int64_t",
@@ -81,6 +86,8 @@ class GlobalTensor:
         role: "input", "output", "workspace" or "scalars" (read by the scalar unit only).
         offset: bytes from the start of the user workspace (workspace tensors only).
         elements: capacity in elements (workspace tensors only).
+        listed: the argument is a list of tensors; a :class:`~attndsl.tile.statements.PickTensor` says which
+            one is meant from then on.
         shared: who exchanges data through it: "block" (the cores of one block, each block its own
             part) or "device" (all blocks); empty for inputs and outputs.
     """
@@ -89,6 +96,7 @@ class GlobalTensor:
     dtype: str
     role: str
     optional: bool = False
+    listed: bool = False
     offset: Expr = field(default_factory=lambda: Const(0))
     elements: Expr = field(default_factory=lambda: Const(0))
     shared: str = ""
@@ -99,6 +107,28 @@ class GlobalTensor:
     ) -> GlobalRegion:
         """``rows`` x ``cols`` elements from ``offset`` on, ``pitch`` elements between row starts."""
         return GlobalRegion(self, as_expr(offset), as_expr(rows), as_expr(cols), as_expr(pitch))
+
+    def at(self, index: ExprLike) -> Load:
+        """One element of an integer tensor, read by the scalar unit."""
+        return Load(self.name, as_expr(index), gm_member(self.name), self.dtype)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ScalarArray:
+    """Up to ``capacity`` integers that a core holds in its own scalar memory; a member of the kernel."""
+
+    name: str
+    capacity: int
+    meaning: str = ""
+
+    @property
+    def member(self) -> str:
+        """The kernel's member."""
+        return f"{self.name}_"
+
+    def at(self, index: ExprLike) -> Element:
+        """One element; only those that were collected last may be read."""
+        return Element(self.name, as_expr(index), self.member)
 
 
 @dataclass(frozen=True, eq=False)

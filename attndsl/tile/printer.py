@@ -8,10 +8,12 @@ from attndsl.tile.program import Program
 from attndsl.tile.statements import (
     Alloc,
     Barrier,
+    Collect,
     For,
     If,
     Let,
     Note,
+    PickTensor,
     Pipelined,
     Seq,
     SetCrossFlag,
@@ -72,6 +74,12 @@ def headline(statement: Statement) -> str:
         return f"# {statement.text}"
     if isinstance(statement, Let):
         return f"{statement.symbol} := {statement.value}"
+    if isinstance(statement, PickTensor):
+        return f"{statement.tensor.name} := element {statement.index} of the list"
+    if isinstance(statement, Collect):
+        span = f"{statement.begin}..{statement.extent} where {statement.condition}"
+        most = f"at most {statement.array.capacity}"
+        return f"{statement.array.name}, {statement.count} := {statement.index} in {span} ({most})"
     if isinstance(statement, For):
         step = "" if str(statement.step) == "1" else f" by {statement.step}"
         return f"for {statement.var} in {statement.begin}..{statement.end}{step}"

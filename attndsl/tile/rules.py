@@ -9,14 +9,17 @@ from collections.abc import Callable, Iterator
 
 from attndsl.errors import InternalError
 from attndsl.hardware import ATLAS_A2, Core
+from attndsl.symbolic import Element, Expr
+from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.instructions import Instruction
 from attndsl.tile.program import CORE_SCALARS, SUB_BLOCK, Program
-from attndsl.tile.scalars import expressions, free
+from attndsl.tile.scalars import defined, expressions, free, loads
 from attndsl.tile.statements import (
     Alloc,
+    Collect,
     For,
     If,
-    Let,
+    PickTensor,
     Pipelined,
     SetCrossFlag,
     SetEvent,
@@ -87,24 +90,62 @@ def scalars_are_defined(program: Program) -> Iterator[str]:
 
 
 def flags_are_uniform(program: Program) -> Iterator[str]:
-    """Control flow around a cross-core flag depends only on values that all cores of a block share."""
+    """Control flow around a cross-core flag depends only on values that all cores of a block share.
+
+    An array that was collected counts among the scalars, by its name.
+    """
     for tree in program.trees():
         yield from _uniform(tree, frozenset({SUB_BLOCK.name}))
 
 
 def _uniform(statement: Statement, varying: frozenset[str]) -> Iterator[str]:
     for child in statement.children():
-        if isinstance(child, Let) and child.value.symbols() & varying:
-            varying = varying | {child.symbol.name}
-        if isinstance(child, For | If | Pipelined) and _has_flag(child):
-            depends = {name for expr in expressions(child) for name in expr.symbols()} & varying
-            if depends:
-                yield f"a cross-core flag stands under a condition on {', '.join(sorted(depends))}"
+        depends = {name for expr in expressions(child) for name in _names(expr)} & varying
+        if depends and defined(child):
+            varying = varying.union(defined(child))
+        if depends and isinstance(child, Collect):
+            varying = varying | {child.array.name}
+        if depends and isinstance(child, For | If | Pipelined) and _has_flag(child):
+            yield f"a cross-core flag stands under a condition on {', '.join(sorted(depends))}"
         yield from _uniform(child, varying)
+
+
+def _names(expr: Expr) -> frozenset[str]:
+    return expr.symbols() | {node.source for node in loads(expr)}
 
 
 def _has_flag(statement: Statement) -> bool:
     return any(isinstance(item, SetCrossFlag | WaitCrossFlag) for item in statement.walk())
+
+
+def what_is_read_was_chosen(program: Program) -> Iterator[str]:
+    """On every path an element of a list was picked, and an array collected, before it is read."""
+    for tree in program.trees():
+        yield from _chosen(tree, set())
+
+
+def _chosen(statement: Statement, ready: set[str]) -> Iterator[str]:
+    """``ready``: names of what was picked or collected; grows by what the statement surely chooses."""
+    tensors: tuple[GlobalTensor, ...] = ()
+    if isinstance(statement, Instruction):
+        tensors = (*statement.gm_reads(), *statement.gm_writes())
+    for tensor in tensors:
+        if tensor.listed and tensor.name not in ready:
+            yield f"'{_name(statement)}' touches {tensor.name}, of which no element was picked"
+    for node in (node for expr in expressions(statement) for node in loads(expr)):
+        if isinstance(node, Element) and node.source not in ready:
+            yield f"{node} is read where {node.source} was not collected"
+    inside = set(ready) if isinstance(statement, For | If | Pipelined) else ready
+    for child in statement.children():
+        yield from _chosen(child, set(inside) if isinstance(statement, If) else inside)
+    if isinstance(statement, PickTensor):
+        ready.add(statement.tensor.name)
+    if isinstance(statement, Collect):
+        ready.add(statement.array.name)
+
+
+def _name(statement: Statement) -> str:
+    return statement.describe() if isinstance(statement, Instruction) else type(statement).__name__
 
 
 def flags_are_in_range(program: Program) -> Iterator[str]:
@@ -181,6 +222,7 @@ RULES: tuple[Rule, ...] = (
     slots_need_a_lifetime,
     scalars_are_defined,
     flags_are_uniform,
+    what_is_read_was_chosen,
     flags_are_in_range,
     flags_are_on_both_sides,
     events_balance,

@@ -5,21 +5,40 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import fields
 
-from attndsl.symbolic import Expr, Symbol
+from attndsl.symbolic import Expr, Load, Symbol
 from attndsl.tile.buffers import GlobalRegion, Region
-from attndsl.tile.statements import For, Let, Pipelined, Seq, Statement
+from attndsl.tile.statements import Collect, For, Let, Pipelined, Seq, Statement
+
+_BINDERS: dict[type[Statement], tuple[str, ...]] = {
+    Let: ("symbol",),
+    For: ("var",),
+    Pipelined: ("var",),
+    Collect: ("count", "index"),
+}
+
+
+def defined(statement: Statement) -> tuple[str, ...]:
+    """The scalars that a statement defines for what follows it in its body."""
+    if isinstance(statement, Let):
+        return (statement.symbol.name,)
+    return (statement.count.name,) if isinstance(statement, Collect) else ()
 
 
 def expressions(statement: Statement) -> Iterator[Expr]:
     """Every expression that the statement itself (not its children) uses."""
     for item in fields(statement):
         value = getattr(statement, item.name)
-        if item.name in ("symbol", "var"):
+        if item.name in _BINDERS.get(type(statement), ()):
             continue
         if isinstance(value, Expr):
             yield value
         elif isinstance(value, Region | GlobalRegion):
             yield from (value.offset, value.rows, value.cols, value.pitch)
+
+
+def loads(expr: Expr) -> Iterator[Load]:
+    """The reads of tensors and scalar arrays inside an expression."""
+    return (node for node in expr.walk() if isinstance(node, Load))
 
 
 def used(statement: Statement) -> set[str]:
@@ -36,11 +55,12 @@ def free(statement: Statement) -> dict[str, Symbol]:
 
 def _collect(statement: Statement, bound: frozenset[str], found: dict[str, Symbol]) -> frozenset[str]:
     for expr in expressions(statement):
+        own = {statement.index.name} if isinstance(statement, Collect) and expr is statement.condition else ()
         for node in expr.walk():
-            if isinstance(node, Symbol) and node.name not in bound:
+            if isinstance(node, Symbol) and node.name not in bound and node.name not in own:
                 found.setdefault(node.name, node)
-    if isinstance(statement, Let):
-        return bound | {statement.symbol.name}
+    if defined(statement):
+        return bound.union(defined(statement))
     inner = bound | {statement.var.name} if isinstance(statement, For | Pipelined) else bound
     for child in statement.children():
         after = _collect(child, inner, found)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from attndsl.hardware import Core, Pipe
 from attndsl.source_line import UNKNOWN_LINE, SourceLine
 from attndsl.symbolic import Const, Expr, Symbol
-from attndsl.tile.buffers import Buffer
+from attndsl.tile.buffers import Buffer, GlobalTensor, ScalarArray
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -63,6 +63,31 @@ class Let(Statement):
 
     symbol: Symbol
     value: Expr
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PickTensor(Statement):
+    """From here on ``tensor``, an argument that is a list, is its element ``index``, on this core."""
+
+    tensor: GlobalTensor
+    index: Expr
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Collect(Statement):
+    """``array`` holds, in ascending order, the ``index`` of begin <= index < extent for which ``condition``
+    holds; ``count`` is their number.
+
+    Ends early when the array is full: collecting again with ``begin`` one behind the last element goes on.
+    The array stays as it is until it is collected again; ``count`` is a scalar as of a :class:`Let`.
+    """
+
+    array: ScalarArray
+    count: Symbol
+    index: Symbol
+    extent: Expr
+    condition: Expr
+    begin: Expr = field(default_factory=lambda: Const(0))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -14,11 +14,13 @@ from attndsl.hardware import ATLAS_A2, Core
 from attndsl.schedule.compile import Compiled, Specialisation, compile_operator
 from attndsl.symbolic import Const, Expr, Symbol
 from attndsl.tile import rules
-from attndsl.tile.instructions import Fill
+from attndsl.tile.buffers import ScalarArray
+from attndsl.tile.instructions import Fill, LoadNz
 from attndsl.tile.program import BLOCK_INDEX, SUB_BLOCK, Program
 from attndsl.tile.rules import RULES, check
 from attndsl.tile.statements import (
     Alloc,
+    Collect,
     For,
     If,
     Let,
@@ -132,6 +134,30 @@ def flag_in_a_loop_over_rows() -> Program:
     )
 
 
+def _flag_under_collected(condition: Expr) -> Program:
+    array = ScalarArray(name="chosen", capacity=4)
+    number = Symbol("number")
+    collect = Collect(array=array, count=number, index=Symbol("e"), extent=Const(4), condition=condition)
+
+    def change(item: Statement) -> Statement:
+        return seq(collect, If(condition=array.at(0) + number > 0, then=seq(item)))
+
+    return with_first(Core.AIV, lambda item: isinstance(item, WaitCrossFlag), change)
+
+
+def flag_of_what_one_vector_core_collected() -> Program:
+    return _flag_under_collected(Symbol("e") == SUB_BLOCK)
+
+
+def list_without_a_pick() -> Program:
+    def change(item: Statement) -> Statement:
+        assert isinstance(item, LoadNz)
+        listed = replace(item.src.tensor, listed=True)
+        return replace(item, src=replace(item.src, tensor=listed))
+
+    return with_first(Core.AIC, lambda item: isinstance(item, LoadNz), change)
+
+
 def _with_highest_flag(number: int) -> Program:
     program = compiled().program
     return program.with_(flags={**program.flags, next(iter(program.flags)): number})
@@ -200,6 +226,8 @@ BROKEN = (
     (rules.flags_are_uniform, flag_of_one_vector_core, "condition on subBlock"),
     (rules.flags_are_uniform, flag_of_some_rows, "condition on rows"),
     (rules.flags_are_uniform, flag_in_a_loop_over_rows, "condition on rowBegin"),
+    (rules.flags_are_uniform, flag_of_what_one_vector_core_collected, "condition on chosen, number"),
+    (rules.what_is_read_was_chosen, list_without_a_pick, "of which no element was picked"),
     (rules.flags_are_in_range, flag_of_sync_all, "has id 11"),
     (rules.flags_are_in_range, counter_overflow, "16 flags may be outstanding, a counter holds 15"),
     (rules.flags_are_on_both_sides, flag_nobody_waits_for, "is never awaited"),
@@ -233,6 +261,11 @@ def test_the_rule_notices(rule, broken, says):
 @pytest.mark.parametrize("condition", [BLOCK_INDEX == 0, Symbol("length") > 0, Symbol("splits") > 1], ids=str)
 def test_a_flag_may_depend_on_what_the_block_shares(condition):
     assert list(rules.flags_are_uniform(_flag_under(condition))) == []
+
+
+def test_a_flag_may_depend_on_what_all_cores_collected():
+    shared = _flag_under_collected(Symbol("e") == BLOCK_INDEX)
+    assert list(rules.flags_are_uniform(shared)) == []
 
 
 def test_the_highest_numbers_that_are_legal():
