@@ -10,10 +10,10 @@ def wrap(line: str, width: int = WIDTH) -> list[str]:
     """A line of code in pieces of at most ``width`` columns, broken behind the ``=`` or behind
     top-level commas.
 
-    Comments and lines without a call are left alone.
+    Comments, lines without a call and lines with literals are left alone.
     """
     code = line.lstrip(" ")
-    if len(line) <= width or code.startswith("//") or "(" not in code:
+    if len(line) <= width or code.startswith("//") or "(" not in code or '"' in code:
         return [line]
     pad = line[: len(line) - len(code)]
     left, equals, right = code.partition(" = ")

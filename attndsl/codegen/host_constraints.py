@@ -1,0 +1,198 @@
+"""Constraints of a contract as C++ statements that return the message of the Python error.
+
+What Python raises is built in :mod:`attndsl.spec.constraint`; here the same message is composed of the parts
+that are known when code is generated and the values that only a call shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+from attndsl.codegen.arguments import Names, literal
+from attndsl.codegen.host_expr import HostExpr, index_name
+from attndsl.codegen.identifiers import comment, string, strings
+from attndsl.spec.constraint import Constraint, nearest
+from attndsl.spec.folds import Fold
+from attndsl.symbolic import Binary, Compare, Const, Expr, Load, Logic, Select, Symbol
+
+INDENT = "    "
+_TEXT_WIDTH = 96
+
+
+def sources(constraint: Constraint) -> tuple[str, ...]:
+    """The tensors whose elements a constraint reads."""
+    found: dict[str, None] = {}
+    for part in _parts(constraint):
+        for node in part.walk():
+            if isinstance(node, Load):
+                found.setdefault(node.source)
+    return tuple(found)
+
+
+def on_host(constraint: Constraint, names: Names) -> bool:
+    """Whether the host has all that it reads; the content of other tensors stays on the device."""
+    return all(names.argument(name).on_host for name in sources(constraint))
+
+
+class ConstraintWriter:
+    """Writes the checks of one operator."""
+
+    def __init__(self, names: Names) -> None:
+        self._names = names
+        self._expr = HostExpr(names)
+
+    def lines(self, constraint: Constraint) -> Iterator[str]:
+        """The statements that check one constraint."""
+        yield f"// {comment(f'{constraint.subject}: {constraint.text}')}"
+        guards = [*self._readable(constraint)]
+        inner: list[str] = []
+        for part in conjuncts(constraint.when):
+            looped = bool(part.symbols() & set(constraint.over)) or self._reads(part, constraint)
+            (inner if looped and constraint.over else guards).append(self._grouped(part))
+        depth = 0
+        if constraint.over and guards:
+            yield f"if ({' && '.join(guards)}) {{"
+            depth, guards = 1, []
+        for index, extent in constraint.over.items():
+            var = index_name(index)
+            yield INDENT * depth + f"for (int64_t {var} = 0; {var} < {self._expr.text(extent)}; ++{var}) {{"
+            depth += 1
+        test = " && ".join([*guards, *inner, self._expr.condition(constraint.condition, negated=True)])
+        yield INDENT * depth + f"if ({test}) {{"
+        for line in self._report(constraint):
+            yield INDENT * (depth + 1) + line
+        for level in range(depth, -1, -1):
+            yield INDENT * level + "}"
+
+    def _reads(self, part: Expr, constraint: Constraint) -> bool:
+        return bool(constraint.over) and any(isinstance(node, Load) for node in part.walk())
+
+    def _grouped(self, part: Expr) -> str:
+        text = self._expr.text(part)
+        return f"({text})" if isinstance(part, Logic | Select) else text
+
+    def _readable(self, constraint: Constraint) -> Iterator[str]:
+        """What has to be there before elements are read; a tensor that is read only where it is passed may
+        be absent."""
+        for name in sources(constraint):
+            absent = {f"given({name})": False}
+            left = [part.substitute(absent) for part in _parts(constraint)]
+            needed = any(isinstance(node, Load) and node.source == name for p in left for node in p.walk())
+            item = self._names.argument(name)
+            text = f"{self._expr.source(name)}.Readable()"
+            if item.tensor is not None and item.tensor.optional and not needed:
+                text = f"(!{self._expr.source(name)}.given || {text})"
+            yield text
+
+    # --------------------------------------------------------------------------------------------
+    # The message
+
+    def _report(self, constraint: Constraint) -> Iterator[str]:
+        values = list(self._values(constraint.condition, constraint))
+        if values:
+            yield "Values values;"
+            yield from values
+        shown = "values" if values else "Values{}"
+        subject, text = string(constraint.subject), strings(constraint.text, _TEXT_WIDTH - 24)
+        advice = self._advice(constraint)
+        error = string(constraint.error.__name__)
+        head = f"Violation({error}, kOperator, {subject},"
+        if issubclass(constraint.error, Warning):
+            yield f"warnings.push_back({head}"
+            yield from (INDENT + piece for piece in text[:-1])
+            yield f"{INDENT}{text[-1]}, {shown}, {advice}).message);"
+            return
+        yield f"return {head}"
+        yield from (INDENT + piece for piece in text[:-1])
+        yield f"{INDENT}{text[-1]}, {shown},"
+        yield f"{INDENT}{advice});"
+
+    def _values(self, expr: Expr, constraint: Constraint) -> Iterator[str]:
+        if isinstance(expr, Load):
+            place = self._expr.source(expr.source)
+            index = self._expr.text(expr.index)
+            yield f"values.AddElement({string(expr.source)}, {place}, {index});"
+        elif isinstance(expr, Symbol):
+            if expr.name not in constraint.over and not expr.name.startswith("given("):
+                yield f"values.Add({string(expr.name)}, {self._expr.symbol(expr.name)});"
+        elif isinstance(expr, Fold):
+            yield f"values.Add({self._fold_name(expr)}, {self._expr.text(expr)});"
+        elif isinstance(expr, Select):
+            yield from self._values(expr.condition, constraint)
+            then = list(self._values(expr.then, constraint))
+            other = list(self._values(expr.otherwise, constraint))
+            if then:
+                yield f"if ({self._expr.condition(expr.condition)}) {{"
+                yield from (INDENT + line for line in then)
+                yield "}"
+            if other:
+                yield f"if ({self._expr.condition(expr.condition, negated=True)}) {{"
+                yield from (INDENT + line for line in other)
+                yield "}"
+        else:
+            for child in expr.children():
+                yield from self._values(child, constraint)
+
+    def _fold_name(self, fold: Fold) -> str:
+        """How messages name it, which depends on what is passed."""
+        flags = sorted(name for name in fold.symbols() if name.startswith("given("))
+        texts: dict[str, list[str]] = {}
+        for values in product((True, False), repeat=len(flags)):
+            known = dict(zip(flags, values, strict=True))
+            test = " && ".join(("" if on else "!") + self._expr.symbol(name) for name, on in known.items())
+            texts.setdefault(str(fold.substitute(known)), []).append(test)
+        if len(texts) == 1:
+            return string(next(iter(texts)))
+        *some, last = texts
+        choices = [f"{' || '.join(f'({t})' for t in texts[text])} ? {string(text)}" for text in some]
+        return f"{' : '.join(choices)} : {string(last)}"
+
+    def _advice(self, constraint: Constraint) -> str:
+        """The next step: the author's, or the nearest legal value as in :func:`nearest`."""
+        if constraint.hint:
+            return string(constraint.hint)
+        condition = constraint.condition
+        if isinstance(condition, Symbol) or _about_presence(condition):
+            return string(nearest(condition, {}))
+        if not isinstance(condition, Compare):
+            return '""'
+        left, right = condition.left, condition.right
+        zero = isinstance(right, Const) and right.value == 0
+        if condition.op == "==" and zero and isinstance(left, Binary) and left.op == "%":
+            return f"NearestMultiples({self._expr.text(left.left)}, {self._expr.text(left.right)})"
+        if not isinstance(left, Symbol | Load | Fold):
+            return '""'
+        kind = self._expr.kind(right)
+        if isinstance(right, Const) and kind in ("str", "bool"):
+            return string(nearest(condition, {}))
+        if kind in ("str", "bool", "dtype"):
+            return f'"it must be " + Text({self._expr.text(right)})'
+        shift = {"<": -1, ">": 1}.get(condition.op, 0)
+        if kind == "float":
+            return '""' if shift else f"NearestLegal({self._expr.text(right)})"
+        if isinstance(right, Const):
+            return f"NearestLegal({literal(int(right.value) + shift)})"
+        offset = {-1: " - 1", 1: " + 1"}.get(shift, "")
+        text = self._expr.text(right)
+        return f"NearestLegal({f'({text})' if offset and '?' in text else text}{offset})"
+
+
+def conjuncts(expr: Expr | None) -> list[Expr]:
+    """The conditions that together make up ``expr``."""
+    if isinstance(expr, Logic) and expr.op == "and":
+        return [*conjuncts(expr.left), *conjuncts(expr.right)]
+    return [] if expr is None else [expr]
+
+
+def _parts(constraint: Constraint) -> list[Expr]:
+    when = [] if constraint.when is None else [constraint.when]
+    return [*when, constraint.condition, *constraint.over.values()]
+
+
+def _about_presence(condition: Expr) -> bool:
+    return (
+        isinstance(condition, Compare)
+        and isinstance(condition.left, Symbol)
+        and condition.left.name.startswith("given(")
+    )

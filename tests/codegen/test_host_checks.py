@@ -1,0 +1,147 @@
+"""The host checks in C++ say what the Python function says, for every row of the contracts' error tables."""
+
+from __future__ import annotations
+
+import importlib.util
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from attndsl import ops
+from attndsl.emulator.toolchain import find_compiler
+from attndsl.errors import UserError
+from attndsl.spec import errors
+
+from .host_calls import Untold, checked
+
+
+def error_table(name):
+    """A module of tests/spec."""
+    path = Path(__file__).parent.parent / "spec" / f"test_{name}_errors.py"
+    made = importlib.util.spec_from_file_location(f"error_table_{name}", path)
+    module = importlib.util.module_from_spec(made)
+    made.loader.exec_module(module)
+    return module
+
+
+ifa_errors, nsa_errors = error_table("contract"), error_table("nsa")
+relay_errors, sa_errors = error_table("relay"), error_table("self_attention")
+
+pytestmark = pytest.mark.skipif(find_compiler() is None, reason="no C++ compiler")
+
+TABLES = {
+    "incre_flash_attention": {row[0]: row[1] for row in ifa_errors.TABLE},
+    "relay_attention": {f"{row[0]} {row[1]}": row[2] for row in relay_errors.TABLE},
+    "nsa_compress_attention": {row[0]: row[1] for row in nsa_errors.TABLE},
+    "self_attention": {name: row[0] for name, row in sa_errors.TABLE.items()},
+}
+LEGAL = {
+    "incre_flash_attention": {
+        "dense": ifa_errors.dense(),
+        "bnsd": ifa_errors.bnsd(),
+        "paged": ifa_errors.paged(),
+    },
+    "relay_attention": relay_errors.LEGAL,
+    "nsa_compress_attention": nsa_errors.LEGAL,
+    "self_attention": sa_errors.LEGAL,
+}
+# What the host cannot see, or what C++ types rule out before any check.
+BEYOND = (
+    errors.MaskValueError,
+    errors.ArgumentTypeError,
+    errors.NotASequenceError,
+    errors.ReadOnlyError,
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("host")
+
+
+def in_python(name, call):
+    """Class, message and warnings of the Python function, its target limits included."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            getattr(ops, name).bind(**call).check_target()
+        except UserError as error:
+            return type(error), str(error), list(dict.fromkeys(str(w.message) for w in caught))
+    return None, "", list(dict.fromkeys(str(w.message) for w in caught))
+
+
+def reads_the_device(operator, message):
+    """Whether the constraint that failed looks at content that the host does not have."""
+    from attndsl.codegen.arguments import Names
+    from attndsl.codegen.host_constraints import on_host
+
+    for each in (operator, *operator.modes):
+        for rule in each.constraints:
+            words = f"{each.name}: {rule.subject}: {rule.text}"
+            if message.startswith(words) and not on_host(rule, Names(each)):
+                return True
+    return False
+
+
+def wording(message):
+    """Without the suggestion of a similar spelling, which stays with Python."""
+    return message.partition("; did you mean")[0]
+
+
+@pytest.mark.parametrize("name", LEGAL)
+def test_legal_calls_pass(name, folder):
+    for label, call in LEGAL[name].items():
+        error, message, found = in_python(name, call)
+        if error is not None:
+            assert error is errors.TargetLimitError, label
+        wanted = ("" if error is None else error.__name__, message, found)
+        assert checked(getattr(ops, name), call, folder) == wanted, label
+
+
+COMPARED = {
+    "incre_flash_attention": 50,
+    "relay_attention": 40,
+    "nsa_compress_attention": 30,
+    "self_attention": 90,
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_every_violation_has_the_wording_of_python(name, folder):
+    operator, compared, different = getattr(ops, name), 0, []
+    for label, call in TABLES[name].items():
+        error, message, found = in_python(name, call)
+        assert error is not None, label
+        try:
+            got = checked(operator, call, folder)
+        except (Untold, errors.SignatureError):
+            assert issubclass(error, TypeError | ValueError), label  # a matter of Python's types
+            continue
+        if issubclass(error, BEYOND) or reads_the_device(operator, message):
+            continue
+        compared += 1
+        if (got[0], wording(got[1]), got[2]) != (error.__name__, wording(message), found):
+            different.append((label, got[:2], (error.__name__, message)))
+    assert not different, "\n".join(map(str, different))
+    assert compared >= COMPARED[name], compared
+
+
+@pytest.mark.parametrize(
+    "number",
+    [0.0, 1.0, -0.125, 0.1, 1e-5, 123456.789, 1e15, 1e16, 1.5e300, 1 / 3, float("inf"), float("nan")],
+)
+def test_numbers_are_spelled_as_python_spells_them(number, folder):
+    call = sa_errors.pa(qScale=number)
+    _, _, found = checked(ops.self_attention, call, folder)
+    assert found == ([] if number == 1.0 else in_python("self_attention", call)[2])
+
+
+def test_a_check_that_is_left_out_would_be_noticed(folder):
+    """The near twin: the very call, legal but for one number."""
+    good = ifa_errors.dense(actual_seq_lengths=[3, 10])
+    bad = ifa_errors.dense(actual_seq_lengths=[3, 11])
+    assert checked(ops.incre_flash_attention, good, folder)[0] == ""
+    assert checked(ops.incre_flash_attention, bad, folder)[0] == "LengthRangeError"
+    assert np.array_equal(good["query"], bad["query"])
