@@ -12,8 +12,8 @@ from itertools import product
 from attndsl.codegen.arguments import Names, literal
 from attndsl.codegen.host_expr import HostExpr, index_name
 from attndsl.codegen.identifiers import comment, string, strings
+from attndsl.folds import Fold
 from attndsl.spec.constraint import Constraint, nearest
-from attndsl.spec.folds import Fold
 from attndsl.symbolic import Binary, Compare, Const, Expr, Load, Logic, Select, Symbol
 
 INDENT = "    "

@@ -7,8 +7,8 @@ import re
 from attndsl.codegen.arguments import Names, dtype_member, literal
 from attndsl.codegen.identifiers import identifier
 from attndsl.errors import InternalError
+from attndsl.folds import Fold
 from attndsl.spec.arguments import DTYPES, ParamSpec
-from attndsl.spec.folds import Fold
 from attndsl.symbolic import Binary, Compare, Const, Expr, Load, Logic, Select, Symbol
 
 _ABOUT = re.compile(r"(given|dtype|layout|split|longest)\((.+)\)")

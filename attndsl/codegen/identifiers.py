@@ -39,10 +39,7 @@ def identifier(name: str) -> str:
         plain = f"n{plain}"
     if plain[0] == "_":
         plain = f"n{plain}"
-    taken = (
-        plain in _KEYWORDS or plain in _TAKEN or re.fullmatch(r"(DTYPE|ORIG_DTYPE|PIPE|EVENT|ACL)_\w*", plain)
-    )
-    return f"{plain}_" if taken else plain
+    return f"{plain}_" if plain in _TAKEN or _MACROS.fullmatch(plain) else plain
 
 
 def identifiers(names: Iterable[str]) -> dict[str, str]:
