@@ -306,6 +306,7 @@ def run(name: str, inputs: Path, backend: str, out: Path | None, as_json: bool) 
 @click.option("--auto-sync", default="on", show_default=True, type=click.Choice(["on", "off"]))
 @click.option("--timeout", default=300.0, show_default=True, type=click.FloatRange(0.1), metavar="SECONDS")
 @click.option("--memory", default=16.0, show_default=True, type=click.FloatRange(0.5), metavar="GIB")
+@click.option("--trace", type=click.Path(path_type=Path, dir_okay=False), help="timeline, for Perfetto")
 @_json
 def emulate(
     file: Path,
@@ -316,6 +317,7 @@ def emulate(
     auto_sync: str,
     timeout: float,
     memory: float,
+    trace: Path | None,
     as_json: bool,
 ) -> None:
     """Compile and run an AscendC program with its own host main, with every check on.
@@ -338,6 +340,7 @@ def emulate(
             timeout=timeout,
             memory=int(memory * (1 << 30)),
             capture=as_json,
+            trace=trace,
         )
     if as_json:
         _print_json(result.to_json())

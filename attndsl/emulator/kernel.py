@@ -29,6 +29,8 @@ from attndsl.emulator.toolchain import (
     run_compiler,
     runtime,
 )
+from attndsl.emulator.trace import write_trace
+from attndsl.hardware.costs import cost_lines
 
 _MEMORY_LIMIT = 12 << 30
 
@@ -155,11 +157,15 @@ class Kernel:
         timeout: float = 120.0,
         kind: str | None = None,
         tiling_key: int = 0,
+        trace: str | Path | None = None,
+        costs: str | None = None,
     ) -> Report:
         """Run the kernel on `blocks` blocks with `args` in the order of its parameters.
 
         `kind` overrides the kernel's own KERNEL_TASK_TYPE; one of `KINDS`. The arrays are updated in
-        place. Raises `KernelCrashed`, `KernelTimeout`, `LaunchError`.
+        place. `trace`: a file for the predicted timeline, to be opened in Perfetto. `costs`: lines of
+        `attndsl.hardware.costs.cost_lines` other than the device's own. Raises `KernelCrashed`,
+        `KernelTimeout`, `LaunchError`.
         """
         if blocks < 1:
             raise LaunchError(f"blocks is {blocks}; at least 1 is needed")
@@ -175,6 +181,9 @@ class Kernel:
                 f"key {tiling_key}",
                 f"limit {_MEMORY_LIMIT + memory.bytes}",
             ]
+            (folder / "costs").write_text(cost_lines() if costs is None else costs)
+            request += [f"costs {folder / 'costs'}"]
+            request += [f"trace {folder / 'trace'}"] if trace is not None else []
             request += [f"source_dir {self.source_dir}/"] if self.source_dir else []
             request += memory.request()
             for field in dataclasses.fields(Knobs):
@@ -183,6 +192,8 @@ class Kernel:
             self._execute(folder, timeout)
             data = json.loads((folder / "report.json").read_text())
             memory.copy_back(data["arrays"])
+            if trace is not None:
+                write_trace(folder / "trace", Path(trace))
         return report_of(data)
 
     def _execute(self, folder: Path, timeout: float) -> None:

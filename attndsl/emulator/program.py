@@ -25,7 +25,7 @@ from attndsl.emulator.program_sources import (
     write_launch_headers,
     write_unit,
 )
-from attndsl.emulator.report import Finding
+from attndsl.emulator.report import Finding, microseconds
 from attndsl.emulator.toolchain import (
     KERNEL_FLAGS,
     cache_dir,
@@ -35,6 +35,8 @@ from attndsl.emulator.toolchain import (
     run_compiler,
     runtime,
 )
+from attndsl.emulator.trace import write_trace
+from attndsl.hardware.costs import cost_lines
 
 _OUTPUT_LIMIT = 64 << 20
 GRACE = 3.0
@@ -60,21 +62,28 @@ class ProgramReport:
         return self.exit_code == 0 and not self.findings and self.error is None
 
     def counters(self) -> dict[str, Any]:
-        """Over all launches: instructions a pipe, bytes moved a tensor, cores of each launch."""
+        """Over all launches: instructions and busy cycles a pipe, cycles, bytes moved a tensor, and each launch."""
         instructions: dict[str, int] = {}
+        busy: dict[str, float] = {}
         read: dict[str, int] = {}
         written: dict[str, int] = {}
         for launch in self.launches:
             for pipe, count in launch["instructions"].items():
                 instructions[pipe] = instructions.get(pipe, 0) + count
+            for pipe, cycles in launch["busy_cycles"].items():
+                busy[pipe] = round(busy.get(pipe, 0.0) + cycles, 2)
             for name, (reads, writes) in launch["arrays"].items():
                 read[name] = read.get(name, 0) + reads
                 written[name] = written.get(name, 0) + writes
+        total = round(sum(launch["cycles"] for launch in self.launches), 2)
         return {
             "instructions": instructions,
+            "busy_cycles": busy,
+            "total_cycles": total,
+            "microseconds": microseconds(total),
             "gm_read_bytes": read,
             "gm_write_bytes": written,
-            "launches": [{"kernel": one["kernel"], "cores": one["cores"]} for one in self.launches],
+            "launches": [{name: one[name] for name in ("kernel", "cores", "cycles")} for one in self.launches],
         }
 
     def to_json(self) -> dict[str, Any]:
@@ -103,10 +112,11 @@ class Program:
         timeout: float = 300.0,
         memory: int = 16 << 30,
         capture: bool = True,
+        trace: Path | None = None,
     ) -> ProgramReport:
         """Run it in the current folder; `memory` is the most bytes of its address space.
 
-        Without `capture` its output goes where ours goes.
+        Without `capture` its output goes where ours goes. `trace`: a file for the predicted timeline.
         """
         with tempfile.TemporaryDirectory(prefix="attndsl-") as name:
             folder = Path(name)
@@ -116,7 +126,10 @@ class Program:
                 "ATTNEMU_KNOBS": _as_words(knobs or Knobs(auto_sync=True)),
                 "ATTNEMU_SOURCE_DIR": f"{self.path.parent}/",
                 "ATTNEMU_MEMORY": str(memory),
+                "ATTNEMU_COSTS": str(folder / "costs"),
+                "ATTNEMU_TRACE": str(folder / "trace") if trace else "",
             }
+            (folder / "costs").write_text(cost_lines())
             with (folder / "stdout").open("w+b") as out, (folder / "stderr").open("w+b") as errors:
                 command = [str(self.executable), *args]
                 process = subprocess.Popen(
@@ -126,6 +139,9 @@ class Program:
                 said = _content(errors)
                 report = ProgramReport(process.returncode, _content(out) if capture else "")
             _read_report(folder / "report", report)
+            if trace is not None:
+                (folder / "trace").touch()
+                write_trace(folder / "trace", trace)
         own = [line for line in said.splitlines() if not line.startswith(("attnemu-", "terminate called"))]
         if own:
             sys.stderr.write("\n".join(own) + "\n")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from attndsl.emulator.errors import FindingsError
+from attndsl.hardware.costs import RATES
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,8 @@ class Report:
     finding_counts: Mapping[str, int]
     """How often each "check/rule" was met, those beyond the cap and repetitions included."""
     counters: Mapping[str, Any]
-    """`instructions`: executed a pipe; `gm_read_bytes`, `gm_write_bytes`: by argument name."""
+    """`instructions` and `busy_cycles` a pipe, summed over cores; `total_cycles` and `microseconds` of the launch, a
+    prediction; `gm_read_bytes`, `gm_write_bytes` by argument name."""
     never_fully_written: tuple[str, ...]
     """Names of arguments with bytes that are undefined at the end."""
     cores: tuple[int, int, int]
@@ -62,15 +64,23 @@ class Report:
             raise FindingsError("\n".join(lines) + tail)
 
 
+def microseconds(cycles: float) -> float:
+    """Cycles of a core as time."""
+    return round(cycles / RATES["clock"].value * 1e6, 3)
+
+
 def report_of(data: Mapping[str, Any]) -> Report:
     """A report from what the harness wrote."""
     arrays = data["arrays"]
-    blocks, cubes, vectors = data["kind"]
+    blocks, cubes, vectors = data["cores"]
     return Report(
         findings=tuple(Finding(**finding) for finding in data["findings"]),
         finding_counts=data["finding_counts"],
         counters={
             "instructions": data["instructions"],
+            "busy_cycles": data["busy_cycles"],
+            "total_cycles": data["cycles"],
+            "microseconds": microseconds(data["cycles"]),
             "gm_read_bytes": {name: array["read_bytes"] for name, array in arrays.items()},
             "gm_write_bytes": {name: array["write_bytes"] for name, array in arrays.items()},
         },

@@ -1,55 +1,194 @@
-"""What instructions cost on Atlas A2, in cycles of the core (1.8 GHz), as data.
+"""What the device's operations cost on Atlas A2, in cycles of the core, as data: the one home of these numbers.
+
+Operations are those of the device, not of an API: the emulator's model lists them (``attnemu/ops.h``) and takes this
+table with every launch; instructions of the tile IR name their operation by ``cost_key``.
 
 Sources, by tag
-    PTO   calibration notes of the pto-isa cost model, 910B3: head and slope of vector instructions
-    KPP   mskpp ``resource910b.cpp``: rates measured on 910B1 and 910B3
-    MODEL constants of the open pypto latency model, not measured
+    DEVKIT asc-devkit: tables of theoretical performance; measured samples of Add, bank conflicts and matmul
+    PTO    calibration notes of the pto-isa cost model, 910B3: head and slope of vector instructions
+    KPP    mskpp ``resource910b.cpp``: rates measured on 910B1 and 910B3; a head is what is left at small sizes
+    MODEL  constants of the open pypto latency model, not measured
+    EST    an estimate of ours: nothing public was found
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """``head + per_unit * units`` cycles; the unit is a 256-byte repeat, or a byte for copies."""
+    """The pipe is taken for ``head + per_unit * units`` cycles; results are there ``latency`` cycles after that.
+
+    The unit is a 256-byte repeat of the widest operand for vector instructions, a byte for moves (in global memory
+    of pieces of 128), a 16x16 step of the cube's depth for products; single things else. ``of_type``: head and
+    per_unit of element types that have numbers of their own.
+    """
 
     head: float
     per_unit: float
     source: str
+    latency: float = 0.0
+    of_type: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+
+    def cycles(self, units: float) -> float:
+        """Cycles of its pipe for an amount of work."""
+        return self.head + self.per_unit * units
 
 
-COSTS: dict[str, Cost] = {
-    "Duplicate": Cost(24, 1.0, "KPP"),
-    "Muls": Cost(26, 1.0, "PTO"),
-    "Adds": Cost(24, 1.0, "KPP"),
-    "Maxs": Cost(24, 1.0, "KPP"),
-    "Add": Cost(24, 2.11, "PTO"),
-    "Sub": Cost(24, 2.11, "PTO"),
-    "Mul": Cost(25, 2.0, "PTO"),
-    "Max": Cost(23, 2.01, "PTO"),
-    "Div": Cost(31, 4.03, "PTO"),
-    "Min": Cost(23, 2.01, "PTO"),
-    "Mins": Cost(24, 1.0, "KPP"),
+def _half(per_unit: float, head: float = 24) -> dict[str, tuple[float, float]]:
+    return {"float16": (head, per_unit)}
+
+
+# Two operands: a repeat a cycle when all banks differ, see RATES["bank"]; 24 cycles of head (DEVKIT, 1000 Adds).
+_LANES = {
+    "Add": Cost(24, 1.007, "DEVKIT"),
+    "Sub": Cost(24, 1.007, "DEVKIT"),
+    "Mul": Cost(25, 1.007, "PTO, DEVKIT"),
+    "Max": Cost(23, 1.007, "PTO, DEVKIT"),
+    "Min": Cost(23, 1.007, "PTO, DEVKIT"),
+    "And": Cost(24, 1.007, "DEVKIT"),
+    "Or": Cost(24, 1.007, "DEVKIT"),
+    "AddRelu": Cost(24, 1.007, "DEVKIT"),
+    "SubRelu": Cost(24, 1.007, "DEVKIT"),
+    "Div": Cost(31, 4.03, "PTO", of_type=_half(4.0, 31)),
+    "MulAddDst": Cost(24, 6.0, "KPP"),
+    "FusedMulAdd": Cost(24, 6.0, "KPP"),
+    "FusedMulAddRelu": Cost(24, 6.0, "KPP"),
+    "Axpy": Cost(24, 2.0, "KPP"),
+    "Exp": Cost(31, 2.0, "PTO", of_type=_half(4.0, 31)),
+    "Ln": Cost(33, 2.0, "PTO", of_type=_half(4.0, 33)),
+    "Sqrt": Cost(24, 2.0, "KPP", of_type=_half(4.0)),
     "Abs": Cost(24, 1.0, "KPP"),
-    "Ln": Cost(33, 2.0, "PTO"),
-    "Sqrt": Cost(24, 2.0, "KPP"),
-    "Exp": Cost(31, 2.0, "PTO"),
-    "Cast": Cost(24, 1.0, "KPP"),
-    "CompareScalar": Cost(24, 1.0, "KPP"),
-    "Select": Cost(24, 2.0, "KPP"),
-    "WholeReduceMax": Cost(24, 7.0, "KPP"),
-    "WholeReduceSum": Cost(24, 3.0, "KPP"),
-    "Brcb": Cost(24, 1.0, "KPP"),
-    # GM to UB: 347 cycles of latency (MODEL), 187 GB/s at 1.8 GHz (KPP, 910B3).
-    "DataCopyPad in": Cost(347, 1 / 104, "KPP"),
-    "DataCopyPad out": Cost(203, 1 / 61, "KPP"),
-    # GM to L1 with the ND to NZ change: 204 GB/s at 192 KiB (KPP).
-    "DataCopy Nd2Nz": Cost(347, 1 / 113, "KPP"),
-    "LoadData A": Cost(25, 1 / 243, "KPP"),
-    "LoadData B": Cost(25, 1 / 122, "KPP"),
-    # One 16x16x16 step a cycle behind a head (PTO); the unit here is such a step.
-    "Mmad": Cost(6, 1.0, "PTO"),
-    "Fixpipe": Cost(203, 1 / 109, "KPP"),
+    "Rsqrt": Cost(24, 1.0, "KPP"),
+    "Reciprocal": Cost(24, 1.0, "KPP"),
+    "Relu": Cost(24, 1.0, "KPP"),
+    "Not": Cost(24, 1.0, "KPP"),
+    "Adds": Cost(24, 1.0, "KPP"),
+    "Muls": Cost(26, 1.0, "PTO"),
+    "Maxs": Cost(24, 1.0, "KPP"),
+    "Mins": Cost(24, 1.0, "KPP"),
+    "ShiftLeft": Cost(24, 1.0, "KPP"),
+    "ShiftRight": Cost(24, 1.0, "KPP"),
+    "LeakyRelu": Cost(24, 1.0, "KPP"),
+    "Fill": Cost(24, 1.0, "KPP"),
+    "Index": Cost(24, 1.0, "EST"),
+    "Copy": Cost(24, 1.0, "KPP"),
 }
+
+_VECTOR = {
+    "Convert": Cost(24, 1.0, "KPP"),
+    "Compare": Cost(24, 1.007, "DEVKIT"),
+    "CompareScalar": Cost(24, 1.0, "KPP"),
+    "MoveCompareMask": Cost(24, 1.0, "EST"),
+    "Select": Cost(24, 2.0, "KPP"),
+    "ReduceRepeatsSum": Cost(24, 3.0, "KPP", of_type=_half(7.0)),
+    "ReduceRepeatsExtreme": Cost(24, 7.0, "KPP"),
+    "ReduceBlocksSum": Cost(24, 1.0, "KPP", of_type=_half(7.0)),
+    "ReduceBlocksExtreme": Cost(24, 1.0, "KPP", of_type=_half(7.0)),
+    "ReducePairs": Cost(24, 1.0, "KPP"),
+    "BroadcastBlocks": Cost(24, 1.0, "KPP"),
+    # 64 elements of 32 bits, 128 of 16 bits a repeat
+    "Gather": Cost(24, 12.2, "KPP", of_type={name: (24, 24.0) for name in ("float16", "int16", "uint16")}),
+    "GatherBlocks": Cost(33, 2.0, "KPP"),
+    "GatherMask": Cost(24, 14.0, "KPP"),
+    # two elements a cycle, 32 a repeat
+    "Sort32": Cost(24, 16.0, "DEVKIT"),
+    # the unit is a record: 16.4 cycles for 64 records of fp32 and 128 of fp16
+    "MergeSorted": Cost(24, 16.4 / 64, "KPP", of_type=_half(16.4 / 128)),
+    # 32 records of 8 bytes; taken as two passes of GatherMask
+    "SplitRecords": Cost(48, 28.0, "EST"),
+    # 16 blocks of 32 bytes at 128 bytes a cycle
+    "TransposeBlocks": Cost(24, 4.0, "MODEL"),
+}
+
+# A single load takes 184 cycles + a byte's share (KPP). How much of the 184 the pipe is taken for and how much is
+# latency is EST: 30 agrees with the guide's rule that copies of 16 KiB come near the full rate.
+_MOVES = {
+    "LoadUB": Cost(30, 1 / 115, "KPP, EST", latency=154),
+    "LoadL1": Cost(30, 1 / 155, "KPP, EST", latency=147),
+    "LoadL1Fractals": Cost(30, 1 / 155, "KPP, EST", latency=430),
+    "LoadL0": Cost(30, 1 / 128, "KPP, EST", latency=147),
+    "StoreUB": Cost(30, 1 / 61, "KPP, EST", latency=30),
+    "StoreL1": Cost(30, 1 / 61, "EST", latency=30),
+    "CopyUB": Cost(24, 1 / 244, "KPP"),
+    "LoadL0A": Cost(9, 1 / 243, "KPP, MODEL", latency=16),
+    "LoadL0B": Cost(9, 1 / 122, "KPP, MODEL", latency=16),
+    # the matmul sample's loads take a quarter longer than at the rate of L0B
+    "LoadL0Transposed": Cost(9, 1 / 97, "DEVKIT, MODEL", latency=16),
+    "LoadL0Window": Cost(27, 1 / 122, "KPP, MODEL", latency=16),
+    "LoadBias": Cost(24, 1 / 30, "KPP"),
+    "LoadQuantWords": Cost(24, 1 / 20, "KPP"),
+    "FillL1": Cost(24, 1 / 256, "EST"),
+    "FillL0": Cost(24, 1 / 256, "EST"),
+    # bytes of the result in L0C; 161 GB/s at 8 KiB, 200 at most
+    "WriteBack": Cost(18, 1 / 111, "KPP"),
+    "WriteBackL1": Cost(18, 1 / 256, "KPP"),
+}
+
+_CUBE = {
+    # a 16x16x16 step of 16-bit elements a cycle (32 deep for 8 bits, 4 for fp32); 10 cycles of head fit the matmul
+    # sample's 3082.2 us
+    "Product": Cost(10, 1.0, "DEVKIT"),
+}
+
+_SCALAR = {
+    "Issue": Cost(4, 0, "EST"),
+    "ScalarLoad": Cost(6, 0, "MODEL"),
+    "ScalarStore": Cost(4, 0, "MODEL"),
+    "ScalarLoadGlobal": Cost(6, 0, "MODEL"),
+    "ScalarStoreGlobal": Cost(4, 0, "MODEL"),
+    "ScalarMiss": Cost(347, 0, "MODEL"),
+    "CleanCache": Cost(203, 0, "MODEL"),
+    "SetFlag": Cost(1, 0, "PTO"),
+    "WaitFlag": Cost(1, 0, "PTO"),
+    "Barrier": Cost(1, 0, "PTO"),
+    "CrossCoreSet": Cost(1, 0, "EST", latency=200),
+    "CrossCoreWait": Cost(1, 0, "EST"),
+    "SoftSync": Cost(700, 0, "EST"),
+}
+
+COSTS: dict[str, Cost] = {**_LANES, **_VECTOR, **_MOVES, **_CUBE, **_SCALAR}
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """A number of the device that belongs to no single operation."""
+
+    value: float
+    source: str
+
+
+_CLOCK = 1.8e9
+RATES: dict[str, Rate] = {
+    # cycles a second (INI of 910B2 and 910B3)
+    "clock": Rate(_CLOCK, "INI"),
+    # bytes a cycle of all cores together: 7 TB/s of mixed traffic through L2, 1.6 TB/s from HBM
+    "l2": Rate(7e12 / _CLOCK, "DEVKIT"),
+    "hbm": Rate(1.6e12 / _CLOCK, "DEVKIT"),
+    # how many times longer a core's bytes take when they are not in L2
+    "miss": Rate(2.0, "KPP"),
+    # cycles that a row of a UB bank group is taken: two operands in one group 2.034, 1.007 where groups differ
+    "bank": Rate(1.017, "DEVKIT"),
+    # cycles of a repeat that reads and writes the same bank at different addresses
+    "read_write": Rate(1.79, "DEVKIT"),
+    # instructions that a pipe's queue holds; documented for MTE1 and M, taken for all
+    "queue": Rate(32, "DEVKIT"),
+}
+
+LAUNCH_MICROSECONDS = 20.0
+"""What a launch on all cores takes before the kernel works (DEVKIT: 20 to 21 us); not part of the timeline."""
+
+
+def cost_lines(costs: Mapping[str, Cost] = COSTS, rates: Mapping[str, Rate] = RATES) -> str:
+    """The tables as the emulator reads them: ``cost OP TYPE HEAD PER_UNIT LATENCY``, ``rate NAME VALUE``."""
+    lines = []
+    for name, cost in costs.items():
+        kinds = {"any": (cost.head, cost.per_unit), **cost.of_type}
+        lines += [
+            f"cost {name} {kind} {head!r} {per_unit!r} {cost.latency!r}"
+            for kind, (head, per_unit) in kinds.items()
+        ]
+    lines += [f"rate {name} {rate.value!r}" for name, rate in rates.items()]
+    return "\n".join(lines) + "\n"

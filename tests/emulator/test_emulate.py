@@ -126,13 +126,30 @@ def test_a_correct_program(program):
     assert counters["gm_read_bytes"] == {"xDevice": 1024, "zDevice": 0}
     assert counters["gm_write_bytes"] == {"xDevice": 0, "zDevice": 1024}
     assert counters["instructions"]["V"] == 8
-    assert counters["launches"] == [{"kernel": "scale", "cores": [4, 0, 1]}]
+    assert [(one["kernel"], one["cores"]) for one in counters["launches"]] == [("scale", [4, 0, 1])]
+
+
+def test_a_trace_of_all_launches(program, tmp_path):
+    report = program.run(["count"], trace=tmp_path / "t.json")
+    counters = report.counters()
+    assert counters["total_cycles"] == pytest.approx(sum(one["cycles"] for one in counters["launches"]), abs=0.1)
+    assert counters["busy_cycles"]["V"] > 0 and counters["microseconds"] > 0
+    events = json.loads((tmp_path / "t.json").read_text())["traceEvents"]
+    launches = [event for event in events if event["name"].startswith("launch of")]
+    assert [event["name"] for event in launches] == [f"launch of {one['kernel']}" for one in counters["launches"]]
+    last = [event for event in events if event["ph"] == "X" and event["ts"] >= launches[-1]["ts"]]
+    assert last and all(event["dur"] > 0 for event in last)
+
+
+def test_a_trace_that_cannot_be_written_is_an_error(program, tmp_path):
+    with pytest.raises(LaunchError, match="cannot write the trace"):
+        program.run(["count"], trace=tmp_path / "no" / "t.json")
 
 
 def test_a_mixed_kernel_in_a_namespace(program):
     report = program.run(["count"])
     assert report.stdout.splitlines()[0] == "10 11 112 113"
-    assert report.counters()["launches"][1] == {"kernel": "count", "cores": [2, 1, 2]}
+    assert report.counters()["launches"][1]["cores"] == [2, 1, 2]
     assert report.ok, report
 
 

@@ -56,7 +56,7 @@ void convert(const char* what, const SourceLine& at, const LaneOperand& dst, con
   ins.aligned(src.memory, src.at, kBlock, "the source");
   add_lanes(ins, src, shape, AccessKind::Read);
   add_lanes(ins, dst, shape, AccessKind::Write);
-  if (!ins.admit()) return;
+  if (!ins.admit(repeat_work(Op::Convert, shape, dst, &src, 1))) return;
   propagate(dst, &src, 1, shape);
   uint32_t to_size = dtype_size(dst.type);
   bool saturates = core->reg.saturate && (dst.type == DType::F16 || dst.type == DType::BF16);

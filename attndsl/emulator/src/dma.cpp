@@ -17,6 +17,24 @@ Extent bursts(uint64_t at, uint64_t run, uint64_t count, uint64_t step) {
   return e;
 }
 
+// The path a copy takes.
+Op move_op(Pipe pipe, const Place& from, const Place& to) {
+  bool from_ub = from.memory && from.memory->kind == MemoryKind::UB, to_ub = to.memory && to.memory->kind == MemoryKind::UB;
+  switch (pipe) {
+    case Pipe::MTE2: return to_ub ? Op::LoadUB : Op::LoadL1;
+    case Pipe::MTE3: return from_ub ? Op::StoreUB : Op::StoreL1;
+    case Pipe::MTE1: return Op::LoadBias;
+    case Pipe::FIX: return Op::LoadQuantWords;
+    default: return Op::CopyUB;
+  }
+}
+
+// Global memory is moved in pieces of at least 128 bytes, on-chip memory in blocks.
+double moved_bytes(const Place& from, const Place& to, uint64_t run, uint64_t count) {
+  bool global = (from.memory && from.memory->kind == MemoryKind::GM) || (to.memory && to.memory->kind == MemoryKind::GM);
+  return static_cast<double>(round_up(run, global ? 128 : kBlock) * count);
+}
+
 void check_operand(Instruction& ins, const Place& p, const char* name) {
   if (p.memory && p.memory->kind != MemoryKind::GM) ins.aligned(p.memory, p.at, kBlock, name);
 }
@@ -79,7 +97,7 @@ void copy_bursts(const char* what, const SourceLine& at, Pipe pipe, Place to, Pl
   ins.reads(from.memory, bursts(from.at, b.run, b.count, b.from_step));
   Extent target = bursts(to.at, b.run, b.count, b.to_step);
   atomic ? ins.accumulates(to.memory, target) : ins.writes(to.memory, target);
-  if (!ins.admit()) return;
+  if (!ins.admit({move_op(pipe, from, to), DType::U8, moved_bytes(from, to, b.run, b.count)})) return;
   for (uint64_t i = 0; i < b.count; ++i) {
     Place t{to.memory, to.at + i * b.to_step}, f{from.memory, from.at + i * b.from_step};
     copy_definedness(ins, t, f, b.run);
@@ -97,7 +115,7 @@ void load_padded(const char* what, const SourceLine& at, Place to, Place from, c
   uint64_t whole = round_up(left + p.run + right, kBlock), step = whole + p.gap_blocks * kBlock;
   ins.reads(from.memory, bursts(from.at, p.run, p.count, p.from_step));
   ins.writes(to.memory, bursts(to.at, whole, p.count, step));
-  if (!ins.admit()) return;
+  if (!ins.admit({Op::LoadUB, DType::U8, moved_bytes(from, to, p.run, p.count)})) return;
   for (uint64_t i = 0; i < p.count; ++i) {
     Place t{to.memory, to.at + i * step}, f{from.memory, from.at + i * p.from_step};
     uint8_t* out = t.memory->data + t.at;
@@ -135,7 +153,7 @@ void rows_to_fractals(const char* what, const SourceLine& at, Place to, Place fr
     e.jump = p.to_column_step;
     ins.writes(to.memory, e);
   }
-  if (!ins.admit()) return;
+  if (!ins.admit({Op::LoadL1Fractals, DType::U8, moved_bytes(from, to, width, static_cast<uint64_t>(p.rows) * p.matrices)})) return;
   for (uint32_t m = 0; m < p.matrices; ++m)
     for (uint32_t r = 0; r < p.rows; ++r) {
       uint64_t source = from.at + m * p.from_matrix_step + r * p.from_row_step;

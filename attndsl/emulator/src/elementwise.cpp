@@ -142,7 +142,7 @@ void elementwise(const char* what, const SourceLine& at, VectorOp op, const Lane
   bool keeps = reads_destination(op);
   if (keeps) add_lanes(ins, dst, shape, AccessKind::Read);
   add_lanes(ins, dst, shape, AccessKind::Write);
-  if (!ins.admit()) return;
+  if (!ins.admit(repeat_work(op, shape, dst, sources, n))) return;
   LaneOperand all[3];
   int used = 0;
   for (int i = 0; i < n; ++i) all[used++] = sources[i];

@@ -27,11 +27,11 @@ void gather(const char* what, const SourceLine& at, const LaneOperand& dst, cons
     for (uint32_t i = 0; i < shape.lanes; ++i) {
       if (!shape.of(r).test(i)) continue;
       uint64_t offset_at = offsets.at + (static_cast<uint64_t>(r) * shape.lanes + i) * 4;
-      if (!ins.require(offset_at + 4 <= offsets.memory->bytes, "out_of_range", "reads offsets behind the end of %s", offsets.memory->name.c_str())) { ins.admit(); return; }
+      if (!ins.require(offset_at + 4 <= offsets.memory->bytes, "out_of_range", "reads offsets behind the end of %s", offsets.memory->name.c_str())) { ins.refuse(); return; }
       uint32_t offset;
       std::memcpy(&offset, offsets.memory->data + offset_at, 4);
       uint64_t address = src.at + base + offset;
-      if (!usable(ins, offsets, offset_at, address, size, *src.memory)) { ins.admit(); return; }
+      if (!usable(ins, offsets, offset_at, address, size, *src.memory)) { ins.refuse(); return; }
       from.push_back(address);
       Extent e;
       e.at = address;
@@ -43,7 +43,7 @@ void gather(const char* what, const SourceLine& at, const LaneOperand& dst, cons
   e.run = from.size() * 4;
   ins.reads(offsets.memory, e);
   add_lanes(ins, dst, shape, AccessKind::Write);
-  if (!ins.admit()) return;
+  if (!ins.admit({Op::Gather, src.type, static_cast<double>(shape.repeats)})) return;
   size_t next = 0;
   for (uint32_t r = 0; r < shape.repeats; ++r)
     for (uint32_t i = 0; i < shape.lanes; ++i) {
@@ -64,7 +64,7 @@ void gather_blocks(const char* what, const SourceLine& at, const LaneOperand& ds
     uint32_t offset;
     std::memcpy(&offset, offsets.memory->data + offsets.at + i * 4ull, 4);
     uint64_t address = src.at + offset;
-    if (!usable(ins, offsets, offsets.at + i * 4ull, address, kBlock, *src.memory)) { ins.admit(); return; }
+    if (!usable(ins, offsets, offsets.at + i * 4ull, address, kBlock, *src.memory)) { ins.refuse(); return; }
     from.push_back(address);
     Extent e;
     e.at = address;
@@ -77,7 +77,7 @@ void gather_blocks(const char* what, const SourceLine& at, const LaneOperand& ds
   ins.reads(offsets.memory, e);
   uint32_t lanes = 256 / dtype_size(dst.type);
   add_lanes(ins, dst, LaneShape::masked(LaneMask::first(lanes), repeats, lanes), AccessKind::Write);
-  if (!ins.admit()) return;
+  if (!ins.admit({Op::GatherBlocks, src.type, static_cast<double>(repeats)})) return;
   for (uint32_t i = 0; i < repeats * 8; ++i) {
     uint64_t to = dst.repeat_at(i / 8) + static_cast<uint64_t>(i % 8) * dst.block_step * kBlock;
     std::memmove(dst.memory->data + to, src.memory->data + from[i], kBlock);
@@ -92,7 +92,7 @@ uint64_t gather_mask(const char* what, const SourceLine& at, Memory* dst, uint64
   ins.require(bits || (pattern >= 1 && pattern <= 7), "gather_mask_pattern", "pattern %u is not one of 1..7", pattern);
   ins.aligned(dst, dst_at, kBlock, "the destination");
   ins.aligned(src.memory, src.at, kBlock, "the source");
-  if (!ins) { ins.admit(); return 0; }
+  if (!ins) { ins.refuse(); return 0; }
   uint32_t size = dtype_size(src.type);
   std::vector<const uint8_t*> picked;
   for (uint32_t r = 0; r < shape.repeats; ++r)
@@ -117,7 +117,7 @@ uint64_t gather_mask(const char* what, const SourceLine& at, Memory* dst, uint64
   e.at = dst_at;
   e.run = picked.size() * size;
   ins.writes(dst, e);
-  if (!ins.admit()) return 0;
+  if (!ins.admit({Op::GatherMask, src.type, static_cast<double>(shape.repeats)})) return 0;
   uint64_t to = dst_at;
   for (const uint8_t* p : picked) {
     bool ok = src.memory->is_defined(static_cast<uint64_t>(p - src.memory->data), size);

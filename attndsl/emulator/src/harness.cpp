@@ -15,7 +15,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "attnemu/machine.h"
+#include "attnemu/report.h"
 
 namespace attnemu {
 namespace {
@@ -31,7 +31,7 @@ struct Request {
   Knobs knobs;
   int blocks = 1, kind = -1;
   uint64_t limit = 0, file_bytes = 0;
-  std::string entry, data, report, source_dir;
+  std::string entry, data, report, trace, source_dir;
   std::vector<Array> arrays;
   std::vector<uint64_t> pointers;  // words in the data file that hold offsets and become addresses
 };
@@ -52,6 +52,8 @@ Request read_request(const char* path) {
     else if (word == "limit") s >> r.limit;
     else if (word == "entry") r.entry = rest(s);
     else if (word == "report") r.report = rest(s);
+    else if (word == "trace") r.trace = rest(s);
+    else if (word == "costs") cost_table().read_file(rest(s));
     else if (word == "source_dir") r.source_dir = rest(s);
     else if (word == "data") { s >> r.file_bytes; r.data = rest(s); }
     else if (word == "knob") {
@@ -99,11 +101,7 @@ void write_report(const Request& r, const Machine& m) {
   out += "],\n\"finding_counts\": {";
   first = true;
   for (auto& [name, n] : m.findings.counts()) { out += (first ? "" : ", ") + ("\"" + json_escape(name) + "\": ") + std::to_string(n); first = false; }
-  uint64_t issued[kPipes] = {};
-  for (auto& c : m.cores) for (int p = 0; p < kPipes; ++p) issued[p] += c->instructions[static_cast<size_t>(p)];
-  out += "},\n\"instructions\": {";
-  for (int p = 0; p < kPipes; ++p) out += std::string(p ? ", " : "") + "\"" + name_of(static_cast<Pipe>(p)) + "\": " + std::to_string(issued[p]);
-  out += "},\n\"arrays\": {";
+  out += "},\n" + counters_json(m) + ",\n\"arrays\": {";
   first = true;
   for (auto& g : m.regions) {
     bool whole = g->is_defined(0, g->bytes);
@@ -111,8 +109,12 @@ void write_report(const Request& r, const Machine& m) {
            std::to_string(g->write_bytes) + ", \"written\": " + (g->written ? "true" : "false") + ", \"fully_defined\": " + (whole ? "true" : "false") + "}";
     first = false;
   }
-  out += "},\n\"kind\": [" + std::to_string(m.shape.blocks) + ", " + std::to_string(m.shape.cubes) + ", " + std::to_string(m.shape.vectors) + "]}\n";
-  std::ofstream(r.report) << out;
+  std::ofstream(r.report) << out + "}}\n";
+  if (r.trace.empty()) return;
+  std::FILE* file = std::fopen(r.trace.c_str(), "w");
+  if (!file) throw std::runtime_error("cannot write " + r.trace);
+  write_spans(file, m, r.entry.c_str());
+  std::fclose(file);
 }
 
 void on_crash(int number) {
@@ -156,6 +158,7 @@ int launch(const Request& r) {
   }
   Machine m(r.knobs, shape_of(kind_of(r), r.blocks));
   m.source_dir = r.source_dir;
+  m.timeline.keep_spans = !r.trace.empty();
   for (uint64_t at : r.pointers) {
     uint64_t offset;
     std::memcpy(&offset, base + at, 8);

@@ -10,6 +10,7 @@
 
 #include "attnemu/harness.h"
 #include "attnemu/host.h"
+#include "attnemu/report.h"
 
 namespace attnemu {
 namespace {
@@ -105,20 +106,22 @@ void take_memory_back(Machine& m, void* stream) {
 }
 
 void write_counters(const char* name, const Machine& m) {
-  std::string out = std::string("{\"launch\": {\"kernel\": \"") + json_escape(name) + "\", \"cores\": [" + std::to_string(m.shape.blocks) + ", " +
-                    std::to_string(m.shape.cubes) + ", " + std::to_string(m.shape.vectors) + "], \"instructions\": {";
-  for (int p = 0; p < kPipes; ++p) {
-    uint64_t n = 0;
-    for (auto& c : m.cores) n += c->instructions[static_cast<size_t>(p)];
-    out += std::string(p ? ", " : "") + "\"" + name_of(static_cast<Pipe>(p)) + "\": " + std::to_string(n);
-  }
-  out += "}, \"arrays\": {";
+  std::string out = std::string("{\"launch\": {\"kernel\": \"") + json_escape(name) + "\", " + counters_json(m) + ", \"arrays\": {";
   bool first = true;
   for (auto& r : m.regions) {
     out += (first ? "\"" : ", \"") + json_escape(r->name) + "\": [" + std::to_string(r->read_bytes) + ", " + std::to_string(r->write_bytes) + "]";
     first = false;
   }
   write_line(out + "}}}");
+}
+
+// Traces of all launches follow each other in one file.
+void add_trace(const char* name, const Machine& m) {
+  if (!m.timeline.keep_spans) return;
+  std::FILE* file = std::fopen(setting("ATTNEMU_TRACE"), "a");
+  if (!file) return;
+  write_spans(file, m, name);
+  std::fclose(file);
 }
 
 }  // namespace
@@ -162,12 +165,15 @@ void launch_kernel(const char* name, uint32_t blocks, void* stream, const std::f
     report_host("memcheck", "illegal_blocks", at, format("%s is launched on %u blocks; 1 to %u are possible", name, blocks, kMostBlocks), "");
     return;
   }
+  if (!cost_table().complete()) cost_table().read_file(setting("ATTNEMU_COSTS"));
   Machine m(knobs(), shape_of(name, blocks));
+  m.timeline.keep_spans = *setting("ATTNEMU_TRACE") != 0;
   m.source_dir = setting("ATTNEMU_SOURCE_DIR");
   lend_memory(m);
   m.run(body);
   keep_findings_of_launch();
   write_counters(name, m);
+  add_trace(name, m);
   take_memory_back(m, stream);
 }
 

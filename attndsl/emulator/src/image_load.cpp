@@ -57,7 +57,7 @@ void load_image(const char* what, const SourceLine& at, Place to, Place from, ui
   Instruction ins(Pipe::MTE1, what, at);
   if (!ins || p.row_count == 0 || p.column_count == 0) return;
   uint32_t c0 = kBlock / element;
-  if (!check(ins, to, from, element, p, c0)) { ins.admit(); return; }
+  if (!check(ins, to, from, element, p, c0)) { ins.refuse(); return; }
   Source source(p, c0);
   bool turned = p.transpose || to.memory->kind == MemoryKind::L0B;
   uint32_t rows = static_cast<uint32_t>(round_up(p.row_count, 16)), groups = p.column_count / c0;
@@ -66,7 +66,7 @@ void load_image(const char* what, const SourceLine& at, Place to, Place from, ui
   Extent write{to.at, static_cast<uint64_t>(rows) * columns * element};
   ins.reads(from.memory, read);
   ins.writes(to.memory, write);
-  if (!ins.admit()) return;
+  if (!ins.admit({Op::LoadL0Window, DType::U8, static_cast<double>(write.run)})) return;
   // fractal of (r, c) and place in it: Zz in C0 columns; turned, fractals of 16 columns by C0 rows
   bool to_b = to.memory->kind == MemoryKind::L0B;
   auto place = [&](uint32_t r, uint32_t c) {

@@ -118,13 +118,35 @@ void Instruction::report_hazards(const Memory& m) {
   }
 }
 
-bool Instruction::admit() {
+void Instruction::refuse() {
+  core->issue(pipe_, machine->knobs.auto_sync);
+  ++core->instructions[static_cast<size_t>(pipe_)];
+  core->time.refuse(pipe_);
+}
+
+void Instruction::count_global(const Operand& o, CoreTime::Moved& moved) {
+  uint64_t bytes = o.extent.run * o.extent.inner * o.extent.outer;
+  bool reads = o.kind == AccessKind::Read;
+  (reads ? o.memory->read_bytes : o.memory->write_bytes) += bytes;
+  moved.bytes += static_cast<double>(bytes);
+  double cold = static_cast<double>(o.memory->touch_lines(o.extent)) * kLine;
+  moved.cold += cold;
+  if (reads) moved.missed += cold;
+  if (!reads) o.memory->written = true;
+  else if (ScalarCache::dirty_lines) check_written_back(*this, *o.memory, o.extent);
+}
+
+bool Instruction::admit(const Work& work) {
   auto& list = operands();
   if (valid_)
     for (const Operand& o : list) in_range(o);
+  if (!valid_) {
+    refuse();
+    return false;
+  }
   uint32_t count = core->issue(pipe_, machine->knobs.auto_sync);
   ++core->instructions[static_cast<size_t>(pipe_)];
-  if (!valid_) return false;
+  CoreTime::Moved moved;
   Epoch e{count, core->agent(pipe_), machine->site(at_, what_), &core->pipe(pipe_).clock, traits_};
   // reads first: an instruction that writes what it reads is not its own hazard
   for (int pass = 0; pass < 2; ++pass)
@@ -136,16 +158,9 @@ bool Instruction::admit() {
         track(o, e);
         if (!hazards.empty()) report_hazards(*o.memory);
       }
-      if (o.memory->kind != MemoryKind::GM) continue;
-      uint64_t bytes = o.extent.run * o.extent.inner * o.extent.outer;
-      if (o.kind == AccessKind::Read) {
-        o.memory->read_bytes += bytes;
-        if (ScalarCache::dirty_lines) check_written_back(*this, *o.memory, o.extent);
-        continue;
-      }
-      o.memory->write_bytes += bytes;
-      o.memory->written = true;
+      if (o.memory->kind == MemoryKind::GM) count_global(o, moved);
     }
+  core->time.execute(*core, pipe_, work, moved, what_, at_);
   return true;
 }
 

@@ -74,6 +74,49 @@ void add_lanes(Instruction& op, const LaneOperand& o, const LaneShape& s, Access
 
 namespace {
 
+constexpr uint32_t kGroups = 16;          // groups of UB banks; a row is a block
+constexpr uint64_t kBankSpan = 64 * 1024; // bytes behind which the next bank of a group begins
+
+// Calls f(row) for every row of banks that one repeat of an operand touches.
+template <class F>
+void for_each_row(const LaneOperand& o, uint32_t lanes, F&& f) {
+  uint32_t blocks = o.block_step ? static_cast<uint32_t>(ceil_div(lanes * dtype_size(o.type), kBlock)) : 1;
+  for (uint32_t b = 0; b < blocks; ++b) f(o.at / kBlock + static_cast<uint64_t>(b) * o.block_step);
+}
+
+}  // namespace
+
+double bank_cycles(const LaneOperand* dst, const LaneOperand* sources, int n, uint32_t lanes) {
+  uint32_t reads[kGroups] = {}, writes[kGroups] = {}, most = 1;
+  uint32_t read_banks[kGroups] = {};  // by group: which of its banks, a bit each
+  auto bank_bit = [](uint64_t row) { return 1u << (row * kBlock / kBankSpan & 31); };
+  for (int i = 0; i < n; ++i)
+    for_each_row(sources[i], lanes, [&](uint64_t row) {
+      read_banks[row % kGroups] |= bank_bit(row);
+      most = most > ++reads[row % kGroups] ? most : reads[row % kGroups];
+    });
+  bool shares_bank = false, in_place = !dst;
+  if (dst) {
+    for (int i = 0; i < n; ++i) in_place = in_place || sources[i].at == dst->at;
+    for_each_row(*dst, lanes, [&](uint64_t row) {
+      shares_bank = shares_bank || (read_banks[row % kGroups] & bank_bit(row));
+      most = most > ++writes[row % kGroups] ? most : writes[row % kGroups];
+    });
+  }
+  const Rates& rates = cost_table().rates;
+  double cycles = most > 1 ? most * rates.bank : 0;
+  return shares_bank && !in_place && rates.read_write > cycles ? rates.read_write : cycles;
+}
+
+Work repeat_work(Op op, const LaneShape& s, const LaneOperand& dst, const LaneOperand* sources, int n) {
+  Work w{op, n > 0 ? sources[0].type : dst.type};
+  w.units = s.repeats;
+  w.at_least = bank_cycles(&dst, sources, n, s.lanes);
+  return w;
+}
+
+namespace {
+
 uint32_t bytes_to_lanes(uint32_t bytes, uint32_t size) {
   if (bytes == kAllBytes) return size == 1 ? kAllBytes : (1u << (kBlock / size)) - 1;
   uint32_t out = 0, one = size == 32 ? kAllBytes : (1u << size) - 1;

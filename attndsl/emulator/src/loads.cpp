@@ -7,6 +7,12 @@ namespace {
 
 bool is_input_memory(const Memory* m) { return m && (m->kind == MemoryKind::L0A || m->kind == MemoryKind::L0B); }
 
+Op fractal_op(Pipe pipe, const Place& to, bool transpose) {
+  if (pipe == Pipe::MTE2) return Op::LoadL0;
+  if (transpose) return Op::LoadL0Transposed;
+  return to.memory && to.memory->kind == MemoryKind::L0B ? Op::LoadL0B : Op::LoadL0A;
+}
+
 // 16x16 elements of two bytes, rows and columns exchanged; definedness goes along.
 void transpose_16(Place to, Place from) {
   uint16_t in[256], out[256];
@@ -77,7 +83,7 @@ void load_fractals(const char* what, const SourceLine& at, Pipe pipe, Place to, 
   uint64_t first = from.at + static_cast<uint64_t>(p.start) * kFractal, step = static_cast<uint64_t>(p.from_step) * kFractal;
   ins.reads(from.memory, fractals(first, p.from_step ? p.repeats : 1, step, kFractal));
   ins.writes(to.memory, fractals(to.at, p.repeats, static_cast<uint64_t>(p.to_step) * kFractal, kFractal));
-  if (!ins.admit()) return;
+  if (!ins.admit({fractal_op(pipe, to, p.transpose), DType::U8, static_cast<double>(p.repeats) * kFractal})) return;
   for (uint32_t r = 0; r < p.repeats; ++r) {
     Place f{from.memory, first + r * step}, t{to.memory, to.at + static_cast<uint64_t>(r) * p.to_step * kFractal};
     if (p.transpose) { transpose_16(t, f); continue; }
@@ -104,7 +110,7 @@ void load_transposed(const char* what, const SourceLine& at, Place to, Place fro
   target.outer = p.repeats;
   target.jump = to_step;
   ins.writes(to.memory, target);
-  if (!ins.admit()) return;
+  if (!ins.admit({Op::LoadL0Transposed, DType::U8, static_cast<double>(p.repeats * unit)})) return;
   for (uint32_t r = 0; r < p.repeats; ++r) {
     Place f{from.memory, first + r * step}, t{to.memory, to.at + r * to_step};
     if (element == 2) transpose_16(t, f);
@@ -126,7 +132,7 @@ void load_window(const char* what, const SourceLine& at, Place to, Place from, u
               p.channel_start, p.channel_count, p.channels);
   ins.aligned(to.memory, to.at, kFractal, "the destination");
   ins.aligned(from.memory, from.at, kBlock, "the source");
-  if (!ins) { ins.admit(); return; }
+  if (!ins) { ins.refuse(); return; }
   bool to_b = to.memory->kind == MemoryKind::L0B;
   ins.require(!to_b || element == 2, "unsupported", "loads to L0B with rearrangement of %u-byte elements are not modelled", element);
   uint32_t groups = static_cast<uint32_t>(ceil_div(p.channel_count, c0)), bands = static_cast<uint32_t>(ceil_div(p.row_count, 16));
@@ -139,7 +145,7 @@ void load_window(const char* what, const SourceLine& at, Place to, Place from, u
   uint32_t to_bands = to_b ? static_cast<uint32_t>(ceil_div(p.channel_count, 16)) : bands;
   uint32_t to_groups = to_b ? static_cast<uint32_t>(ceil_div(p.row_count, c0)) : groups;
   ins.writes(to.memory, fractals(to.at, 1, 0, static_cast<uint64_t>(to_bands) * to_groups * kFractal));
-  if (!ins.admit()) return;
+  if (!ins.admit({Op::LoadL0Window, DType::U8, static_cast<double>(to_bands) * to_groups * kFractal})) return;
   for (uint32_t b = 0; b < bands; ++b)
     for (uint32_t g = 0; g < groups; ++g) {
       uint64_t source = from.at + (p.channel_start / c0 + g) * column + (p.row_start + b * 16ull) * kBlock;
@@ -161,7 +167,7 @@ void fill_units(const char* what, const SourceLine& at, Pipe pipe, Place to, uin
   if (!ins || runs == 0 || blocks == 0) return;
   uint64_t run = static_cast<uint64_t>(blocks) * unit, step = run + static_cast<uint64_t>(gap) * unit;
   ins.writes(to.memory, fractals(to.at, runs, step, run));
-  if (!ins.admit()) return;
+  if (!ins.admit({pipe == Pipe::MTE2 ? Op::FillL1 : Op::FillL0, DType::U8, static_cast<double>(run * runs)})) return;
   for (uint32_t r = 0; r < runs; ++r) {
     for (uint64_t i = 0; i < run; i += element) std::memcpy(to.memory->data + to.at + r * step + i, &bits, element);
     to.memory->set_defined(to.at + r * step, run, true);

@@ -90,6 +90,7 @@ Machine::Machine(const Knobs& k, const LaunchShape& s) : knobs(k), shape(s), imp
     for (int v = 0; v < s.vectors; ++v)
       cores.emplace_back(new Core(index++, b, v, CoreKind::Vector, agents(), k.poison, k.saturate));
   }
+  if (!cost_table().complete()) throw std::runtime_error("a launch needs the table of costs");
   machine = this;
 }
 
@@ -135,6 +136,18 @@ std::string Machine::text(const SourceLine& at) const {
   if (!source_dir.empty() && file.compare(0, source_dir.size(), source_dir) == 0) file = file.substr(source_dir.size());
   if (file.compare(0, 2, "./") == 0) file = file.substr(2);
   return file + ":" + std::to_string(at.line);
+}
+
+double Machine::cycles() const {
+  double end = 0;
+  for (auto& c : cores) end = std::max(end, c->time.end());
+  return end;
+}
+
+double Machine::busy(Pipe p) const {
+  double sum = 0;
+  for (auto& c : cores) sum += c->time.busy(p);
+  return sum;
 }
 
 std::string Machine::text(uint16_t s) const { return text(SourceLine{sites_[s].file.c_str(), sites_[s].line}); }

@@ -45,6 +45,21 @@ void Memory::attach(MemoryKind k, std::string n, uint8_t* p, uint64_t size, bool
   bytes = size;
   race.resize(size);
   defined.assign(ceil_div(size, kBlock) + 1, is_defined ? kAllBytes : 0);
+  if (k == MemoryKind::GM) touched.assign(size / kLine / 64 + 1, 0);
+}
+
+uint64_t Memory::touch_lines(const Extent& e) {
+  uint64_t fresh = 0;
+  for (uint64_t o = 0; o < e.outer; ++o)
+    for (uint64_t i = 0; i < e.inner; ++i) {
+      uint64_t from = e.at + o * e.jump + i * e.step, last = (from + e.run - 1) / kLine;
+      for (uint64_t line = from / kLine; line <= last; ++line) {
+        uint64_t bit = 1ull << (line % 64);
+        fresh += !(touched[line / 64] & bit);
+        touched[line / 64] |= bit;
+      }
+    }
+  return fresh;
 }
 
 bool Memory::is_defined(uint64_t at, uint64_t n) const {

@@ -129,7 +129,7 @@ void multiply(const char* what, const SourceLine& at, Place c, DType c_type, Pla
   if (!ins) return;
   uint32_t element = dtype_size(a_type), c0 = kBlock / element;
   uint32_t groups = static_cast<uint32_t>(p.align_k && element == 4 ? ceil_div(p.k, 16) * 2 : ceil_div(p.k, c0));
-  if (!check_product(ins, c, c_type, a, a_type, b, b_type, bias, p)) { ins.admit(); return; }
+  if (!check_product(ins, c, c_type, a, a_type, b, b_type, bias, p)) { ins.refuse(); return; }
   Extent ea, eb, ec;
   ea.at = a.at; ea.run = static_cast<uint64_t>(bands) * groups * kFractal;
   eb.at = b.at; eb.run = static_cast<uint64_t>(columns) * groups * kFractal;
@@ -139,7 +139,9 @@ void multiply(const char* what, const SourceLine& at, Place c, DType c_type, Pla
   if (p.accumulate) ins.reads(c.memory, ec);
   if (bias) { Extent e; e.at = bias->at; e.run = p.n * 4ull; ins.reads(bias->memory, e); }
   ins.writes(c.memory, ec);
-  if (!ins.admit()) return;
+  // steps of 16x16 results by the depth the cube takes of this type in a cycle
+  uint32_t depth = element != 4 ? c0 : core->reg.hf32 ? 8 : 4;
+  if (!ins.admit({Op::Product, a_type, static_cast<double>(bands) * columns * static_cast<double>(ceil_div(p.k, depth))})) return;
 
   float_a.resize(static_cast<size_t>(p.m) * p.k);
   float_b.resize(static_cast<size_t>(p.n) * p.k);

@@ -58,6 +58,16 @@ void put_float(DType t, uint8_t* p, float v) {
   std::memcpy(p, &bits, dtype_size(t));
 }
 
+// A reduction of a whole tensor is one of repeats for every level: the results of a level are the lanes of the next.
+Work levels_work(Reduction op, DType type, const LaneShape& s) {
+  Work w{op == Reduction::Sum ? Op::ReduceRepeatsSum : Op::ReduceRepeatsExtreme, type, 0, 0};
+  for (uint64_t n = s.repeats;; n = ceil_div(n, s.lanes)) {
+    w.units += static_cast<double>(n);
+    ++w.count;
+    if (n == 1) return w;
+  }
+}
+
 Extent strided(uint64_t at, uint64_t run, uint64_t count, uint64_t step) {
   Extent e;
   e.at = at;
@@ -89,7 +99,7 @@ void reduce_repeats(const char* what, const SourceLine& at, Reduction op, Reduce
   ins.aligned(dst.memory, dst.at, bytes, "the destination");
   add_lanes(ins, src, shape, AccessKind::Read);
   ins.writes(dst.memory, strided(dst.at, bytes, shape.repeats, step));
-  if (!ins.admit()) return;
+  if (!ins.admit({op == Reduction::Sum ? Op::ReduceRepeatsSum : Op::ReduceRepeatsExtreme, src.type, static_cast<double>(shape.repeats)})) return;
   Best whole{0, 0, false};
   float total = 0;
   for (uint32_t r = 0; r < shape.repeats; ++r) {
@@ -124,7 +134,7 @@ void reduce_blocks(const char* what, const SourceLine& at, Reduction op, const L
   ins.aligned(dst.memory, dst.at, bytes, "the destination");
   add_lanes(ins, src, shape, AccessKind::Read);
   ins.writes(dst.memory, strided(dst.at, bytes, shape.repeats, static_cast<uint64_t>(dst_step) * bytes));
-  if (!ins.admit()) return;
+  if (!ins.admit({op == Reduction::Sum ? Op::ReduceBlocksSum : Op::ReduceBlocksExtreme, src.type, static_cast<double>(shape.repeats)})) return;
   for (uint32_t r = 0; r < shape.repeats; ++r) {
     float buffer[128];
     const float* v = float_lanes(src, r, shape.lanes, buffer);
@@ -149,7 +159,7 @@ void reduce_pairs(const char* what, const SourceLine& at, const LaneOperand& dst
   ins.aligned(dst.memory, dst.at, kBlock, "the destination");
   add_lanes(ins, src, shape, AccessKind::Read);
   ins.writes(dst.memory, strided(dst.at, bytes, shape.repeats, static_cast<uint64_t>(dst_step) * bytes));
-  if (!ins.admit()) return;
+  if (!ins.admit({Op::ReducePairs, src.type, static_cast<double>(shape.repeats)})) return;
   for (uint32_t r = 0; r < shape.repeats; ++r) {
     float buffer[128];
     const float* v = float_lanes(src, r, shape.lanes, buffer);
@@ -175,7 +185,7 @@ void reduce_all(const char* what, const SourceLine& at, Reduction op, bool with_
   // the first level leaves one value (and index) a repeat in the work tensor
   uint64_t work_bytes = static_cast<uint64_t>(shape.repeats) * (op == Reduction::Sum ? 1 : 2) * size;
   if (shape.repeats > 1) ins.writes(work, strided(work_at, work_bytes, 1, 0));
-  if (!ins.admit()) return;
+  if (!ins.admit(levels_work(op, src.type, shape))) return;
   std::vector<float> level;
   Best best{0, 0, false};
   bool defined = true;

@@ -1,4 +1,5 @@
 #include "attnemu/findings.h"
+#include "attnemu/report.h"
 
 namespace attnemu {
 
@@ -14,6 +15,26 @@ std::string finding_json(const Finding& f) {
   field("source", f.source);
   field("other", f.other);
   return out + "\"address\": " + std::to_string(f.address) + ", \"bytes\": " + std::to_string(f.bytes) + "}";
+}
+
+std::string counters_json(const Machine& m) {
+  std::string counts, busy;
+  for (int p = 0; p < kPipes; ++p) {
+    auto pipe = static_cast<Pipe>(p);
+    uint64_t n = 0;
+    for (auto& c : m.cores) n += c->instructions[static_cast<size_t>(p)];
+    counts += format("%s\"%s\": %llu", p ? ", " : "", name_of(pipe), static_cast<unsigned long long>(n));
+    busy += format("%s\"%s\": %.2f", p ? ", " : "", name_of(pipe), m.busy(pipe));
+  }
+  return "\"instructions\": {" + counts + "}, \"busy_cycles\": {" + busy + "}, " +
+         format("\"cycles\": %.2f, \"cores\": [%d, %d, %d]", m.cycles(), m.shape.blocks, m.shape.cubes, m.shape.vectors);
+}
+
+void write_spans(std::FILE* to, const Machine& m, const char* kernel) {
+  std::fprintf(to, "launch\t%s\t%.3f\t%llu\n", kernel, m.cycles(), static_cast<unsigned long long>(m.timeline.dropped));
+  for (auto& c : m.cores) std::fprintf(to, "core\t%d\t%s\n", c->index, c->label().c_str());
+  for (const Span& s : m.timeline.spans)
+    std::fprintf(to, "span\t%d\t%s\t%d\t%.3f\t%.3f\t%s\t%s\n", s.core, name_of(s.pipe), s.waiting, s.start, s.cycles, s.what, m.text(s.at).c_str());
 }
 
 }  // namespace attnemu

@@ -8,11 +8,14 @@ uint64_t ScalarCache::dirty_lines = 0;
 
 namespace {
 
+void take_scalar_time(Op op, const char* what, const SourceLine& at) { core->time.execute(*core, Pipe::S, {op, DType::U8}, {}, what, at); }
+
 uint64_t line_key(const Place& p) { return reinterpret_cast<uint64_t>(p.memory->data + p.at) / kCacheLine; }
 
-CachedLine& fetch(const Place& p) {
+CachedLine& fetch(const Place& p, const SourceLine& at) {
   CachedLine& line = core->cache.lines[line_key(p)];
   if (line.memory) return line;
+  take_scalar_time(Op::ScalarMiss, "cache miss", at);
   line.memory = p.memory;
   line.at = p.at - reinterpret_cast<uint64_t>(p.memory->data + p.at) % kCacheLine;
   uint64_t n = p.memory->bytes - line.at < kCacheLine ? p.memory->bytes - line.at : kCacheLine;
@@ -38,6 +41,8 @@ void report_stale(const Instruction& ins, const Place& p, uint32_t bytes) {
                   "S", p.memory->name, p.at, bytes);
 }
 
+Work scalar_work(const Place& p, Op local, Op global) { return {p.memory && p.memory->kind == MemoryKind::GM ? global : local, DType::U8}; }
+
 Extent extent(const Place& p, uint32_t bytes) {
   Extent e;
   e.at = p.at;
@@ -51,7 +56,7 @@ uint64_t scalar_load(Place from, uint32_t bytes, const char* what, const SourceL
   Instruction ins(Pipe::S, what, at);
   ins.reads(from.memory, extent(from, bytes));
   if (from.memory) ins.aligned(from.memory, from.at, bytes, "the value");
-  if (!ins.admit()) return 0;
+  if (!ins.admit(scalar_work(from, Op::ScalarLoad, Op::ScalarLoadGlobal))) return 0;
   if (!from.memory->is_defined(from.at, bytes)) ins.undefined_reaches("a scalar", from.memory, from.at, bytes);
   uint64_t bits = 0;
   const uint8_t* current = from.memory->data + from.at;
@@ -59,7 +64,7 @@ uint64_t scalar_load(Place from, uint32_t bytes, const char* what, const SourceL
     std::memcpy(&bits, current, bytes);
     return bits;
   }
-  CachedLine& line = fetch(from);
+  CachedLine& line = fetch(from, at);
   uint64_t offset = from.at - line.at, mask = ((bytes == 8 ? 0xFFull : (1ull << bytes) - 1)) << offset;
   std::memcpy(&bits, line.data + offset, bytes);
   if (!(line.dirty & mask) && std::memcmp(line.data + offset, current, bytes) != 0) report_stale(ins, from, bytes);
@@ -70,13 +75,13 @@ void scalar_store(Place to, uint64_t bits, uint32_t bytes, const char* what, con
   Instruction ins(Pipe::S, what, at);
   ins.writes(to.memory, extent(to, bytes));
   if (to.memory) ins.aligned(to.memory, to.at, bytes, "the value");
-  if (!ins.admit()) return;
+  if (!ins.admit(scalar_work(to, Op::ScalarStore, Op::ScalarStoreGlobal))) return;
   to.memory->set_defined(to.at, bytes, true);
   if (to.memory->kind != MemoryKind::GM) {
     std::memcpy(to.memory->data + to.at, &bits, bytes);
     return;
   }
-  CachedLine& line = fetch(to);
+  CachedLine& line = fetch(to, at);
   uint64_t offset = to.at - line.at;
   std::memcpy(line.data + offset, &bits, bytes);
   if (!line.dirty) ++ScalarCache::dirty_lines;
@@ -88,7 +93,7 @@ uint64_t load_uncached(Place from, uint32_t bytes, const char* what, const Sourc
   Instruction ins(Pipe::S, what, at);
   ins.reads(from.memory, extent(from, bytes));
   ins.aligned(from.memory, from.at, bytes, "the value");
-  if (!ins.admit()) return 0;
+  if (!ins.admit({Op::ScalarMiss, DType::U8})) return 0;
   if (!from.memory->is_defined(from.at, bytes)) ins.undefined_reaches("a scalar", from.memory, from.at, bytes);
   uint64_t bits = 0;
   std::memcpy(&bits, from.memory->data + from.at, bytes);
@@ -99,7 +104,7 @@ void store_uncached(Place to, uint64_t bits, uint32_t bytes, const char* what, c
   Instruction ins(Pipe::S, what, at);
   ins.writes(to.memory, extent(to, bytes));
   ins.aligned(to.memory, to.at, bytes, "the value");
-  if (!ins.admit()) return;
+  if (!ins.admit({Op::ScalarMiss, DType::U8})) return;
   to.memory->set_defined(to.at, bytes, true);
   std::memcpy(to.memory->data + to.at, &bits, bytes);
 }
@@ -107,6 +112,7 @@ void store_uncached(Place to, uint64_t bits, uint32_t bytes, const char* what, c
 void clean_cache_line(Place place, const SourceLine& at) {
   core->last = at;
   core->issue(Pipe::S, false);
+  take_scalar_time(Op::CleanCache, "cache clean", at);
   auto found = core->cache.lines.find(line_key(place));
   if (found == core->cache.lines.end()) return;
   write_back(found->second);
@@ -116,6 +122,7 @@ void clean_cache_line(Place place, const SourceLine& at) {
 void clean_cache(const SourceLine& at) {
   core->last = at;
   core->issue(Pipe::S, false);
+  take_scalar_time(Op::CleanCache, "cache clean", at);
   for (auto& entry : core->cache.lines) write_back(entry.second);
   core->cache.lines.clear();
 }

@@ -39,6 +39,14 @@ bool bits_defined(const LaneOperand& a, const LaneOperand* b, uint32_t r, const 
   return out == LaneMask::first(s.lanes);
 }
 
+Work compare_work(Op op, const LaneOperand& a, const LaneOperand* b, const LaneShape& s) {
+  const LaneOperand both[2] = {a, b ? *b : a};
+  Work w{op, a.type};
+  w.units = s.repeats;
+  w.at_least = bank_cycles(nullptr, both, b ? 2 : 1, s.lanes);
+  return w;
+}
+
 void clobber_scratch(const SourceLine& at) {
   if (!core->scratch_select.file) core->scratch_select = at;
   Memory* ub = core->memory(MemoryKind::UB);
@@ -63,7 +71,7 @@ void compare(const char* what, const SourceLine& at, Memory* dst, uint64_t dst_a
   e.at = dst_at;
   e.run = static_cast<uint64_t>(shape.repeats) * bytes;
   ins.writes(dst, e);
-  if (!ins.admit()) return;
+  if (!ins.admit(compare_work(b ? Op::Compare : Op::CompareScalar, a, b, shape))) return;
   for (uint32_t r = 0; r < shape.repeats; ++r) {
     uint8_t out[16];
     compare_repeat(a, b, scalar, c, r, shape, out);
@@ -80,7 +88,7 @@ void compare_to_register(const char* what, const SourceLine& at, const LaneOpera
   if (!ins) return;
   add_lanes(ins, a, shape, AccessKind::Read);
   add_lanes(ins, b, shape, AccessKind::Read);
-  if (!ins.admit()) return;
+  if (!ins.admit(compare_work(Op::Compare, a, &b, shape))) return;
   compare_repeat(a, &b, 0, c, 0, shape, core->reg.compare_mask);
   LaneMask ok;
   core->reg.compare_mask_defined = bits_defined(a, &b, 0, shape, ok);
@@ -107,7 +115,8 @@ void select(const char* what, const SourceLine& at, const LaneOperand& dst, Memo
   if (uses_scratch)
     ins.require(!core->scratch_data.file, "select_scratch", "Select in this mode overwrites UB bytes [%u, %u), where %s keeps data: leave them free",
                 kSelectScratch, memory_bytes(MemoryKind::UB), core->scratch_data.file ? machine->text(core->scratch_data).c_str() : "");
-  if (!ins.admit()) return;
+  const LaneOperand both[2] = {a, b ? *b : a};
+  if (!ins.admit(repeat_work(Op::Select, shape, dst, both, b ? 2 : 1))) return;
   if (uses_scratch) clobber_scratch(at);
   for (uint32_t r = 0; r < shape.repeats; ++r) {
     uint64_t place = bits_at + (how == SelectBits::Continuous ? static_cast<uint64_t>(r) * bytes : 0);
@@ -146,7 +155,7 @@ void broadcast_blocks(const char* what, const SourceLine& at, const LaneOperand&
   ins.reads(src.memory, e);
   LaneShape full = LaneShape::masked(LaneMask::first(256 / size), repeats, 256 / size);
   add_lanes(ins, dst, full, AccessKind::Write);
-  if (!ins.admit()) return;
+  if (!ins.admit(repeat_work(Op::BroadcastBlocks, full, dst, nullptr, 0))) return;
   for (uint32_t r = 0; r < repeats; ++r)
     for (uint32_t b = 0; b < 8; ++b) {
       uint64_t from = src.at + (static_cast<uint64_t>(r) * 8 + b) * size;
@@ -172,7 +181,7 @@ void store_compare_register(const char* what, const SourceLine& at, Memory* to, 
   if (!ins) return;
   ins.aligned(to, to_at, kBlock, "the destination");
   ins.writes(to, register_extent(to_at));
-  if (!ins.admit()) return;
+  if (!ins.admit({Op::MoveCompareMask, DType::U8, 1})) return;
   std::memcpy(to->data + to_at, core->reg.compare_mask, kRegisterBytes);
   to->set_defined(to_at, kRegisterBytes, core->reg.compare_mask_defined);
 }
@@ -182,7 +191,7 @@ void load_compare_register(const char* what, const SourceLine& at, Memory* from,
   if (!ins) return;
   ins.aligned(from, from_at, kBlock, "the source");
   ins.reads(from, register_extent(from_at));
-  if (!ins.admit()) return;
+  if (!ins.admit({Op::MoveCompareMask, DType::U8, 1})) return;
   std::memcpy(core->reg.compare_mask, from->data + from_at, kRegisterBytes);
   core->reg.compare_mask_defined = from->is_defined(from_at, kRegisterBytes);
 }

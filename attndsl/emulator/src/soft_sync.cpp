@@ -1,5 +1,7 @@
 #include "attnemu/soft_sync.h"
 
+#include <algorithm>
+
 #include "attnemu/findings.h"
 #include "attnemu/machine.h"
 
@@ -16,13 +18,20 @@ SoftWord& word_of(Place p) {
 VectorClock arrive(const SourceLine& at) {
   core->last = at;
   core->barrier_all();
+  core->time.barrier_all(*core, at);
   core->issue(Pipe::S, false);
   return core->snapshot(Pipe::S);
 }
 
-void take_over(const VectorClock& past) {
+void take_over(const VectorClock& past, double when, const SourceLine& at) {
   core->issue(Pipe::S, false);
   core->join(Pipe::S, past);
+  core->time.wait_until(*core, when, Op::SoftSync, "word", at);
+}
+
+void leave(SoftWord& w, const VectorClock& now) {
+  w.clock.join(now);
+  w.set_at = std::max(w.set_at, core->time.scalar());
 }
 
 }  // namespace
@@ -31,8 +40,8 @@ void soft_set(const char* what, const SourceLine& at, Place word) {
   VectorClock now = arrive(at);
   SoftWord& w = word_of(word);
   if (w.count) machine->wait_until([&w] { return w.count == 0; }, format("the word %s sets to be clear", what), at);
-  take_over(w.clock);
-  w.clock.join(now);
+  take_over(w.clock, w.set_at, at);
+  leave(w, now);
   w.count = 1;
 }
 
@@ -40,37 +49,38 @@ void soft_take(const char* what, const SourceLine& at, Place word) {
   VectorClock now = arrive(at);
   SoftWord& w = word_of(word);
   machine->wait_until([&w] { return w.count != 0; }, format("the word of %s to be set", what), at);
-  take_over(w.clock);
-  w.clock.join(now);
+  take_over(w.clock, w.set_at, at);
+  leave(w, now);
   w.count = 0;
 }
 
 void soft_barrier(const char* what, const SourceLine& at, Place workspace, uint32_t parties) {
   VectorClock now = arrive(at);
   SoftWord& w = word_of(workspace);
-  w.clock.join(now);
+  leave(w, now);
   uint64_t round = w.round;
   if (++w.count == parties) {
     w.count = 0;
     w.released = w.clock;
+    w.released_at = w.set_at;
     ++w.round;
   } else {
     machine->wait_until([&w, round] { return w.round != round; }, format("%s of %u cores", what, parties), at);
   }
-  take_over(w.released);
+  take_over(w.released, w.released_at, at);
 }
 
 void turn_begin(const char* what, const SourceLine& at, Place workspace, uint32_t place) {
   arrive(at);
   SoftWord& w = word_of(workspace);
   machine->wait_until([&w, place] { return w.count == place; }, format("its turn %u in %s", place, what), at);
-  take_over(w.clock);
+  take_over(w.clock, w.set_at, at);
 }
 
 void turn_end(const SourceLine& at, Place workspace, uint32_t parties) {
   VectorClock now = arrive(at);
   SoftWord& w = word_of(workspace);
-  w.clock.join(now);
+  leave(w, now);
   w.count = w.count + 1 == parties ? 0 : w.count + 1;
 }
 

@@ -33,7 +33,7 @@ void sort_32(const char* what, const SourceLine& at, const LaneOperand& dst, con
   ins.reads(scores.memory, dense(scores.at, 32ull * size * repeats));
   ins.reads(indices.memory, dense(indices.at, 32ull * 4 * repeats));
   ins.writes(dst.memory, dense(dst.at, 32ull * kRecord * repeats));
-  if (!ins.admit()) return;
+  if (!ins.admit({Op::Sort32, scores.type, static_cast<double>(repeats)})) return;
   for (uint32_t r = 0; r < repeats; ++r) {
     uint64_t score_at = scores.at + 32ull * size * r, index_at = indices.at + 128ull * r, to = dst.at + 256ull * r;
     float value[32];
@@ -72,7 +72,7 @@ void merge_sorted(const char* what, const SourceLine& at, const LaneOperand& dst
   ins.aligned(dst.memory, dst.at, kBlock, "the destination");
   for (uint32_t i = 0; i < m.lists; ++i) ins.reads(dst.memory, dense(m.from[i], static_cast<uint64_t>(m.lengths[i]) * kRecord * (m.repeats > 1 ? (i == 0 ? 4 * m.repeats : 0) : 1)));
   ins.writes(dst.memory, dense(dst.at, total * kRecord * m.repeats));
-  if (!ins.admit()) return;
+  if (!ins.admit({Op::MergeSorted, dst.type, static_cast<double>(total * m.repeats)})) return;
   std::vector<uint8_t> out;
   for (uint32_t r = 0; r < m.repeats; ++r) {
     uint32_t taken[4] = {};
@@ -108,7 +108,7 @@ void split_records(const char* what, const SourceLine& at, const LaneOperand& sc
   ins.reads(records.memory, dense(records.at, n * kRecord));
   ins.writes(scores.memory, dense(scores.at, n * size));
   ins.writes(indices.memory, dense(indices.at, n * 4));
-  if (!ins.admit()) return;
+  if (!ins.admit({Op::SplitRecords, scores.type, static_cast<double>(repeats)})) return;
   for (uint64_t i = 0; i < n; ++i) {
     uint64_t p = records.at + i * kRecord;
     std::memcpy(scores.memory->data + scores.at + i * size, records.memory->data + p, size);
@@ -133,7 +133,7 @@ void transpose_blocks(const char* what, const SourceLine& at, Memory* ub, uint32
     ins.reads(ub, from);
     ins.writes(ub, to);
   }
-  if (!ins.admit()) return;
+  if (!ins.admit({Op::TransposeBlocks, DType::U8, static_cast<double>(t.repeats)})) return;
   uint32_t columns = element == 4 ? 8 : 16;
   for (uint32_t r = 0; r < t.repeats; ++r) {
     uint8_t in[16][32];

@@ -1,5 +1,6 @@
 #include "attnemu/sync.h"
 
+#include <algorithm>
 #include <string>
 
 namespace attnemu {
@@ -47,7 +48,10 @@ void match(const std::vector<Core*>& members, const std::vector<Core*>& targets,
   Arrival joined = std::move(members[0]->counters[static_cast<size_t>(id)].sent[mode].front());
   for (Core* m : members) {
     auto& sent = m->counters[static_cast<size_t>(id)].sent[mode];
-    if (m != members[0]) joined.clock.join(sent.front().clock);
+    if (m != members[0]) {
+      joined.clock.join(sent.front().clock);
+      joined.time = std::max(joined.time, sent.front().time);
+    }
     sent.pop_front();
   }
   for (Core* t : targets) raise_counter(*t, id, joined);
@@ -92,6 +96,7 @@ void set_flag(Pipe from, Pipe to, int id, const SourceLine& at, FlagOwner owner)
   f.set = true;
   f.held_by_runtime = owner == FlagOwner::Holder;
   f.captured = std::move(now);
+  f.fires = core->time.set_flag(from);
   f.set_at = at;
 }
 
@@ -109,6 +114,7 @@ void wait_flag(Pipe from, Pipe to, int id, const SourceLine& at, FlagOwner owner
     complain("event_held_by_pipe", at, to, format("WaitFlag %s: takes the unit TPipe set for itself; call pipe.Destroy() first or take another id",
                                                   pair_name(from, to, id).c_str()));
   core->join(to, f.captured);
+  core->time.wait_flag(*core, to, f.fires, at);
   f.set = false;
   f.held_by_runtime = false;
   f.waited = true;
@@ -119,12 +125,15 @@ void wait_flag(Pipe from, Pipe to, int id, const SourceLine& at, FlagOwner owner
 void pipe_barrier(Pipe p, const SourceLine& at) {
   core->last = at;
   if (p == Pipe::S) complain("barrier_on_scalar", at, p, "PipeBarrier<PIPE_S>: not allowed");
-  if (core->has(p)) core->barrier(p);
+  if (!core->has(p)) return;
+  core->barrier(p);
+  core->time.barrier(*core, p, at);
 }
 
 void pipe_barrier_all(const SourceLine& at) {
   core->last = at;
   core->barrier_all();
+  core->time.barrier_all(*core, at);
 }
 
 void cross_core_set(int mode, Pipe p, int id, const SourceLine& at) {
@@ -145,7 +154,7 @@ void cross_core_set(int mode, Pipe p, int id, const SourceLine& at) {
     if (other != mode && !own.sent[other].empty())
       complain("cross_core_mixed_modes", at, p, format("cross-core flag %d set in mode %d while a set in mode %d is outstanding", id, mode, other));
   core->issue(p, false);
-  own.sent[mode].push_back({core->snapshot(p), at, mode});
+  own.sent[mode].push_back({core->snapshot(p), at, mode, core->time.cross_core_set(p)});
   if (mode == 0) {
     auto group = all_of(core->kind);
     return match(group, group, mode, id);
@@ -168,6 +177,7 @@ void cross_core_wait(int id, const SourceLine& at) {
   auto& ready = core->counters[static_cast<size_t>(id)].ready;
   core->issue(Pipe::S, false);
   core->join(Pipe::S, ready.front().clock);
+  core->time.wait_until(*core, ready.front().time, Op::CrossCoreWait, "cross-core flag", at);
   ready.pop_front();
 }
 

@@ -79,7 +79,7 @@ void write_back(const char* what, const SourceLine& at, Place to, DType to_type,
   if (p.n == 0 || p.m == 0 || p.matrices == 0) return;
   Instruction ins(Pipe::FIX, what, at, p.unit_flag ? kTraitUnitFlag : 0);
   if (!ins) return;
-  if (!check(ins, to, from, to_type, p)) { ins.admit(); return; }
+  if (!check(ins, to, from, to_type, p)) { ins.refuse(); return; }
   uint32_t size = dtype_size(to_type);
   Layout l = layout_of(p, to_type);
   uint32_t matrices = p.row_major ? p.matrices : 1;
@@ -103,7 +103,8 @@ void write_back(const char* what, const SourceLine& at, Place to, DType to_type,
     atomic ? ins.accumulates(to.memory, t) : ins.writes(to.memory, t);
   }
   if (p.channel_words) { Extent e; e.at = p.channel_words->at; e.run = p.n * 8ull; ins.reads(p.channel_words->memory, e); }
-  if (!ins.admit()) return;
+  double result_bytes = static_cast<double>(p.m) * static_cast<double>(round_up(p.n, 16)) * 4 * matrices;
+  if (!ins.admit({to.memory->kind == MemoryKind::GM ? Op::WriteBack : Op::WriteBackL1, from_type, result_bytes})) return;
 
   bool undefined = false;
   uint64_t undefined_at = 0;

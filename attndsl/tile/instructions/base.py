@@ -18,6 +18,18 @@ from attndsl.tile.statements import Statement
 
 Array = npt.NDArray[Any]
 
+# Operations of the device (attndsl.hardware.costs) whose name is not that of the API.
+_OPERATIONS = {
+    "Duplicate": "Fill",
+    "Cast": "Convert",
+    "Brcb": "BroadcastBlocks",
+    "WholeReduceMax": "ReduceRepeatsExtreme",
+    "WholeReduceMin": "ReduceRepeatsExtreme",
+    "WholeReduceSum": "ReduceRepeatsSum",
+    "Mmad": "Product",
+    "Fixpipe": "WriteBack",
+}
+
 
 class Machine(Protocol):
     """What an instruction's meaning may touch: scalars, the current slot of buffers, global memory."""
@@ -94,13 +106,12 @@ class Instruction(Statement):
 
     @property
     def cost_key(self) -> str:
-        """The entry of the cost table."""
-        return self.api
+        """The device's operation, by which the cost table names it."""
+        return _OPERATIONS.get(self.api, self.api)
 
     def cycles(self, machine: Machine) -> float:
         """Predicted cycles on its pipe."""
-        cost = COSTS[self.cost_key]
-        return cost.head + cost.per_unit * self.units(machine)
+        return COSTS[self.cost_key].cycles(self.units(machine))
 
 
 def is_one(expr: Expr) -> bool:

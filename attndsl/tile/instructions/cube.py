@@ -53,7 +53,7 @@ class LoadNz(Instruction):
 
     @property
     def cost_key(self) -> str:
-        return "DataCopy Nd2Nz"
+        return "LoadL1Fractals"
 
     def reads(self) -> tuple[Buffer, ...]:
         return ()
@@ -125,7 +125,7 @@ class LoadFractals(Instruction):
 
     @property
     def cost_key(self) -> str:
-        return "LoadData A" if self.dst.buffer.space is MemorySpace.L0A else "LoadData B"
+        return "LoadL0A" if self.dst.buffer.space is MemorySpace.L0A else "LoadL0B"
 
     def reads(self) -> tuple[Buffer, ...]:
         return (self.src.buffer,)

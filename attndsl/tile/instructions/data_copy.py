@@ -64,7 +64,7 @@ class LoadRows(Instruction):
 
     @property
     def cost_key(self) -> str:
-        return "DataCopyPad in"
+        return "LoadUB"
 
     def reads(self) -> tuple[Buffer, ...]:
         return ()
@@ -112,7 +112,7 @@ class StoreRows(Instruction):
 
     @property
     def cost_key(self) -> str:
-        return "DataCopyPad out"
+        return "StoreUB"
 
     def reads(self) -> tuple[Buffer, ...]:
         return (self.src.buffer,)

@@ -153,9 +153,12 @@ class TQueBind {
 
   template <class T>
   LocalTensor<T> AllocTensor(attnemu::SourceLine at = attnemu::SourceLine::here()) {
-    for (QueueBuffer& b : storage_) {
+    // buffers take turns, so that the one given back last is taken last
+    for (size_t i = 0; i < storage_.size(); ++i) {
+      QueueBuffer& b = storage_[(next_ + i) % storage_.size()];
       if (b.taken) continue;
       b.taken = true;
+      next_ = (next_ + i + 1) % storage_.size();
       if (b.free_id >= 0) {
         constexpr detail::PipePair p = detail::pipes_of(kEvents.free);
         attnemu::wait_flag(p.from, p.to, b.free_id, at, attnemu::FlagOwner::Queue);
@@ -222,6 +225,7 @@ class TQueBind {
     if (attnemu::machine->knobs.memcheck) attnemu::machine->report("memcheck", rule, at, message);
   }
   std::vector<QueueBuffer> storage_;
+  size_t next_ = 0;
   std::vector<QueueBuffer*> queued_;
 };
 

@@ -11,6 +11,7 @@
 #include "events.h"
 #include "memory.h"
 #include "scalar_cache.h"
+#include "timeline.h"
 #include "vector_clock.h"
 
 namespace attnemu {
@@ -56,6 +57,7 @@ class Core {
   std::array<CrossCounter, kCounterIds> counters;
   Registers reg;
   ScalarCache cache;
+  CoreTime time;
   std::array<uint64_t, kPipes> instructions{};  // issued a pipe, without synchronisation
   void* buffers = nullptr;                      // the face's buffer manager
   SourceLine scratch_select{nullptr, 0}, scratch_data{nullptr, 0};

@@ -16,6 +16,7 @@ struct Arrival {
   VectorClock clock;
   SourceLine at;
   int mode;
+  double time;  // cycles, at which it is seen
 };
 
 // What one core has of one id: arrivals not yet matched by the rest of the group, and the counter itself.

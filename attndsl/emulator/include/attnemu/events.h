@@ -16,6 +16,7 @@ struct EventFlag {
   bool waited = false;            // somebody waited on it before
   uint32_t wait_count = 0;        // instruction number of that wait on the destination pipe
   VectorClock captured;
+  double fires = 0;               // cycles
   SourceLine set_at{"", 0}, wait_at{"", 0};
 };
 

@@ -22,8 +22,10 @@ class Instruction {
   // A condition of the instruction; a finding of memcheck and no effect when it does not hold.
   bool require(bool holds, const char* rule, const char* pattern, ...) __attribute__((format(printf, 4, 5)));
   bool aligned(const Memory* m, uint64_t at, uint32_t to, const char* operand);
-  // Checks ranges and hazards of the operands; false: the effect must not take place.
-  bool admit();
+  // Checks ranges and hazards of the operands and takes the instruction's time; false: the effect must not take place.
+  bool admit(const Work& work);
+  // Issues an instruction that a condition already ruled out.
+  void refuse();
 
   const SourceLine& at() const { return at_; }
   Pipe pipe() const { return pipe_; }
@@ -46,6 +48,7 @@ class Instruction {
   void track(const Operand& o, const Epoch& e);
   void report_hazards(const Memory& m);
   void note_scratch(const Operand& o);
+  void count_global(const Operand& o, CoreTime::Moved& moved);
 
   Pipe pipe_;
   const char* what_;

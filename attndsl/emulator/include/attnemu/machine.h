@@ -31,6 +31,7 @@ struct SoftWord {
   uint32_t count = 0;
   uint64_t round = 0;
   VectorClock clock, released;
+  double set_at = 0, released_at = 0;  // cycles
 };
 
 class Machine {
@@ -40,6 +41,7 @@ class Machine {
   const Knobs knobs;
   const LaunchShape shape;
   Findings findings;
+  Timeline timeline;
   std::vector<std::unique_ptr<Core>> cores;
   std::vector<std::unique_ptr<Memory>> regions;  // global memory, sorted by address
   std::string source_dir;                        // prefix taken off file names
@@ -50,6 +52,8 @@ class Machine {
   uint16_t site(const SourceLine& at, const char* what);
   std::string text(const SourceLine& at) const;  // "file:line"
   std::string text(uint16_t site) const;
+  double cycles() const;                         // from the launch to the last core's end
+  double busy(Pipe p) const;                     // of all cores
   const char* what(uint16_t site) const { return sites_[site].what; }
 
   // Runs `body` once a core, as cooperative tasks; returns when all ended or none can go on.

@@ -24,7 +24,10 @@ struct Memory {
   bool output = false;            // undefined bytes stored here are findings
   bool written = false;
   uint64_t read_bytes = 0, write_bytes = 0;
+  std::vector<uint64_t> touched;  // global memory: lines that some core has moved in this launch, a bit each
 
+  // Lines under `e` that nothing touched before; they count as touched now.
+  uint64_t touch_lines(const struct Extent& e);
   void attach(MemoryKind k, std::string n, uint8_t* p, uint64_t size, bool is_defined);
   bool is_defined(uint64_t at, uint64_t n) const;
   void set_defined(uint64_t at, uint64_t n, bool value);
@@ -57,6 +60,8 @@ struct Memory {
     defined[b + 1] = (defined[b + 1] & ~high) | ((value >> (32 - shift)) & high);
   }
 };
+
+constexpr uint64_t kLine = 512;  // bytes of a line of the cache that all cores share
 
 // An address: a byte of a memory.
 struct Place {

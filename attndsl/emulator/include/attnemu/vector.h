@@ -7,12 +7,7 @@
 
 namespace attnemu {
 
-enum class VectorOp : uint8_t {
-  Add, Sub, Mul, Div, Max, Min, And, Or, AddRelu, SubRelu, MulAddDst, FusedMulAdd, FusedMulAddRelu,
-  Exp, Ln, Abs, Sqrt, Rsqrt, Reciprocal, Relu, Not,
-  Adds, Muls, Maxs, Mins, ShiftLeft, ShiftRight, LeakyRelu, Axpy,
-  Fill, Index, Copy
-};
+using VectorOp = Op;  // those of ATTNEMU_LANE_OPS
 
 struct Scalar {
   double value = 0;     // for arithmetic

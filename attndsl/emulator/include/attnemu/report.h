@@ -1,0 +1,16 @@
+// What a launch leaves behind, as text.
+#pragma once
+#include <cstdio>
+#include <string>
+
+#include "machine.h"
+
+namespace attnemu {
+
+// Members of a JSON object, without its braces: "instructions" and "busy_cycles" by pipe, "cycles" of the launch,
+// "cores" [blocks, cube cores a block, vector cores a block].
+std::string counters_json(const Machine& m);
+// Recorded spans, a line each, behind the names of the cores; see attndsl/emulator/trace.py.
+void write_spans(std::FILE* to, const Machine& m, const char* kernel);
+
+}  // namespace attnemu

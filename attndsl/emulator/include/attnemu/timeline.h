@@ -1,0 +1,87 @@
+// When instructions start and end, in cycles since the launch. A prediction: see docs/emulator.md for what it leaves out.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "cost.h"
+
+namespace attnemu {
+
+class Core;
+
+// Bytes a cycle that all cores share. Transfers are booked in the order in which they are executed, first come first
+// served; time is cut into slices.
+class SharedRate {
+ public:
+  explicit SharedRate(double per_cycle) : per_cycle_(per_cycle) {}
+  // When `bytes` that start at `start` and flow at `rate` bytes a cycle at most have passed.
+  double book(double start, double bytes, double rate);
+
+ private:
+  static constexpr double kSlice = 256;
+  double per_cycle_;
+  std::vector<double> used_;    // bytes, by slice
+  std::vector<uint32_t> next_;  // the first slice from here that may have room
+  size_t free_from(size_t slice);
+  void grow(size_t slice);
+};
+
+struct PipeTime {
+  double free = 0;   // the pipe takes its next instruction
+  double done = 0;   // everything issued to it is complete
+  double busy = 0;
+  std::array<double, 64> starts{};  // of the latest instructions, for the length of the queue
+  uint32_t issued = 0;
+};
+
+// Something that took time; `what` and `file` are literals of the program.
+struct Span {
+  int core;
+  Pipe pipe;
+  const char* what;
+  SourceLine at;
+  double start, cycles;
+  bool waiting;
+};
+
+// The clock of one core.
+class CoreTime {
+ public:
+  // Global memory an instruction moves: `cold` bytes are in no cache yet, of which it waits for the `missed` ones it reads.
+  struct Moved { double bytes = 0, cold = 0, missed = 0; };
+  void execute(const Core& c, Pipe p, const Work& w, const Moved& moved, const char* what, const SourceLine& at);
+  // An instruction that the checks refused still takes its place in the queue.
+  void refuse(Pipe p) { hand_over(p); }
+  double set_flag(Pipe p);
+  void wait_flag(const Core& c, Pipe p, double fires, const SourceLine& at);
+  void barrier(const Core& c, Pipe p, const SourceLine& at);
+  void barrier_all(const Core& c, const SourceLine& at);
+  // When a flag to other cores arrives there.
+  double cross_core_set(Pipe p);
+  // The scalar unit waits for something that comes at `when`, and then works for `op`.
+  void wait_until(const Core& c, double when, Op op, const char* what, const SourceLine& at);
+  double scalar() const { return scalar_; }
+  double end() const;
+  double busy(Pipe p) const { return pipes_[static_cast<int>(p)].busy; }
+
+ private:
+  PipeTime pipes_[kPipes];
+  double scalar_ = 0;
+  PipeTime& pipe(Pipe p) { return pipes_[static_cast<int>(p)]; }
+  double hand_over(Pipe p);
+  void work_scalar(const Core& c, double cycles, const char* what, const SourceLine& at);
+  void note(const Core& c, Pipe p, const char* what, const SourceLine& at, double start, double cycles, bool waiting);
+};
+
+// What the cores of a launch share, and what was recorded.
+struct Timeline {
+  SharedRate l2, hbm;
+  bool keep_spans = false;
+  std::vector<Span> spans;
+  uint64_t dropped = 0;
+  static constexpr size_t kMostSpans = 1000000;
+  Timeline() : l2(cost_table().rates.l2), hbm(cost_table().rates.hbm) {}
+};
+
+}  // namespace attnemu

@@ -1,0 +1,159 @@
+#include "attnemu/timeline.h"
+
+#include <algorithm>
+
+#include "attnemu/machine.h"
+
+namespace attnemu {
+
+void SharedRate::grow(size_t slice) {
+  while (used_.size() <= slice) {
+    next_.push_back(static_cast<uint32_t>(used_.size()));
+    used_.push_back(0);
+  }
+}
+
+// Slices without room point to a later one; paths are shortened on the way.
+size_t SharedRate::free_from(size_t slice) {
+  grow(slice);
+  size_t at = slice;
+  while (next_[at] != at) {
+    at = next_[at];
+    grow(at);
+  }
+  while (next_[slice] != at) {
+    size_t then = next_[slice];
+    next_[slice] = static_cast<uint32_t>(at);
+    slice = then;
+  }
+  return at;
+}
+
+double SharedRate::book(double start, double bytes, double rate) {
+  double now = start;
+  while (bytes > 1e-9) {
+    size_t slice = free_from(static_cast<size_t>(now / kSlice));
+    double from = std::max(now, static_cast<double>(slice) * kSlice), till = static_cast<double>(slice + 1) * kSlice;
+    double left = per_cycle_ * kSlice - used_[slice], taken = std::min({bytes, left, (till - from) * std::min(rate, per_cycle_)});
+    used_[slice] += taken;
+    bytes -= taken;
+    // the rest of the slice, or the part of it that these bytes take at their own rate or behind what others booked
+    now = bytes > 1e-9 ? till : std::max(from + taken / rate, till - kSlice + used_[slice] / per_cycle_);
+    if (left - taken < 1e-6) {
+      next_[slice] = static_cast<uint32_t>(slice + 1);
+      grow(slice + 1);
+    }
+  }
+  return now;
+}
+
+void CoreTime::note(const Core& c, Pipe p, const char* what, const SourceLine& at, double start, double cycles, bool waiting) {
+  Timeline& t = machine->timeline;
+  if (!t.keep_spans || cycles <= 0) return;
+  if (t.spans.size() >= Timeline::kMostSpans) { ++t.dropped; return; }
+  t.spans.push_back({c.index, p, what, at, start, cycles, waiting});
+}
+
+// The scalar unit hands an instruction to a pipe: it waits while the queue is full. The time at which the pipe has it.
+double CoreTime::hand_over(Pipe p) {
+  PipeTime& t = pipe(p);
+  auto depth = static_cast<uint32_t>(cost_table().rates.queue);
+  if (t.issued >= depth) scalar_ = std::max(scalar_, t.starts[(t.issued - depth) % t.starts.size()]);
+  double cycles = cost_table().of(Op::Issue).head;
+  scalar_ += cycles;
+  pipe(Pipe::S).busy += cycles;
+  return scalar_;
+}
+
+void CoreTime::work_scalar(const Core& c, double cycles, const char* what, const SourceLine& at) {
+  note(c, Pipe::S, what, at, scalar_, cycles, false);
+  scalar_ += cycles;
+  pipe(Pipe::S).busy += cycles;
+}
+
+void CoreTime::execute(const Core& c, Pipe p, const Work& w, const Moved& moved, const char* what, const SourceLine& at) {
+  const CostTable& table = cost_table();
+  const Cost& cost = table.of(w.op, w.type);
+  double per_unit = std::max(cost.per_unit, w.at_least), cycles = cost.head * w.count + per_unit * w.units;
+  if (p == Pipe::S) return work_scalar(c, cycles, what, at);
+  double handed = hand_over(p);
+  PipeTime& t = pipe(p);
+  double start = std::max(t.free, handed), end = start + cycles;
+  if (moved.bytes > 0) {
+    end += moved.missed * per_unit * (table.rates.miss - 1);
+    double first = start + cost.head, rate = moved.bytes / std::max(end - first, 1e-9);
+    end = std::max(end, machine->timeline.l2.book(first, moved.bytes, rate));
+    if (moved.cold > 0) end = std::max(end, machine->timeline.hbm.book(first, moved.cold, rate));
+  }
+  t.starts[t.issued++ % t.starts.size()] = start;
+  t.free = end;
+  t.done = std::max(t.done, end + cost.latency);
+  t.busy += end - start;
+  note(c, p, what, at, start, end - start, false);
+}
+
+double CoreTime::set_flag(Pipe p) {
+  double cycles = cost_table().of(Op::SetFlag).head;
+  if (p == Pipe::S) {
+    scalar_ += cycles;
+    pipe(p).busy += cycles;
+    return scalar_;
+  }
+  double handed = hand_over(p);
+  PipeTime& t = pipe(p);
+  t.free = std::max(t.free, handed) + cycles;
+  t.done = std::max(t.done, t.free);
+  return t.done;
+}
+
+void CoreTime::wait_flag(const Core& c, Pipe p, double fires, const SourceLine& at) {
+  if (p == Pipe::S) return wait_until(c, fires, Op::WaitFlag, "flag", at);
+  double handed = hand_over(p);
+  PipeTime& t = pipe(p);
+  double from = std::max(t.free, handed), till = std::max(from, fires);
+  note(c, p, "flag", at, from, till - from, true);
+  t.free = till + cost_table().of(Op::WaitFlag).head;
+  t.done = std::max(t.done, t.free);
+}
+
+void CoreTime::barrier(const Core& c, Pipe p, const SourceLine& at) {
+  if (p == Pipe::S) return;
+  double handed = hand_over(p);
+  PipeTime& t = pipe(p);
+  double from = std::max(t.free, handed), till = std::max(from, t.done);
+  note(c, p, "barrier", at, from, till - from, true);
+  t.free = till + cost_table().of(Op::Barrier).head;
+  t.done = std::max(t.done, t.free);
+}
+
+double CoreTime::end() const {
+  double end = scalar_;
+  for (const PipeTime& t : pipes_) end = std::max(end, t.done);
+  return end;
+}
+
+void CoreTime::barrier_all(const Core& c, const SourceLine& at) {
+  wait_until(c, end(), Op::Barrier, "barrier", at);
+  for (PipeTime& t : pipes_) t.free = t.done = scalar_;
+}
+
+double CoreTime::cross_core_set(Pipe p) {
+  const Cost& cost = cost_table().of(Op::CrossCoreSet);
+  double handed = hand_over(p);
+  PipeTime& t = pipe(p);
+  t.free = std::max(t.free, handed) + cost.head;
+  t.done = std::max(t.done, t.free);
+  return t.done + cost.latency;
+}
+
+void CoreTime::wait_until(const Core& c, double when, Op op, const char* what, const SourceLine& at) {
+  if (when > scalar_) {
+    note(c, Pipe::S, what, at, scalar_, when - scalar_, true);
+    scalar_ = when;
+  }
+  double cycles = cost_table().of(op).head;
+  scalar_ += cycles;
+  pipe(Pipe::S).busy += cycles;
+}
+
+}  // namespace attnemu

@@ -1,0 +1,86 @@
+"""The timeline of a run as a trace that Perfetto and chrome://tracing open."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from attndsl.emulator.errors import LaunchError
+from attndsl.hardware.costs import RATES
+
+_PIPES = ("S", "MTE2", "MTE1", "M", "FIX", "V", "MTE3")
+"""Threads of a core, in the order in which data pass them."""
+
+
+def trace_events(lines: Iterator[str], clock: float = RATES["clock"].value) -> list[dict[str, Any]]:
+    """Chrome trace events from the emulator's records; times in microseconds.
+
+    One process a core, one thread a pipe. Instructions have the category "instruction" and are named after
+    the API and its source line, time spent waiting has the category "wait". Launches follow each other.
+    """
+    per_cycle = 1e6 / clock
+    events: list[dict[str, Any]] = []
+    named: set[int] = set()
+    start = end = 0.0
+    for line in lines:
+        kind, *fields = line.rstrip("\n").split("\t")
+        if kind == "launch":
+            kernel, cycles, dropped = fields
+            start = end
+            end = start + float(cycles)
+            events.append(_instant(f"launch of {kernel}", start * per_cycle))
+            if int(dropped):
+                events.append(_instant(f"{dropped} further instructions are not in the trace", end * per_cycle))
+        elif kind == "core":
+            core = int(fields[0])
+            if core not in named:
+                named.add(core)
+                events += _names(core, fields[1])
+        else:
+            index, pipe, waiting, at, taken, what, source = fields
+            label = f"wait for {what}" if waiting == "1" else what
+            events.append(
+                {
+                    "name": f"{label} {source}",
+                    "cat": "wait" if waiting == "1" else "instruction",
+                    "ph": "X",
+                    "ts": round((start + float(at)) * per_cycle, 6),
+                    "dur": round(float(taken) * per_cycle, 6),
+                    "pid": int(index),
+                    "tid": _PIPES.index(pipe),
+                    "args": {"source": source, "start cycle": float(at), "cycles": float(taken)},
+                }
+            )
+    return events
+
+
+def _instant(name: str, at: float) -> dict[str, Any]:
+    return {"name": name, "ph": "i", "s": "g", "ts": round(at, 6), "pid": 0, "tid": 0}
+
+
+def _names(core: int, label: str) -> Iterator[dict[str, Any]]:
+    yield {"name": "process_name", "ph": "M", "pid": core, "tid": 0, "args": {"name": label}}
+    yield {"name": "process_sort_index", "ph": "M", "pid": core, "tid": 0, "args": {"sort_index": core}}
+    for order, pipe in enumerate(_PIPES):
+        yield {"name": "thread_name", "ph": "M", "pid": core, "tid": order, "args": {"name": pipe}}
+        yield {
+            "name": "thread_sort_index",
+            "ph": "M",
+            "pid": core,
+            "tid": order,
+            "args": {"sort_index": order},
+        }
+
+
+def write_trace(records: Path, to: Path) -> None:
+    """The records of a run as one JSON document. Raises `LaunchError` when it cannot be written."""
+    with records.open(errors="replace") as lines:
+        events = trace_events(iter(lines))
+    note = "predicted times, uncalibrated: see docs/emulator.md"
+    document = {"displayTimeUnit": "ns", "otherData": {"note": note}, "traceEvents": events}
+    try:
+        to.write_text(json.dumps(document, separators=(",", ":")))
+    except OSError as error:
+        raise LaunchError(f"cannot write the trace to '{to}': {error.strerror or error}") from error

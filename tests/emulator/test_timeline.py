@@ -1,0 +1,313 @@
+"""The predicted timeline: small ones against times computed by hand, facts that hold for any costs."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from attndsl.emulator import Argument, Kernel, LaunchError, Report, build_all
+from attndsl.hardware.costs import COSTS, RATES, Cost, Rate, cost_lines
+
+OPS = Path(__file__).parents[2] / "attndsl" / "emulator" / "include" / "attnemu" / "ops.h"
+
+# Round numbers: nothing costs anything but copies (10 + 1 a 128-byte piece, results 5 later), additions of a scalar
+# (2 + 3 a repeat), exponentials (2 + 5 a repeat) and flags between cores (7 until they arrive).
+FREE = {name: Cost(0, 0, "test") for name in COSTS}
+SIMPLE = FREE | {
+    "LoadUB": Cost(10, 1 / 128, "test", latency=5),
+    "StoreUB": Cost(10, 1 / 128, "test", latency=5),
+    "Adds": Cost(2, 3, "test"),
+    "Exp": Cost(2, 5, "test"),
+    "CrossCoreSet": Cost(0, 0, "test", latency=7),
+}
+PLAIN = dict.fromkeys(("bank", "read_write"), Rate(1e-6, "test"))
+WIDE = {**RATES, **PLAIN, "l2": Rate(1e9, "test"), "hbm": Rate(1e9, "test"), "miss": Rate(1, "test")}
+
+KERNELS = """
+#include "kernel_operator.h"
+using namespace AscendC;
+struct Pad { TBuf<TPosition::VECCALC> buffer; LocalTensor<float> x, y, z; GlobalTensor<float> in, out; };
+__aicore__ inline void prepare(TPipe &pipe, Pad &p, GM_ADDR in, GM_ADDR out) {
+  pipe.InitBuffer(p.buffer, 3 * 4096);
+  p.x = p.buffer.Get<float>();
+  p.y = p.x[1024];
+  p.z = p.x[2048];
+  p.in.SetGlobalBuffer((__gm__ float *)in);
+  p.out.SetGlobalBuffer((__gm__ float *)out);
+}
+#define KERNEL(name, type, ...)                                       \\
+  extern "C" __global__ __aicore__ void name(GM_ADDR in, GM_ADDR out) { \\
+    KERNEL_TASK_TYPE_DEFAULT(type);                                   \\
+    TPipe pipe;                                                       \\
+    pipe.Destroy();                                                   \\
+    Pad p;                                                            \\
+    prepare(pipe, p, in, out);                                        \\
+    __VA_ARGS__                                                       \\
+  }
+KERNEL(events, KERNEL_TYPE_AIV_ONLY, {
+  DataCopy(p.x, p.in, 256);
+  SetFlag<HardEvent::MTE2_V>(0);
+  DataCopy(p.y, p.in[256], 256);
+  WaitFlag<HardEvent::MTE2_V>(0);
+  Adds(p.x, p.x, 1.0f, 256);
+  SetFlag<HardEvent::V_MTE3>(0);
+  WaitFlag<HardEvent::V_MTE3>(0);
+  DataCopy(p.out, p.x, 256);
+})
+KERNEL(barrier, KERNEL_TYPE_AIV_ONLY, {
+  DataCopy(p.x, p.in, 256);
+  PipeBarrier<PIPE_ALL>();
+  Adds(p.x, p.x, 1.0f, 256);
+  PipeBarrier<PIPE_ALL>();
+  DataCopy(p.out, p.x, 256);
+})
+KERNEL(latency, KERNEL_TYPE_AIV_ONLY, {
+  DataCopy(p.x, p.in, 256);
+  PipeBarrier<PIPE_MTE2>();
+  DataCopy(p.x, p.in, 256);
+})
+KERNEL(no_latency, KERNEL_TYPE_AIV_ONLY, {
+  DataCopy(p.x, p.in, 256);
+  DataCopy(p.y, p.in, 256);
+})
+KERNEL(vector_work, KERNEL_TYPE_AIV_ONLY, {
+  Duplicate(p.x, 1.0f, 1024);
+  PipeBarrier<PIPE_V>();
+  uint64_t lanes = p.in.GetValue(0);
+  for (uint32_t i = 0; i < 4; ++i) Exp(p.y[i * 512], p.x, lanes, 8, UnaryRepeatParams(1, 1, 8, 8));
+})
+KERNEL(queued, KERNEL_TYPE_AIV_ONLY, {
+  Duplicate(p.x, 1.0f, 512);
+  PipeBarrier<PIPE_V>();
+  for (uint32_t i = 0; i < 4; ++i) Exp(p.y[i * 512], p.x, 512);
+  p.in.GetValue(0);
+})
+KERNEL(banks, KERNEL_TYPE_AIV_ONLY, {
+  Duplicate(p.x, 1.0f, 1024);
+  Duplicate(p.z, 1.0f, 512);
+  PipeBarrier<PIPE_V>();
+  uint32_t shift = uint32_t(p.in.GetValue(0));
+  Add(p.y[64 * 8], p.x, p.x[shift], 64, 1, BinaryRepeatParams(1, 1, 1, 8, 8, 8));
+})
+KERNEL(strided, KERNEL_TYPE_AIV_ONLY, {
+  Duplicate(p.x, 1.0f, 3072);
+  PipeBarrier<PIPE_V>();
+  Adds(p.x, p.x, 1.0f, 64, 1, UnaryRepeatParams(16, 16, 8, 8));
+})
+KERNEL(queue, KERNEL_TYPE_AIV_ONLY, {
+  TQue<TPosition::VECIN, 2> from;
+  TQue<TPosition::VECOUT, 2> to;
+  pipe.Init();
+  uint32_t buffers = uint32_t(p.in.GetValue(0));
+  pipe.InitBuffer(from, buffers, 1024);
+  pipe.InitBuffer(to, buffers, 1024);
+  for (uint32_t i = 0; i < 4; ++i) {
+    LocalTensor<float> a = from.AllocTensor<float>();
+    DataCopy(a, p.in[i * 256], 256);
+    from.EnQue(a);
+    a = from.DeQue<float>();
+    LocalTensor<float> b = to.AllocTensor<float>();
+    Adds(b, a, 1.0f, 256);
+    to.EnQue(b);
+    from.FreeTensor(a);
+    b = to.DeQue<float>();
+    DataCopy(p.out[i * 256], b, 256);
+    to.FreeTensor(b);
+  }
+})
+KERNEL(hand_over, KERNEL_TYPE_MIX_AIC_1_2, {
+  if ASCEND_IS_AIV {
+    CrossCoreWaitFlag(3);
+    DataCopy(p.x, p.in, 256);
+    CrossCoreSetFlag<2, PIPE_MTE2>(4);
+  }
+  if ASCEND_IS_AIC {
+    TBuf<TPosition::A1> l1;
+    pipe.InitBuffer(l1, 4096);
+    DataCopy(l1.Get<float>(), p.in, 512);
+    CrossCoreSetFlag<2, PIPE_MTE2>(3);
+    CrossCoreWaitFlag(4);
+    p.in.GetValue(0);
+  }
+})
+KERNEL(stream, KERNEL_TYPE_AIV_ONLY, {
+  for (uint32_t i = 0; i < 4; ++i) {
+    DataCopy(p.x, p.in[(GetBlockIdx() * 4 + i) * 1024], 1024);
+    PipeBarrier<PIPE_MTE2>();
+  }
+})
+"""
+NAMES = tuple(re.findall(r"KERNEL\((\w+), KERNEL_TYPE", KERNELS))
+
+
+@pytest.fixture(scope="module")
+def kernels() -> dict[str, Kernel]:
+    return build_all(KERNELS, entries=NAMES)
+
+
+def run(
+    kernel: Kernel,
+    costs: dict[str, Cost] | None = None,
+    rates: dict[str, Rate] | None = None,
+    *,
+    blocks: int = 1,
+    first: float = 0,
+    trace: Path | None = None,
+) -> Report:
+    data = np.zeros(blocks * 4096, np.float32)
+    data[0] = first
+    args = [Argument("in", data), Argument("out", np.zeros(4096, np.float32))]
+    lines = cost_lines(COSTS if costs is None else costs, RATES if rates is None else rates)
+    report = kernel.run(blocks, args, costs=lines, trace=trace)
+    report.raise_for_findings()
+    return report
+
+
+def cycles(kernel: Kernel, costs: dict[str, Cost], **options: float) -> float:
+    return float(run(kernel, costs, WIDE, **options).counters["total_cycles"])
+
+
+def test_pipes_overlap_and_events_order_them(kernels):
+    """Loads [0,18) and [18,36), the first there at 23; Adds [23, 37); store [37, 55), there at 60."""
+    report = run(kernels["events"], SIMPLE, WIDE)
+    assert report.counters["total_cycles"] == pytest.approx(60)
+    assert report.counters["busy_cycles"]["MTE2"] == pytest.approx(36)
+    assert report.counters["busy_cycles"]["V"] == pytest.approx(2 + 4 * 3)
+    assert report.counters["busy_cycles"]["MTE3"] == pytest.approx(18)
+    assert report.counters["microseconds"] == pytest.approx(60 / 1800, abs=1e-3)
+
+
+def test_a_barrier_of_all_pipes_serialises(kernels):
+    assert cycles(kernels["barrier"], SIMPLE) == pytest.approx(23 + 14 + 23)
+
+
+def test_a_pipe_starts_before_the_latency_of_its_last_instruction_is_over(kernels):
+    assert cycles(kernels["no_latency"], SIMPLE) == pytest.approx(18 + 18 + 5)
+    assert cycles(kernels["latency"], SIMPLE) == pytest.approx(23 + 23)
+
+
+def test_costs_follow_the_repeats_whatever_the_mask(kernels):
+    """32 repeats of Exp in four instructions."""
+    for lanes in (1, 64):
+        assert cycles(kernels["vector_work"], SIMPLE, first=lanes) == pytest.approx(4 * (2 + 8 * 5))
+
+
+def test_the_scalar_unit_hands_out_one_instruction_after_the_other(kernels):
+    """Six for vector instructions and the barrier, behind a load through the cache."""
+    costs = FREE | {"Issue": Cost(4, 0, "test"), "ScalarMiss": Cost(100, 0, "test")}
+    assert cycles(kernels["vector_work"], costs, first=1) == pytest.approx(6 * 4 + 100)
+
+
+def test_a_full_queue_holds_up_the_scalar_unit(kernels):
+    """The load of 1000 cycles comes behind four instructions of 50: at once, or when the third has started."""
+    costs = FREE | {"Exp": Cost(50, 0, "test"), "ScalarLoadGlobal": Cost(1000, 0, "test")}
+    assert run(kernels["queued"], costs, WIDE).counters["total_cycles"] == pytest.approx(1000)
+    short = {**WIDE, "queue": Rate(1, "test")}
+    assert run(kernels["queued"], costs, short).counters["total_cycles"] == pytest.approx(100 + 1000)
+
+
+def test_operands_in_one_group_of_banks_take_turns(kernels):
+    """512 bytes apart both are in the same sixteenth of UB; 256 bytes apart all eight rows differ."""
+    costs = FREE | {"Add": Cost(0, 1, "test")}
+    rates = {**WIDE, "bank": Rate(1.5, "test"), "read_write": Rate(1, "test")}
+    assert run(kernels["banks"], costs, rates, first=128).counters["busy_cycles"]["V"] == pytest.approx(3)
+    assert run(kernels["banks"], costs, rates, first=64).counters["busy_cycles"]["V"] == pytest.approx(1)
+
+
+def test_eight_rows_of_one_group_take_eight_turns(kernels):
+    costs = FREE | {"Adds": Cost(0, 1, "test")}
+    rates = {**WIDE, "bank": Rate(1, "test")}
+    assert run(kernels["strided"], costs, rates).counters["busy_cycles"]["V"] == pytest.approx(8)
+
+
+def test_two_buffers_in_a_queue_are_faster_than_one(kernels):
+    """Per tile 18 + 5 for the load, 14 for the addition, 18 + 5 for the store."""
+    one, two = (cycles(kernels["queue"], SIMPLE, first=buffers) for buffers in (1, 2))
+    # one buffer: a load begins when the last addition has ended
+    assert one == pytest.approx(4 * (23 + 14) + 23)
+    # two buffers: the third addition waits for the first store, which is over at 60, and the stores follow at once
+    assert two == pytest.approx(60 + 14 + 18 + 18 + 5)
+
+
+def test_cores_wait_for_each_other(kernels):
+    """AIC loads 10 + 16 (L1 free: 0), flag 7, AIV loads 18 + 5, flag 7."""
+    costs = SIMPLE | {"LoadL1": Cost(20, 0, "test", latency=6)}
+    assert cycles(kernels["hand_over"], costs) == pytest.approx(20 + 6 + 7 + 18 + 5 + 7)
+
+
+def test_cores_share_the_rates_of_caches_and_memory(kernels):
+    """Eight cores that read 128 KiB at 32 bytes a cycle each. First come, first served leaves small gaps."""
+    costs = FREE | {"LoadUB": Cost(0, 1 / 32, "test")}
+    alone = run(kernels["stream"], costs, WIDE, blocks=8).counters["total_cycles"]
+    assert alone == pytest.approx(16384 / 32)
+    shared = {**WIDE, "l2": Rate(64, "test")}
+    total = run(kernels["stream"], costs, shared, blocks=8).counters["total_cycles"]
+    assert 131072 / 64 <= total + 1e-2 <= 1.1 * 131072 / 64
+    cold = {**WIDE, "hbm": Rate(16, "test")}
+    total = run(kernels["stream"], costs, cold, blocks=8).counters["total_cycles"]
+    assert 131072 / 16 <= total + 1e-2 <= 1.1 * 131072 / 16
+    slow = {**WIDE, "miss": Rate(2, "test")}
+    assert run(kernels["stream"], costs, slow, blocks=8).counters["total_cycles"] == pytest.approx(2 * 16384 / 32)
+
+
+def test_only_the_first_touch_of_a_line_comes_from_memory(kernels):
+    """no_latency reads one KiB twice: 1024 cycles from memory at a byte a cycle."""
+    rates = {**WIDE, "hbm": Rate(1, "test")}
+    assert run(kernels["no_latency"], FREE, rates).counters["total_cycles"] == pytest.approx(1024, rel=0.01)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_becomes_faster_when_something_costs_more(kernels, name):
+    first = {"queue": 2, "vector_work": 64, "banks": 64}.get(name, 0)
+    base = run(kernels[name], first=first).counters["total_cycles"]
+    dearer = {key: dataclasses.replace(cost, head=cost.head * 2 + 1) for key, cost in COSTS.items()}
+    assert run(kernels[name], dearer, first=first).counters["total_cycles"] > base
+    busy = run(kernels[name], first=first).counters["busy_cycles"]
+    assert max(busy.values()) <= 3 * base
+
+
+def test_every_operation_has_a_cost_and_every_cost_an_operation():
+    names = set(re.findall(r"X\((\w+)\)", OPS.read_text().replace("ATTNEMU_ONE(name)", ""))) - {"X"}
+    assert names == set(COSTS)
+    assert all(cost.source and cost.head >= 0 and cost.per_unit >= 0 for cost in COSTS.values())
+
+
+@pytest.mark.parametrize("missing", ["Adds", "Barrier", "Product"])
+def test_a_missing_cost_is_an_error(kernels, missing):
+    costs = {name: cost for name, cost in COSTS.items() if name != missing}
+    with pytest.raises(LaunchError, match=f"no cost for {missing}"):
+        run(kernels["events"], costs)
+
+
+def test_a_missing_rate_is_an_error(kernels):
+    with pytest.raises(LaunchError, match="no rate for hbm"):
+        run(kernels["events"], rates={name: rate for name, rate in RATES.items() if name != "hbm"})
+
+
+def test_the_trace_opens_in_perfetto(kernels, tmp_path):
+    report = run(kernels["hand_over"], trace=tmp_path / "t.json")
+    document = json.loads((tmp_path / "t.json").read_text())
+    events = document["traceEvents"]
+    spans = [event for event in events if event["ph"] == "X"]
+    assert all({"name", "ts", "dur", "pid", "tid"} <= set(event) for event in spans)
+    assert all(event["dur"] > 0 and event["ts"] >= 0 for event in spans)
+    processes = {e["pid"]: e["args"]["name"] for e in events if e["name"] == "process_name"}
+    assert processes == {0: "block 0 AIC", 1: "block 0 AIV0", 2: "block 0 AIV1"}
+    threads = {(e["pid"], e["tid"]): e["args"]["name"] for e in events if e["name"] == "thread_name"}
+    loads = [event for event in spans if event["name"].startswith("DataCopy kernel.cpp:")]
+    assert [(event["pid"], threads[event["pid"], event["tid"]]) for event in loads] == [
+        (core, "MTE2") for core in (0, 1, 2)
+    ]
+    assert {event["cat"] for event in spans} == {"instruction", "wait"}
+    assert any(event["name"].startswith("wait for cross-core flag") for event in spans)
+    end = max(event["ts"] + event["dur"] for event in spans)
+    assert end <= report.counters["microseconds"] + 1e-3
+    # instructions of one pipe follow each other
+    for key in threads:
+        mine = sorted((e["ts"], e["dur"]) for e in spans if (e["pid"], e["tid"]) == key)
+        assert all(a + d <= b + 1e-5 for (a, d), (b, _) in zip(mine, mine[1:], strict=False))
