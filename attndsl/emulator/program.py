@@ -62,7 +62,7 @@ class ProgramReport:
         return self.exit_code == 0 and not self.findings and self.error is None
 
     def counters(self) -> dict[str, Any]:
-        """Over all launches: instructions and busy cycles a pipe, cycles, bytes moved a tensor, and each launch."""
+        """Over all launches: instructions and busy cycles a pipe, cycles, bytes a tensor; and each launch."""
         instructions: dict[str, int] = {}
         busy: dict[str, float] = {}
         read: dict[str, int] = {}
@@ -83,7 +83,7 @@ class ProgramReport:
             "microseconds": microseconds(total),
             "gm_read_bytes": read,
             "gm_write_bytes": written,
-            "launches": [{name: one[name] for name in ("kernel", "cores", "cycles")} for one in self.launches],
+            "launches": [{key: one[key] for key in ("kernel", "cores", "cycles")} for one in self.launches],
         }
 
     def to_json(self) -> dict[str, Any]:

@@ -43,8 +43,8 @@ class Report:
     finding_counts: Mapping[str, int]
     """How often each "check/rule" was met, those beyond the cap and repetitions included."""
     counters: Mapping[str, Any]
-    """`instructions` and `busy_cycles` a pipe, summed over cores; `total_cycles` and `microseconds` of the launch, a
-    prediction; `gm_read_bytes`, `gm_write_bytes` by argument name."""
+    """`instructions` and `busy_cycles` a pipe, summed over cores; `total_cycles` and `microseconds` of the
+    launch, a prediction; `gm_read_bytes`, `gm_write_bytes` by argument name."""
     never_fully_written: tuple[str, ...]
     """Names of arguments with bytes that are undefined at the end."""
     cores: tuple[int, int, int]

@@ -32,7 +32,7 @@ def trace_events(lines: Iterator[str], clock: float = RATES["clock"].value) -> l
             end = start + float(cycles)
             events.append(_instant(f"launch of {kernel}", start * per_cycle))
             if int(dropped):
-                events.append(_instant(f"{dropped} further instructions are not in the trace", end * per_cycle))
+                events.append(_instant(f"{dropped} further instructions are left out", end * per_cycle))
         elif kind == "core":
             core = int(fields[0])
             if core not in named:

@@ -1,12 +1,12 @@
-"""What the device's operations cost on Atlas A2, in cycles of the core, as data: the one home of these numbers.
+"""What operations of the device cost on Atlas A2, in cycles of the core: the one home of these numbers.
 
-Operations are those of the device, not of an API: the emulator's model lists them (``attnemu/ops.h``) and takes this
-table with every launch; instructions of the tile IR name their operation by ``cost_key``.
+Operations are those of the device, not of an API: the emulator's model lists them (``attnemu/ops.h``) and
+takes this table with every launch; instructions of the tile IR name their operation by ``cost_key``.
 
 Sources, by tag
     DEVKIT asc-devkit: tables of theoretical performance; measured samples of Add, bank conflicts and matmul
     PTO    calibration notes of the pto-isa cost model, 910B3: head and slope of vector instructions
-    KPP    mskpp ``resource910b.cpp``: rates measured on 910B1 and 910B3; a head is what is left at small sizes
+    KPP    mskpp ``resource910b.cpp``: rates measured on 910B1 and 910B3; a head is the rest at small sizes
     MODEL  constants of the open pypto latency model, not measured
     EST    an estimate of ours: nothing public was found
 """
@@ -19,11 +19,11 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """The pipe is taken for ``head + per_unit * units`` cycles; results are there ``latency`` cycles after that.
+    """The pipe is taken for ``head + per_unit * units`` cycles; results are there ``latency`` cycles later.
 
-    The unit is a 256-byte repeat of the widest operand for vector instructions, a byte for moves (in global memory
-    of pieces of 128), a 16x16 step of the cube's depth for products; single things else. ``of_type``: head and
-    per_unit of element types that have numbers of their own.
+    The unit is a 256-byte repeat of the widest operand for vector instructions, a byte for moves (in global
+    memory of pieces of 128), a 16x16 step of the cube's depth for products; single things else. ``of_type``:
+    head and per_unit of element types that have numbers of their own.
     """
 
     head: float
@@ -41,7 +41,7 @@ def _half(per_unit: float, head: float = 24) -> dict[str, tuple[float, float]]:
     return {"float16": (head, per_unit)}
 
 
-# Two operands: a repeat a cycle when all banks differ, see RATES["bank"]; 24 cycles of head (DEVKIT, 1000 Adds).
+# Two operands: a repeat a cycle when all banks differ, see RATES["bank"]; 24 cycles of head (1000 Adds).
 _LANES = {
     "Add": Cost(24, 1.007, "DEVKIT"),
     "Sub": Cost(24, 1.007, "DEVKIT"),
@@ -90,7 +90,7 @@ _VECTOR = {
     "ReducePairs": Cost(24, 1.0, "KPP"),
     "BroadcastBlocks": Cost(24, 1.0, "KPP"),
     # 64 elements of 32 bits, 128 of 16 bits a repeat
-    "Gather": Cost(24, 12.2, "KPP", of_type={name: (24, 24.0) for name in ("float16", "int16", "uint16")}),
+    "Gather": Cost(24, 12.2, "KPP", of_type=dict.fromkeys(("float16", "int16", "uint16"), (24.0, 24.0))),
     "GatherBlocks": Cost(33, 2.0, "KPP"),
     "GatherMask": Cost(24, 14.0, "KPP"),
     # two elements a cycle, 32 a repeat
@@ -103,8 +103,8 @@ _VECTOR = {
     "TransposeBlocks": Cost(24, 4.0, "MODEL"),
 }
 
-# A single load takes 184 cycles + a byte's share (KPP). How much of the 184 the pipe is taken for and how much is
-# latency is EST: 30 agrees with the guide's rule that copies of 16 KiB come near the full rate.
+# A single load takes 184 cycles + a byte's share (KPP). How much of the 184 the pipe is taken for and how
+# much is latency is EST: 30 agrees with the guide's rule that copies of 16 KiB come near the full rate.
 _MOVES = {
     "LoadUB": Cost(30, 1 / 115, "KPP, EST", latency=154),
     "LoadL1": Cost(30, 1 / 155, "KPP, EST", latency=147),
@@ -128,8 +128,8 @@ _MOVES = {
 }
 
 _CUBE = {
-    # a 16x16x16 step of 16-bit elements a cycle (32 deep for 8 bits, 4 for fp32); 10 cycles of head fit the matmul
-    # sample's 3082.2 us
+    # a 16x16x16 step of 16-bit elements a cycle (32 deep for 8 bits, 4 for fp32); 10 cycles of head fit the
+    # matmul sample's 3082.2 us
     "Product": Cost(10, 1.0, "DEVKIT"),
 }
 
@@ -169,7 +169,7 @@ RATES: dict[str, Rate] = {
     "hbm": Rate(1.6e12 / _CLOCK, "DEVKIT"),
     # how many times longer a core's bytes take when they are not in L2
     "miss": Rate(2.0, "KPP"),
-    # cycles that a row of a UB bank group is taken: two operands in one group 2.034, 1.007 where groups differ
+    # cycles a row of a UB bank group is taken: two operands in one group 2.034, 1.007 where groups differ
     "bank": Rate(1.017, "DEVKIT"),
     # cycles of a repeat that reads and writes the same bank at different addresses
     "read_write": Rate(1.79, "DEVKIT"),
@@ -178,7 +178,7 @@ RATES: dict[str, Rate] = {
 }
 
 LAUNCH_MICROSECONDS = 20.0
-"""What a launch on all cores takes before the kernel works (DEVKIT: 20 to 21 us); not part of the timeline."""
+"""What a launch on all cores takes before the kernel works (DEVKIT: 20 to 21); not part of the timeline."""
 
 
 def cost_lines(costs: Mapping[str, Cost] = COSTS, rates: Mapping[str, Rate] = RATES) -> str:

@@ -132,11 +132,15 @@ def test_a_correct_program(program):
 def test_a_trace_of_all_launches(program, tmp_path):
     report = program.run(["count"], trace=tmp_path / "t.json")
     counters = report.counters()
-    assert counters["total_cycles"] == pytest.approx(sum(one["cycles"] for one in counters["launches"]), abs=0.1)
+    assert counters["total_cycles"] == pytest.approx(
+        sum(one["cycles"] for one in counters["launches"]), abs=0.1
+    )
     assert counters["busy_cycles"]["V"] > 0 and counters["microseconds"] > 0
     events = json.loads((tmp_path / "t.json").read_text())["traceEvents"]
     launches = [event for event in events if event["name"].startswith("launch of")]
-    assert [event["name"] for event in launches] == [f"launch of {one['kernel']}" for one in counters["launches"]]
+    assert [event["name"] for event in launches] == [
+        f"launch of {one['kernel']}" for one in counters["launches"]
+    ]
     last = [event for event in events if event["ph"] == "X" and event["ts"] >= launches[-1]["ts"]]
     assert last and all(event["dur"] > 0 for event in last)
 

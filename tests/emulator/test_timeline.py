@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import re
 from pathlib import Path
@@ -15,8 +16,8 @@ from attndsl.hardware.costs import COSTS, RATES, Cost, Rate, cost_lines
 
 OPS = Path(__file__).parents[2] / "attndsl" / "emulator" / "include" / "attnemu" / "ops.h"
 
-# Round numbers: nothing costs anything but copies (10 + 1 a 128-byte piece, results 5 later), additions of a scalar
-# (2 + 3 a repeat), exponentials (2 + 5 a repeat) and flags between cores (7 until they arrive).
+# Round numbers: nothing costs anything but copies (10 + 1 a 128-byte piece, results 5 later), additions of a
+# scalar (2 + 3 a repeat), exponentials (2 + 5 a repeat) and flags between cores (7 until they arrive).
 FREE = {name: Cost(0, 0, "test") for name in COSTS}
 SIMPLE = FREE | {
     "LoadUB": Cost(10, 1 / 128, "test", latency=5),
@@ -204,7 +205,7 @@ def test_the_scalar_unit_hands_out_one_instruction_after_the_other(kernels):
 
 
 def test_a_full_queue_holds_up_the_scalar_unit(kernels):
-    """The load of 1000 cycles comes behind four instructions of 50: at once, or when the third has started."""
+    """The load of 1000 cycles comes behind four of 50: at once, or when the third has started."""
     costs = FREE | {"Exp": Cost(50, 0, "test"), "ScalarLoadGlobal": Cost(1000, 0, "test")}
     assert run(kernels["queued"], costs, WIDE).counters["total_cycles"] == pytest.approx(1000)
     short = {**WIDE, "queue": Rate(1, "test")}
@@ -230,7 +231,7 @@ def test_two_buffers_in_a_queue_are_faster_than_one(kernels):
     one, two = (cycles(kernels["queue"], SIMPLE, first=buffers) for buffers in (1, 2))
     # one buffer: a load begins when the last addition has ended
     assert one == pytest.approx(4 * (23 + 14) + 23)
-    # two buffers: the third addition waits for the first store, which is over at 60, and the stores follow at once
+    # two buffers: the third addition waits for the first store, over at 60, and the stores follow at once
     assert two == pytest.approx(60 + 14 + 18 + 18 + 5)
 
 
@@ -252,7 +253,9 @@ def test_cores_share_the_rates_of_caches_and_memory(kernels):
     total = run(kernels["stream"], costs, cold, blocks=8).counters["total_cycles"]
     assert 131072 / 16 <= total + 1e-2 <= 1.1 * 131072 / 16
     slow = {**WIDE, "miss": Rate(2, "test")}
-    assert run(kernels["stream"], costs, slow, blocks=8).counters["total_cycles"] == pytest.approx(2 * 16384 / 32)
+    assert run(kernels["stream"], costs, slow, blocks=8).counters["total_cycles"] == pytest.approx(
+        2 * 16384 / 32
+    )
 
 
 def test_only_the_first_touch_of_a_line_comes_from_memory(kernels):
@@ -310,4 +313,4 @@ def test_the_trace_opens_in_perfetto(kernels, tmp_path):
     # instructions of one pipe follow each other
     for key in threads:
         mine = sorted((e["ts"], e["dur"]) for e in spans if (e["pid"], e["tid"]) == key)
-        assert all(a + d <= b + 1e-5 for (a, d), (b, _) in zip(mine, mine[1:], strict=False))
+        assert all(a + d <= b + 1e-5 for (a, d), (b, _) in itertools.pairwise(mine))
