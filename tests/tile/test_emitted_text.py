@@ -1,12 +1,9 @@
 """The text an instruction emits, compiled and run on the emulator, does what its NumPy meaning does.
 
-All instructions are compiled in one translation unit, each in a kernel of its own that loads the memory,
-runs the one statement between full barriers and stores the memory.
+Vector instructions one by one, each in a kernel of its own (frame.py); cube instructions as one product.
 """
 
 from __future__ import annotations
-
-from functools import lru_cache
 
 import numpy as np
 import pytest
@@ -36,6 +33,7 @@ from attndsl.tile.instructions import (
 )
 
 from .bench import Bench, Names, buffer, tensor
+from .frame import Frame
 
 ONE = Const(1)
 X, Y, OUT = (buffer(name, "float32", 1024) for name in ("x", "y", "out"))
@@ -116,62 +114,7 @@ VECTOR: dict[str, Instruction] = {
     "store": StoreRows(dst=STORED.region(5, 4, 21, 30), src=grid(HALF, 4, 21, 48)),
 }  # fmt: skip
 
-_FRAME = """
-extern "C" __global__ __aicore__ void %(name)s(GM_ADDR image, GM_ADDR after%(extra)s)
-{
-    KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
-    TPipe pipe;
-    TBuf<TPosition::VECCALC> memory;
-    pipe.InitBuffer(memory, %(bytes)d);
-    LocalTensor<uint8_t> all = memory.Get<uint8_t>();
-    GlobalTensor<uint8_t> from, to;
-    from.SetGlobalBuffer(reinterpret_cast<__gm__ uint8_t *>(image));
-    to.SetGlobalBuffer(reinterpret_cast<__gm__ uint8_t *>(after));
-%(places)s
-    DataCopy(all, from, %(bytes)d);
-    PipeBarrier<PIPE_ALL>();
-    {
-        %(body)s
-    }
-    PipeBarrier<PIPE_ALL>();
-    DataCopy(to, all, %(bytes)d);
-    PipeBarrier<PIPE_ALL>();
-}
-"""
-
-
-def _size(target: Buffer) -> int:
-    return target.slot_bytes
-
-
-def _vector_source() -> str:
-    places, start = [], 0
-    for target in VECTOR_BUFFERS:
-        ctype = CXX_DTYPES[target.dtype]
-        places.append(f"    auto {target.name} = all[{start}].ReinterpretCast<{ctype}>();")
-        start += _size(target)
-    for item in TENSORS:
-        ctype = CXX_DTYPES[item.dtype]
-        places.append(f"    GlobalTensor<{ctype}> {item.name};")
-        places.append(f"    {item.name}.SetGlobalBuffer(reinterpret_cast<__gm__ {ctype} *>({item.name}At));")
-    extra = "".join(f", GM_ADDR {item.name}At" for item in TENSORS)
-    frames = (
-        _FRAME
-        % {
-            "name": f"run_{name}",
-            "bytes": start,
-            "places": "\n".join(places),
-            "body": item.text(Names()),
-            "extra": extra,
-        }
-        for name, item in VECTOR.items()
-    )
-    return '#include "kernel_operator.h"\nusing namespace AscendC;\n' + "".join(frames)
-
-
-@lru_cache(maxsize=1)
-def vector_kernels() -> dict[str, emulator.Kernel]:
-    return emulator.build_all(_vector_source(), entries=[f"run_{name}" for name in VECTOR])
+FRAME = Frame(VECTOR, VECTOR_BUFFERS, TENSORS)
 
 
 def _start() -> Bench:
@@ -196,21 +139,13 @@ def _start() -> Bench:
 def test_vector_instruction(name):
     item, bench = VECTOR[name], _start()
     assert not list(item.limits())
-    image = np.concatenate([bench.slot(target).view(np.uint8) for target in VECTOR_BUFFERS])
-    after = np.zeros_like(image)
-    given = {target: bench.tensor(target).copy() for target in TENSORS}
-    args = [emulator.Argument("image", image), emulator.Argument("after", after, output=True)]
-    args += [emulator.Argument(target.name, array) for target, array in given.items()]
-    report = vector_kernels()[f"run_{name}"].run(1, args)
+    report, found = FRAME.emulate(name, bench)
     assert set(report.finding_counts) <= _known_findings(name), report.findings[:3]
     item.run(bench)
-    start = 0
     for target in VECTOR_BUFFERS:
-        got = after[start : start + _size(target)].view(bench.slot(target).dtype)
-        start += _size(target)
-        _same(got, bench.slot(target), target, item)
-    for target, array in given.items():
-        assert np.array_equal(array, bench.tensor(target)), target.name
+        _same(found[target], bench.slot(target), target, item)
+    for target in TENSORS:
+        assert np.array_equal(found[target], bench.tensor(target)), target.name
 
 
 def _known_findings(name: str) -> set[str]:
@@ -305,14 +240,14 @@ def _cube_source() -> str:
     arguments = ", ".join(f"GM_ADDR {item.name}At" for item in (QUERY, KEYS, VALUES, SCORES, SUMS))
     lines = ["KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);", "TPipe pipe;"]
     for space, targets in ((L1, (LEFT1, RIGHT1)), (L0A, (LEFT0,)), (L0B, (RIGHT0,)), (L0C, (RESULT,))):
-        total = sum(_size(target) for target in targets)
+        total = sum(target.slot_bytes for target in targets)
         name = f"memory{space.value}"
         lines += [f"TBuf<TPosition::{POSITIONS[space]}> {name};", f"pipe.InitBuffer({name}, {total});"]
         start = 0
         for target in targets:
             ctype = CXX_DTYPES[target.dtype]
             lines.append(f"auto {target.name} = {name}.Get<uint8_t>()[{start}].ReinterpretCast<{ctype}>();")
-            start += _size(target)
+            start += target.slot_bytes
     for item in (QUERY, KEYS, VALUES, SCORES, SUMS):
         ctype = CXX_DTYPES[item.dtype]
         lines += [

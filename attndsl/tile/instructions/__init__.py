@@ -3,6 +3,9 @@
 from attndsl.tile.instructions.base import Instruction, Machine, Names
 from attndsl.tile.instructions.cube import Fixpipe, LoadFractals, LoadNz, Mmad
 from attndsl.tile.instructions.data_copy import LoadRows, StoreRows
+from attndsl.tile.instructions.gather import CopyLanes, Gather, LaneNumbers
+from attndsl.tile.instructions.masks import Bitwise, BitwiseNot, CompareLanes, FillInterval, SelectLanes
+from attndsl.tile.instructions.sort import MergeSorted, SortGroups, SplitRecords, records
 from attndsl.tile.instructions.vector import (
     Binary,
     BroadcastRows,
@@ -18,22 +21,34 @@ from attndsl.tile.instructions.vector import (
 
 __all__ = [
     "Binary",
+    "Bitwise",
+    "BitwiseNot",
     "BroadcastRows",
+    "CompareLanes",
     "CompareWithScalar",
     "Convert",
+    "CopyLanes",
     "Fill",
+    "FillInterval",
     "FillLanes",
     "Fixpipe",
+    "Gather",
     "Instruction",
+    "LaneNumbers",
     "LoadFractals",
     "LoadNz",
     "LoadRows",
     "Machine",
+    "MergeSorted",
     "Mmad",
     "Names",
     "RowReduce",
+    "SelectLanes",
     "SelectOrScalar",
+    "SortGroups",
+    "SplitRecords",
     "StoreRows",
     "Unary",
     "WithScalar",
+    "records",
 ]

@@ -26,6 +26,8 @@ _OPERATIONS = {
     "WholeReduceMax": "ReduceRepeatsExtreme",
     "WholeReduceMin": "ReduceRepeatsExtreme",
     "WholeReduceSum": "ReduceRepeatsSum",
+    "MrgSort": "MergeSorted",
+    "Extract": "SplitRecords",
     "Mmad": "Product",
     "Fixpipe": "WriteBack",
 }

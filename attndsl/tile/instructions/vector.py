@@ -43,7 +43,13 @@ class VectorInstruction(Instruction):
     pipe: ClassVar[Pipe] = Pipe.V
     core: ClassVar[Core] = Core.AIV
 
+    wide_rows: ClassVar[bool] = False  # whether a row may be longer than one repeat
+
     dst: Region
+
+    def alignment(self, region: Region) -> int:
+        """Elements that the offset of an operand is a multiple of."""
+        return block_elements(region.buffer.dtype)
 
     def writes(self) -> tuple[Buffer, ...]:
         return (self.dst.buffer,)
@@ -63,26 +69,28 @@ class VectorInstruction(Instruction):
     def limits(self) -> Iterator[str]:
         for region in (self.dst, *self.sources()):
             yield from space_rule(region, MemorySpace.UB, "operand")
-            yield from multiple_rule(region.offset, block_elements(region.buffer.dtype), "element offset")
+            yield from multiple_rule(region.offset, self.alignment(region), "element offset")
             if not is_one(region.rows):
-                yield from _row_form_rules(region)
+                yield from row_form_rules(region, wide=self.wide_rows)
 
     def describe(self) -> str:
         return f"{self.dst} = {self.api}({', '.join(str(region) for region in self.sources())})"
 
 
-def _count_form_rules(*regions: Region) -> Iterator[str]:
+def count_form_rules(*regions: Region) -> Iterator[str]:
     """The count form takes one contiguous row."""
     for region in regions:
         if not is_one(region.rows):
             yield f"{region} has several rows, the count form takes one"
 
 
-def _row_form_rules(region: Region) -> Iterator[str]:
+def row_form_rules(region: Region, wide: bool = False) -> Iterator[str]:
+    """The form with strides; ``wide``: rows may have more lanes than one repeat."""
     block, lanes = block_elements(region.buffer.dtype), repeat_elements(region.buffer.dtype)
     yield from multiple_rule(region.pitch, block, "row pitch")
     yield from at_most_rule(region.pitch // block, ATLAS_A2.max_repeat_stride, "row pitch in blocks")
-    yield from at_most_rule(region.cols, lanes, "lanes a row")
+    if not wide:
+        yield from at_most_rule(region.cols, lanes, "lanes a row")
     yield from at_most_rule(region.rows, ATLAS_A2.max_repeat, "number of rows")
     pitch = constant_value(region.pitch)
     if pitch is None:
@@ -91,25 +99,22 @@ def _row_form_rules(region: Region) -> Iterator[str]:
         yield f"rows of {region.cols} lanes need a row pitch"
 
 
-def _repeat_stride(names: Names, region: Region) -> str:
+def repeat_stride(names: Names, region: Region) -> str:
     """Blocks between the rows of a region."""
     lanes, block = repeat_elements(region.buffer.dtype), block_elements(region.buffer.dtype)
     return names.expr((lanes if constant_value(region.pitch) == 0 else region.pitch) // as_expr(block))
 
 
-def _operands(names: Names, *regions: Region) -> str:
+def operands(names: Names, *regions: Region) -> str:
+    """The tensors of regions, in order."""
     return ", ".join(names.local(region.buffer, region.offset) for region in regions)
-
-
-def _round_to(values: Array, dtype: str) -> Array:
-    return values.astype(NUMPY_DTYPES[dtype])
 
 
 _UNARY = {"Exp": np.exp, "Ln": np.log, "Abs": np.abs, "Sqrt": np.sqrt}
 _BINARY = {"Add": np.add, "Sub": np.subtract, "Mul": np.multiply, "Div": np.divide}
 _BINARY |= {"Max": np.maximum, "Min": np.minimum}
-_COMPARISONS = {"EQ": np.equal, "NE": np.not_equal, "GT": np.greater, "LT": np.less}
-_COMPARISONS |= {"GE": np.greater_equal, "LE": np.less_equal}
+COMPARISONS = {"EQ": np.equal, "NE": np.not_equal, "GT": np.greater, "LT": np.less}
+COMPARISONS |= {"GE": np.greater_equal, "LE": np.less_equal}
 _WITH_SCALAR = {"Adds": np.add, "Muls": np.multiply, "Maxs": np.maximum, "Mins": np.minimum}
 
 
@@ -125,14 +130,14 @@ class Fill(VectorInstruction):
 
     def text(self, names: Names) -> str:
         value = f"{cxx(self.dst.buffer.dtype)}({names.expr(self.value)})"
-        return f"Duplicate({_operands(names, self.dst)}, {value}, {names.expr(self.dst.cols)});"
+        return f"Duplicate({operands(names, self.dst)}, {value}, {names.expr(self.dst.cols)});"
 
     def describe(self) -> str:
         return f"{self.dst} = Duplicate({self.value})"
 
     def limits(self) -> Iterator[str]:
         yield from super().limits()
-        yield from _count_form_rules(self.dst)
+        yield from count_form_rules(self.dst)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -153,8 +158,8 @@ class FillLanes(VectorInstruction):
         lane, rows = names.expr(self.first_lane), names.expr(self.dst.rows)
         return (
             f"uint64_t lanes[2] = {{~uint64_t(0) << ({lane}), 0}};\n"
-            f"Duplicate({_operands(names, self.dst)}, float({names.expr(self.value)}), lanes, {rows}, 1, "
-            f"{_repeat_stride(names, self.dst)});"
+            f"Duplicate({operands(names, self.dst)}, float({names.expr(self.value)}), lanes, {rows}, 1, "
+            f"{repeat_stride(names, self.dst)});"
         )
 
     def limits(self) -> Iterator[str]:
@@ -184,11 +189,11 @@ class Unary(VectorInstruction):
             view(machine, self.dst)[...] = _UNARY[self.op](view(machine, self.src))
 
     def text(self, names: Names) -> str:
-        return f"{self.op}({_operands(names, self.dst, self.src)}, {names.expr(self.dst.cols)});"
+        return f"{self.op}({operands(names, self.dst, self.src)}, {names.expr(self.dst.cols)});"
 
     def limits(self) -> Iterator[str]:
         yield from super().limits()
-        yield from _count_form_rules(self.dst, self.src)
+        yield from count_form_rules(self.dst, self.src)
         yield from dtype_rule(self.dst.buffer.dtype, _FLOAT, "destination")
         yield from dtype_rule(self.src.buffer.dtype, (self.dst.buffer.dtype,), "source")
 
@@ -217,11 +222,11 @@ class WithScalar(VectorInstruction):
 
     def text(self, names: Names) -> str:
         scalar = f"{cxx(self.dst.buffer.dtype)}({names.expr(self.scalar)})"
-        return f"{self.op}({_operands(names, self.dst, self.src)}, {scalar}, {names.expr(self.dst.cols)});"
+        return f"{self.op}({operands(names, self.dst, self.src)}, {scalar}, {names.expr(self.dst.cols)});"
 
     def limits(self) -> Iterator[str]:
         yield from super().limits()
-        yield from _count_form_rules(self.dst, self.src)
+        yield from count_form_rules(self.dst, self.src)
         yield from dtype_rule(self.dst.buffer.dtype, _ARITHMETIC, "destination")
         yield from dtype_rule(self.src.buffer.dtype, (self.dst.buffer.dtype,), "source")
 
@@ -257,14 +262,14 @@ class Binary(VectorInstruction):
             view(machine, self.dst)[...] = _BINARY[self.op](view(machine, self.first), second)
 
     def text(self, names: Names) -> str:
-        operands = _operands(names, self.dst, self.first, self.second)
+        places = operands(names, self.dst, self.first, self.second)
         if is_one(self.dst.rows) and not self.broadcast:
-            return f"{self.op}({operands}, {names.expr(self.dst.cols)});"
-        strides = [_repeat_stride(names, region) for region in (self.dst, self.first)]
-        second = (0, 1) if self.broadcast else (1, _repeat_stride(names, self.second))
+            return f"{self.op}({places}, {names.expr(self.dst.cols)});"
+        strides = [repeat_stride(names, region) for region in (self.dst, self.first)]
+        second = (0, 1) if self.broadcast else (1, repeat_stride(names, self.second))
         params = f"BinaryRepeatParams(1, 1, {second[0]}, {strides[0]}, {strides[1]}, {second[1]})"
         mask, rows = names.expr(self.dst.cols), names.expr(self.dst.rows)
-        return f"{self.op}({operands}, {mask}, {rows}, {params});"
+        return f"{self.op}({places}, {mask}, {rows}, {params});"
 
     def limits(self) -> Iterator[str]:
         yield from super().limits()
@@ -274,9 +279,26 @@ class Binary(VectorInstruction):
             yield "operands have different dtypes"
 
 
+_INTEGRAL = {"CAST_RINT": np.rint, "CAST_FLOOR": np.floor, "CAST_CEIL": np.ceil, "CAST_TRUNC": np.trunc}
+_TO_INTEGER = (*_INTEGRAL, "CAST_ROUND")
+
+
+def _converted(values: Array, dtype: str, mode: str) -> Array:
+    """To integers: rounded by the mode, beyond the range its end, NaN as 0; to floats: to nearest even."""
+    target = NUMPY_DTYPES[dtype]
+    if values.dtype.kind == "f" and target == values.dtype:
+        return np.asarray(_INTEGRAL[mode](values))
+    if target.kind not in "iu":
+        return values.astype(target)
+    bounds = np.iinfo(target)
+    whole = np.nan_to_num(_INTEGRAL[mode](values.astype(np.float64)), posinf=np.inf, neginf=-np.inf)
+    found: Array = np.clip(whole, bounds.min, bounds.max).astype(target)
+    return found
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Convert(VectorInstruction):
-    """``dst = Cast(src)`` with a rounding mode; count form."""
+    """``dst = Cast(src)`` with a rounding mode; count form. fp32 to fp32 rounds to integral values."""
 
     api: ClassVar[str] = "Cast"
     src: Region
@@ -289,6 +311,11 @@ class Convert(VectorInstruction):
         ("bfloat16", "float32"): ("CAST_NONE",),
         ("float32", "float16"): ("CAST_RINT", "CAST_ROUND", "CAST_NONE"),
         ("float32", "bfloat16"): ("CAST_RINT", "CAST_ROUND"),
+        ("float16", "int8"): _TO_INTEGER,
+        ("float16", "uint8"): _TO_INTEGER,
+        ("float32", "int32"): _TO_INTEGER,
+        ("float32", "float32"): _TO_INTEGER,
+        ("int32", "float32"): ("CAST_NONE", "CAST_RINT"),
     }
 
     def sources(self) -> tuple[Region, ...]:
@@ -296,15 +323,16 @@ class Convert(VectorInstruction):
 
     def run(self, machine: Machine) -> None:
         with np.errstate(all="ignore"):
-            view(machine, self.dst)[...] = _round_to(view(machine, self.src), self.dst.buffer.dtype)
+            source = view(machine, self.src)
+            view(machine, self.dst)[...] = _converted(source, self.dst.buffer.dtype, self.mode)
 
     def text(self, names: Names) -> str:
         mode = f"RoundMode::{self.mode}"
-        return f"Cast({_operands(names, self.dst, self.src)}, {mode}, {names.expr(self.dst.cols)});"
+        return f"Cast({operands(names, self.dst, self.src)}, {mode}, {names.expr(self.dst.cols)});"
 
     def limits(self) -> Iterator[str]:
         yield from super().limits()
-        yield from _count_form_rules(self.dst, self.src)
+        yield from count_form_rules(self.dst, self.src)
         pair = (self.src.buffer.dtype, self.dst.buffer.dtype)
         if self.mode not in self._PAIRS.get(pair, ()):
             yield f"Cast from {pair[0]} to {pair[1]} has no {self.mode}"
@@ -338,10 +366,10 @@ class RowReduce(VectorInstruction):
             out[0, :] = source.max(axis=1) if self.op == "Max" else _tree_sum(source)
 
     def text(self, names: Names) -> str:
-        operands, mask = _operands(names, self.dst, self.src), names.expr(self.src.cols)
+        places, mask = operands(names, self.dst, self.src), names.expr(self.src.cols)
         order = ", ReduceOrder::ORDER_ONLY_VALUE" if self.op == "Max" else ""
-        stride = _repeat_stride(names, self.src)
-        return f"{self.api}({operands}, {mask}, {names.expr(self.src.rows)}, 1, 1, {stride}{order});"
+        stride = repeat_stride(names, self.src)
+        return f"{self.api}({places}, {mask}, {names.expr(self.src.rows)}, 1, 1, {stride}{order});"
 
     def limits(self) -> Iterator[str]:
         yield from super().limits()
@@ -379,7 +407,7 @@ class BroadcastRows(VectorInstruction):
 
     def text(self, names: Names) -> str:
         repeat = names.expr(ceil_div(self.src.cols, 8))
-        return f"Brcb({_operands(names, self.dst, self.src)}, {repeat}, BrcbRepeatParams(1, 8));"
+        return f"Brcb({operands(names, self.dst, self.src)}, {repeat}, BrcbRepeatParams(1, 8));"
 
     def limits(self) -> Iterator[str]:
         yield from super().limits()
@@ -402,22 +430,22 @@ class CompareWithScalar(VectorInstruction):
         return float(machine.value(self.src.cols)) * item_bytes(self.src.buffer.dtype) / 256
 
     def run(self, machine: Machine) -> None:
-        compare = _COMPARISONS[self.mode]
+        compare = COMPARISONS[self.mode]
         bits = np.packbits(compare(view(machine, self.src)[0], machine.value(self.scalar)), bitorder="little")
         view(machine, self.dst)[0, : bits.size] = bits
 
     def text(self, names: Names) -> str:
-        operands = _operands(names, self.dst, self.src)
+        places = operands(names, self.dst, self.src)
         scalar = f"{cxx(self.src.buffer.dtype)}({names.expr(self.scalar)})"
-        return f"CompareScalar({operands}, {scalar}, CMPMODE::{self.mode}, {names.expr(self.src.cols)});"
+        return f"CompareScalar({places}, {scalar}, CMPMODE::{self.mode}, {names.expr(self.src.cols)});"
 
     def limits(self) -> Iterator[str]:
         yield from super().limits()
-        yield from _count_form_rules(self.src)
+        yield from count_form_rules(self.src)
         yield from dtype_rule(self.dst.buffer.dtype, ("uint8",), "bits")
         yield from dtype_rule(self.src.buffer.dtype, _FLOAT, "source")
         yield from multiple_rule(self.src.cols, repeat_elements(self.src.buffer.dtype), "count")
-        if self.mode not in _COMPARISONS:
+        if self.mode not in COMPARISONS:
             yield f"there is no comparison {self.mode}"
 
     def describe(self) -> str:
@@ -443,14 +471,14 @@ class SelectOrScalar(VectorInstruction):
         view(machine, self.dst)[...] = np.where(keep, source, source.dtype.type(machine.value(self.scalar)))
 
     def text(self, names: Names) -> str:
-        operands = _operands(names, self.dst, self.bits, self.src)
+        places = operands(names, self.dst, self.bits, self.src)
         scalar = f"{cxx(self.src.buffer.dtype)}({names.expr(self.scalar)})"
         count = names.expr(self.dst.cols)
-        return f"Select({operands}, {scalar}, SELMODE::VSEL_TENSOR_SCALAR_MODE, {count});"
+        return f"Select({places}, {scalar}, SELMODE::VSEL_TENSOR_SCALAR_MODE, {count});"
 
     def limits(self) -> Iterator[str]:
         yield from super().limits()
-        yield from _count_form_rules(self.dst, self.src)
+        yield from count_form_rules(self.dst, self.src)
         yield from dtype_rule(self.src.buffer.dtype, _FLOAT, "source")
         yield from dtype_rule(self.bits.buffer.dtype, ("uint8",), "bits")
 

@@ -1,0 +1,250 @@
+"""Vector instructions around masks of lanes: comparisons, logic on their bits, selection, filled intervals.
+
+A mask is a buffer of bytes, lane i in bit ``i % 8`` of byte ``i // 8``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from attndsl.symbolic import Expr, Symbol, as_expr
+from attndsl.tile.buffers import Region, item_bytes
+from attndsl.tile.instructions.base import (
+    Machine,
+    Names,
+    dtype_rule,
+    is_one,
+    multiple_rule,
+    repeat_elements,
+    view,
+)
+from attndsl.tile.instructions.vector import (
+    COMPARISONS,
+    VectorInstruction,
+    count_form_rules,
+    operands,
+    repeat_stride,
+)
+
+_FLOAT = ("float16", "float32")
+_BITS = ("uint8", "uint16")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CompareLanes(VectorInstruction):
+    """``dst bit i = first[i] <mode> second[i]``; covers whole 256-byte repeats of the sources.
+
+    int32 compares for equality only.
+    """
+
+    api: ClassVar[str] = "Compare"
+    first: Region
+    second: Region
+    mode: str
+
+    def sources(self) -> tuple[Region, ...]:
+        return (self.first, self.second)
+
+    def units(self, machine: Machine) -> float:
+        return float(machine.value(self.first.cols)) * item_bytes(self.first.buffer.dtype) / 256
+
+    def run(self, machine: Machine) -> None:
+        holds = COMPARISONS[self.mode](view(machine, self.first)[0], view(machine, self.second)[0])
+        bits = np.packbits(holds, bitorder="little")
+        view(machine, self.dst)[0, : bits.size] = bits
+
+    def text(self, names: Names) -> str:
+        places = operands(names, self.dst, self.first, self.second)
+        return f"Compare({places}, CMPMODE::{self.mode}, {names.expr(self.first.cols)});"
+
+    def limits(self) -> Iterator[str]:
+        yield from super().limits()
+        yield from count_form_rules(self.first, self.second)
+        yield from dtype_rule(self.dst.buffer.dtype, ("uint8",), "bits")
+        yield from dtype_rule(self.first.buffer.dtype, (*_FLOAT, "int32"), "first source")
+        yield from dtype_rule(self.second.buffer.dtype, (self.first.buffer.dtype,), "second source")
+        yield from multiple_rule(self.first.cols, repeat_elements(self.first.buffer.dtype), "count")
+        if self.mode not in COMPARISONS:
+            yield f"there is no comparison {self.mode}"
+        if self.first.buffer.dtype == "int32" and self.mode != "EQ":
+            yield f"int32 is compared by EQ only, not by {self.mode}"
+
+    def describe(self) -> str:
+        return f"{self.dst} bits = {self.first} {self.mode} {self.second}"
+
+
+def _words(names: Names, region: Region) -> str:
+    """Bits as the 16-bit words that logic works on."""
+    place = operands(names, region)
+    return place if region.buffer.dtype == "uint16" else f"{place}.ReinterpretCast<uint16_t>()"
+
+
+def _word_count(names: Names, region: Region) -> str:
+    return names.expr(region.cols // as_expr(2 // item_bytes(region.buffer.dtype)))
+
+
+def _bit_rules(*regions: Region) -> Iterator[str]:
+    yield from count_form_rules(*regions)
+    for region in regions:
+        yield from dtype_rule(region.buffer.dtype, _BITS, "bits")
+        yield from multiple_rule(region.cols, 2 // min(item_bytes(region.buffer.dtype), 2), "count")
+
+
+_LOGIC = {"And": np.bitwise_and, "Or": np.bitwise_or}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Bitwise(VectorInstruction):
+    """``dst = first & second`` or ``first | second``: And, Or; count form, an even number of bytes."""
+
+    op: str
+    first: Region
+    second: Region
+
+    @property
+    def api(self) -> str:  # type: ignore[override]
+        return self.op
+
+    def sources(self) -> tuple[Region, ...]:
+        return (self.first, self.second)
+
+    def run(self, machine: Machine) -> None:
+        view(machine, self.dst)[...] = _LOGIC[self.op](view(machine, self.first), view(machine, self.second))
+
+    def text(self, names: Names) -> str:
+        places = ", ".join(_words(names, region) for region in (self.dst, self.first, self.second))
+        return f"{self.op}({places}, {_word_count(names, self.dst)});"
+
+    def limits(self) -> Iterator[str]:
+        yield from super().limits()
+        yield from _bit_rules(self.dst, self.first, self.second)
+        if self.op not in _LOGIC:
+            yield f"there is no bitwise {self.op}"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class BitwiseNot(VectorInstruction):
+    """``dst = ~src``: Not; count form, an even number of bytes."""
+
+    api: ClassVar[str] = "Not"
+    src: Region
+
+    def sources(self) -> tuple[Region, ...]:
+        return (self.src,)
+
+    def run(self, machine: Machine) -> None:
+        view(machine, self.dst)[...] = np.bitwise_not(view(machine, self.src))
+
+    def text(self, names: Names) -> str:
+        return f"Not({_words(names, self.dst)}, {_words(names, self.src)}, {_word_count(names, self.dst)});"
+
+    def limits(self) -> Iterator[str]:
+        yield from super().limits()
+        yield from _bit_rules(self.dst, self.src)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SelectLanes(VectorInstruction):
+    """``dst[i] = bit i ? first[i] : second[i]``: Select in tensor-tensor mode; count form."""
+
+    api: ClassVar[str] = "Select"
+    bits: Region
+    first: Region
+    second: Region
+
+    def sources(self) -> tuple[Region, ...]:
+        return (self.bits, self.first, self.second)
+
+    def run(self, machine: Machine) -> None:
+        first, second = view(machine, self.first), view(machine, self.second)
+        packed = machine.slot(self.bits.buffer)[int(machine.value(self.bits.offset)) :]
+        chosen = np.unpackbits(packed, bitorder="little")[: first.shape[1]].astype(bool)
+        view(machine, self.dst)[...] = np.where(chosen, first, second)
+
+    def text(self, names: Names) -> str:
+        places = operands(names, self.dst, self.bits, self.first, self.second)
+        return f"Select({places}, SELMODE::VSEL_TENSOR_TENSOR_MODE, {names.expr(self.dst.cols)});"
+
+    def limits(self) -> Iterator[str]:
+        yield from super().limits()
+        yield from count_form_rules(self.dst, self.first, self.second)
+        yield from dtype_rule(self.first.buffer.dtype, _FLOAT, "first source")
+        yield from dtype_rule(self.bits.buffer.dtype, ("uint8",), "bits")
+        if len({region.buffer.dtype for region in (self.dst, self.first, self.second)}) > 1:
+            yield "operands have different dtypes"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FillInterval(VectorInstruction):
+    """``dst[:, begin:end] = value`` of fp32 rows, for any run-time 0 <= begin, end <= dst.cols.
+
+    Nothing where ``end <= begin``. One row: Duplicate with a bit mask up to the next repeat, then the count
+    form. Several rows: a Duplicate with a bit mask for each repeat that the interval touches. ``dst`` may be
+    wider than a repeat.
+    """
+
+    api: ClassVar[str] = "Duplicate"
+    wide_rows: ClassVar[bool] = True
+    begin: Expr
+    end: Expr
+    value: Expr
+
+    def run(self, machine: Machine) -> None:
+        begin, end = int(machine.value(self.begin)), int(machine.value(self.end))
+        rows = view(machine, self.dst)
+        if begin < end and not (begin >= 0 and end <= rows.shape[1]):
+            raise IndexError(f"{self.dst.buffer.name}: lanes {begin} to {end} of {rows.shape[1]} are filled")
+        rows[:, begin : max(begin, end)] = machine.value(self.value)
+
+    def units(self, machine: Machine) -> float:
+        begin, end = int(machine.value(self.begin)), int(machine.value(self.end))
+        repeats = -(-end // 64) - begin // 64 if end > begin else 0
+        return float(repeats * machine.value(self.dst.rows))
+
+    def text(self, names: Names) -> str:
+        value = f"float({names.expr(self.value)})"
+        bounds = f"const int64_t fillBegin = {names.expr(self.begin)}, fillEnd = {names.expr(self.end)};"
+        base, lane = Symbol("fillBase"), Symbol("fillLane")
+        masked = [
+            f"const int64_t skipped = fillBegin > {base} ? fillBegin - {base} : 0;",
+            f"const int64_t stop = fillEnd - {base} < 64 ? fillEnd - {base} : 64;",
+            "uint64_t lanes[2] = {(~uint64_t(0) << skipped) & (~uint64_t(0) >> (64 - stop)), 0};",
+        ]
+        place = names.local(self.dst.buffer, self.dst.offset + base)
+        if is_one(self.dst.rows):
+            rest = names.local(self.dst.buffer, self.dst.offset + lane)
+            lines = [
+                bounds,
+                "int64_t fillLane = fillBegin;",
+                "if (fillLane % 64 != 0 && fillLane < fillEnd) {",
+                "    const int64_t fillBase = fillLane / 64 * 64;",
+                *("    " + line for line in masked),
+                f"    Duplicate({place}, {value}, lanes, 1, 1, 8);",
+                "    fillLane = fillBase + stop;",
+                "}",
+                "if (fillLane < fillEnd) {",
+                f"    Duplicate({rest}, {value}, fillEnd - fillLane);",
+                "}",
+            ]
+            return "\n".join(lines)
+        rows, stride = names.expr(self.dst.rows), repeat_stride(names, self.dst)
+        lines = [
+            bounds,
+            "for (int64_t fillBase = fillBegin / 64 * 64; fillBegin < fillEnd && fillBase < fillEnd; "
+            "fillBase += 64) {",
+            *("    " + line for line in masked),
+            f"    Duplicate({place}, {value}, lanes, {rows}, 1, {stride});",
+            "}",
+        ]
+        return "\n".join(lines)
+
+    def limits(self) -> Iterator[str]:
+        yield from super().limits()
+        yield from dtype_rule(self.dst.buffer.dtype, ("float32",), "destination")
+
+    def describe(self) -> str:
+        return f"{self.dst} lanes {self.begin}..{self.end} = Duplicate({self.value})"

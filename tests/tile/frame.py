@@ -1,0 +1,96 @@
+"""Single instructions as kernels: load the memory, run the one statement between full barriers, store it.
+
+All instructions are compiled in one translation unit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from attndsl import emulator
+from attndsl.tile.buffers import CXX_DTYPES, Buffer, GlobalTensor
+from attndsl.tile.instructions import Instruction
+
+from .bench import Bench, Names
+
+Array = np.ndarray[Any, Any]
+
+_KERNEL = """
+extern "C" __global__ __aicore__ void %(name)s(GM_ADDR image, GM_ADDR after%(extra)s)
+{
+    KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+    TPipe pipe;
+    TBuf<TPosition::VECCALC> memory;
+    pipe.InitBuffer(memory, %(bytes)d);
+    LocalTensor<uint8_t> all = memory.Get<uint8_t>();
+    GlobalTensor<uint8_t> from, to;
+    from.SetGlobalBuffer(reinterpret_cast<__gm__ uint8_t *>(image));
+    to.SetGlobalBuffer(reinterpret_cast<__gm__ uint8_t *>(after));
+%(places)s
+    DataCopy(all, from, %(bytes)d);
+    PipeBarrier<PIPE_ALL>();
+    {
+        %(body)s
+    }
+    PipeBarrier<PIPE_ALL>();
+    DataCopy(to, all, %(bytes)d);
+    PipeBarrier<PIPE_ALL>();
+}
+"""
+
+
+class Frame:
+    """Vector instructions over common buffers and global tensors."""
+
+    def __init__(
+        self,
+        instructions: Mapping[str, Instruction],
+        buffers: Sequence[Buffer],
+        tensors: Sequence[GlobalTensor] = (),
+    ) -> None:
+        self.instructions, self.buffers, self.tensors = instructions, tuple(buffers), tuple(tensors)
+
+    def _source(self) -> str:
+        places, start = [], 0
+        for target in self.buffers:
+            ctype = CXX_DTYPES[target.dtype]
+            places.append(f"    auto {target.name} = all[{start}].ReinterpretCast<{ctype}>();")
+            start += target.slot_bytes
+        for item in self.tensors:
+            ctype, at = CXX_DTYPES[item.dtype], f"{item.name}At"
+            places.append(f"    GlobalTensor<{ctype}> {item.name};")
+            places.append(f"    {item.name}.SetGlobalBuffer(reinterpret_cast<__gm__ {ctype} *>({at}));")
+        common = {
+            "bytes": start,
+            "places": "\n".join(places),
+            "extra": "".join(f", GM_ADDR {item.name}At" for item in self.tensors),
+        }
+        kernels = (
+            _KERNEL % {**common, "name": f"run_{name}", "body": item.text(Names())}
+            for name, item in self.instructions.items()
+        )
+        return '#include "kernel_operator.h"\nusing namespace AscendC;\n' + "".join(kernels)
+
+    @cached_property
+    def kernels(self) -> dict[str, emulator.Kernel]:
+        """Each instruction's kernel."""
+        return emulator.build_all(self._source(), entries=[f"run_{name}" for name in self.instructions])
+
+    def emulate(self, name: str, bench: Bench) -> tuple[emulator.Report, dict[Buffer | GlobalTensor, Array]]:
+        """What the emulator reports, and what it leaves of the bench's memory; the bench stays as it is."""
+        image = np.concatenate([bench.slot(target).view(np.uint8) for target in self.buffers])
+        after = np.zeros_like(image)
+        given = {target: bench.tensor(target).copy() for target in self.tensors}
+        args = [emulator.Argument("image", image), emulator.Argument("after", after, output=True)]
+        args += [emulator.Argument(target.name, array) for target, array in given.items()]
+        report = self.kernels[f"run_{name}"].run(1, args)
+        found: dict[Buffer | GlobalTensor, Array] = dict(given)
+        start = 0
+        for target in self.buffers:
+            found[target] = after[start : start + target.slot_bytes].view(bench.slot(target).dtype)
+            start += target.slot_bytes
+        return report, found
