@@ -13,10 +13,11 @@ from attndsl.spec.layout import Array
 LOG2_E = math.log2(math.e)
 
 
-def sigmoid(x: Array) -> Array:
-    """``1 / (1 + exp(-x))``, without overflow for large negative x."""
+def sigmoid(x: Array, out: Array | None = None) -> Array:
+    """``1 / (1 + exp(-x))``, without overflow for large negative x; written to ``out``, if given."""
     small = np.exp(-np.abs(x))
-    result: Array = np.where(x >= 0, 1 / (1 + small), small / (1 + small))
+    numerator = np.where(x >= 0, 1, small)
+    result: Array = np.divide(numerator, 1 + small, out=out)
     return result
 
 

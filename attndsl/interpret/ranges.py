@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,55 +19,128 @@ from attndsl.symbolic import Binary, Compare, Const, Expr, Logic, Select, Symbol
 
 Range = tuple[Any, Any]
 ANYTHING: Range = (-math.inf, math.inf)
-INDICES = frozenset("nij")
 SMALLEST_CUT = 64  # keys; a smaller cut costs more than it saves
 
 
-def is_hidden(state: State, scores: Node, block: Block) -> bool:
-    """Whether the outermost conditions of ``scores`` put -inf all over the block."""
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A stretch of keys, and what is known there of conditions.
+
+    ``known``: the one value that they have, or None, by node; ``masked``: the keys among which they hold
+    anywhere, if they do.
+    """
+
+    keys: slice
+    known: dict[int, bool | None]
+    masked: slice
+
+
+def visible_parts(state: State, scores: Node, block: Block, keys: slice, step: int) -> list[Part]:
+    """``keys`` in parts of at most ``step``, without what the outermost conditions of ``scores`` hide.
+
+    Heads that the conditions cannot tell apart share one list.
+    """
+    chain = outermost_conditions(scores)
+    by_head = any("n" in each.condition.condition.symbols() for each in chain)
+    key = (
+        id(scores),
+        block.b,
+        block.heads.start if by_head else -1,
+        block.queries.start,
+        keys.start,
+        keys.stop,
+    )
+    if key not in state.parts:
+        search = _Search(state, chain, block, step)
+        state.parts[key] = list(search.parts(keys)) if keys.start < keys.stop else []
+    found: list[Part] = state.parts[key]
+    return found
+
+
+def outermost_conditions(scores: Node) -> list[Masking]:
+    """The replacements by an index condition that nothing but each other is applied to, last one first."""
+    chain = []
     while isinstance(scores, Replace) and isinstance(scores.condition, IndexCondition):
-        if np.isneginf(scores.value) and truth(state, scores.condition, block) is True:
-            return True
+        chain.append(Masking(scores.condition, bool(np.isneginf(scores.value))))
         scores = scores.source
-    return False
+    return chain
 
 
-def visible_keys(state: State, scores: Node | None, block: Block, keys: slice, step: int) -> Iterator[slice]:
-    """The parts of ``step`` keys of ``keys`` that are not hidden altogether; hidden stretches of many parts
-    are left out at once. All of them without ``scores`` of a softmax."""
-    count = -(-(keys.stop - keys.start) // step)
-    if count <= 0 or (scores is not None and is_hidden(state, scores, replace(block, keys=keys, values={}))):
-        return
-    if count == 1:
-        yield keys
-        return
-    middle = keys.start + count // 2 * step
-    yield from visible_keys(state, scores, block, slice(keys.start, middle), step)
-    yield from visible_keys(state, scores, block, slice(middle, keys.stop), step)
+@dataclass(frozen=True)
+class Masking:
+    """A condition, and whether it hides (puts -inf)."""
+
+    condition: IndexCondition
+    hides: bool
 
 
-def trimmed(state: State, scores: Node, block: Block) -> Block:
-    """The block without the halves, quarters, ... at either end of its keys that are hidden altogether."""
-    if not isinstance(scores, Replace) or not isinstance(scores.condition, IndexCondition):
-        return block
-    if truth(state, scores.condition, block) is False and not isinstance(scores.source, Replace):
-        return block  # nothing is hidden
-    size = (block.keys.stop - block.keys.start) // 2
-    while size >= SMALLEST_CUT:
-        first, last = block.keys.start, block.keys.stop
-        if is_hidden(state, scores, replace(block, keys=slice(last - size, last), values={})):
-            block = replace(block, keys=slice(first, last - size), values={})
-        elif is_hidden(state, scores, replace(block, keys=slice(first, first + size), values={})):
-            block = replace(block, keys=slice(first + size, last), values={})
-        size //= 2
-    return block
+@dataclass(frozen=True)
+class _Search:
+    """The search for the visible keys of one block of queries."""
+
+    state: State
+    chain: list[Masking]
+    block: Block
+    step: int
+
+    def parts(self, keys: slice) -> Iterator[Part]:
+        """The visible parts of ``keys``, found by halves; a stretch that nothing divides is not searched."""
+        known = self.known(keys)
+        if self.hidden(known):
+            return
+        count = -(-(keys.stop - keys.start) // self.step)
+        if None not in known.values():
+            for start in range(keys.start, keys.stop, self.step):
+                part = slice(start, min(start + self.step, keys.stop))
+                yield Part(part, known, part)
+        elif count == 1:
+            keys = self.trimmed(keys, self.hidden)
+            masked = self.trimmed(keys, _nowhere)
+            yield Part(keys, self.known(keys), masked)
+        else:
+            middle = keys.start + count // 2 * self.step
+            yield from self.parts(slice(keys.start, middle))
+            yield from self.parts(slice(middle, keys.stop))
+
+    def trimmed(self, keys: slice, drop: Callable[[dict[int, bool | None]], bool]) -> slice:
+        """``keys`` without the halves, quarters, ... at either end that are to be dropped."""
+        first, last = keys.start, keys.stop
+        size = (last - first) // 2
+        while size >= SMALLEST_CUT:
+            if drop(self.known(slice(last - size, last))):
+                last -= size
+            elif drop(self.known(slice(first, first + size))):
+                first += size
+            size //= 2
+        return slice(first, last)
+
+    def known(self, keys: slice) -> dict[int, bool | None]:
+        """The values of all conditions on ``keys``."""
+        block = replace(self.block, keys=keys)
+        return {id(each.condition): truth(self.state, each.condition, block) for each in self.chain}
+
+    def hidden(self, known: dict[int, bool | None]) -> bool:
+        """Whether -inf is put everywhere, and nothing over it."""
+        for each in self.chain:
+            value = known[id(each.condition)]
+            if value is not False and not each.hides:
+                return False
+            if value is True:
+                return True
+        return False
+
+
+def _nowhere(known: dict[int, bool | None]) -> bool:
+    return all(value is False for value in known.values())
 
 
 def truth(state: State, node: IndexCondition, block: Block) -> bool | None:
     """The condition where it has one value in all of the block, else None."""
+    if id(node) in block.known:
+        return block.known[id(node)]
     indices = {"n": block.heads, "i": block.queries, "j": block.keys}
     spans = {name: (part.start, part.stop - 1) for name, part in indices.items()}
-    low, high = bounds(node.condition, spans, {**state.env, "b": block.b})
+    low, high = bounds(node.condition, spans, state.row_env(block.b))
     return bool(low) if bool(low) == bool(high) and (low, high) != ANYTHING else None
 
 

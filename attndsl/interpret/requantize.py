@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from attndsl.interpret.accumulator import Accumulator
+from attndsl.interpret.products import weighted_values
 from attndsl.spec.layout import Array
 
 
@@ -21,10 +22,12 @@ class RequantizingAccumulator(Accumulator):
 
     steps: Array | None = None
 
-    def weighted(self, weights: Array, values: Array) -> Array:
+    def weighted(self, weights: Array, values: Array, out: Array) -> Array:
         """The weighted sum of int8 values, its integers exact before they are scaled."""
         steps = weights.max(axis=1) / 127 if self.steps is None else self.steps
         safe = np.where(steps == 0, 1, steps)[:, None].astype(weights.dtype)
-        whole = np.clip(np.rint(weights / safe), -128, 127)
-        result: Array = (whole @ values) * safe
-        return result
+        whole = np.divide(weights, safe, out=weights)
+        np.clip(np.rint(whole, out=whole), -128, 127, out=whole)
+        weighted_values(whole, values, out)
+        out *= safe
+        return out

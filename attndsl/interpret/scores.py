@@ -7,7 +7,7 @@ broadcast against (heads, queries, keys).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ from attndsl.graph.nodes import (
     Take,
 )
 from attndsl.interpret.arithmetic import OPERATIONS, exp_in_place
+from attndsl.interpret.products import scores_of
 from attndsl.interpret.rows import Index, RowReader
 from attndsl.interpret.state import Labelled, State, as_real, no_rule, rounded
 from attndsl.interpret.whole import stored_dtype, whole
@@ -42,7 +43,8 @@ INDEX_AXES = {"n": "N", "i": "Q", "j": "T"}
 class Block:
     """A part of the score space; ``keys`` are absolute rows. ``readers``: by the rows node they read.
 
-    ``cells``: the place of these heads and queries among the rows of results.
+    ``cells``: the place of these heads and queries among the rows of results. ``known``: the one value that
+    index conditions have in the block, or None, by node; they are false for keys that are not ``masked``.
     """
 
     b: int
@@ -54,6 +56,8 @@ class Block:
     query_rows: dict[int, Array]
     cells: Index
     values: dict[int, Array] = field(default_factory=dict)
+    known: dict[int, bool | None] = field(default_factory=dict)
+    masked: slice | None = None
 
     @property
     def tokens(self) -> slice:
@@ -72,7 +76,10 @@ class Block:
 
 
 def evaluate(state: State, node: Node, block: Block) -> Array:
-    """The value of ``node`` in ``block``, broadcastable to ``block.shape``."""
+    """The value of ``node`` in ``block``, broadcastable to ``block.shape``.
+
+    Values with a key axis lie in scratch memory and hold until the same thread evaluates another block.
+    """
     if id(node) not in block.values:
         rule = _RULES.get(type(node))
         if rule is None:
@@ -81,19 +88,39 @@ def evaluate(state: State, node: Node, block: Block) -> Array:
     return block.values[id(node)]
 
 
+def _place(state: State, node: Node, shape: tuple[int, ...], *operands: tuple[Node, Array]) -> Array:
+    """Memory for a value of ``node``: that of an operand which nothing else reads, or its own."""
+    for operand, value in operands:
+        if value.shape == shape and _is_free(state, operand):
+            return value
+    if "T" not in getattr(node, "axes", ()):
+        return np.empty(shape, state.real)
+    return state.scratch.array(id(node), shape, state.real)
+
+
+def _is_free(state: State, node: Node) -> bool:
+    """Whether the value of ``node`` lies in its own memory and one other node reads it."""
+    if state.uses[id(node)] != 1 or "T" not in getattr(node, "axes", ()):
+        return False
+    return isinstance(node, Scores | Elementwise) or (
+        isinstance(node, Replace) and _is_free(state, node.source)
+    )
+
+
 def _scores(state: State, node: Scores, block: Block) -> Array:
-    return _product(state, node, block, id(node.query), None)
+    return _product(state, node, block, node, None)
 
 
-def _product(state: State, node: Scores, block: Block, key: int, factor: float | None) -> Array:
-    """``factor * query . key^T``; the scaled queries are kept under ``key`` for the next blocks of keys."""
+def _product(state: State, scores: Scores, block: Block, node: Node, factor: float | None) -> Array:
+    """``factor * query . key^T``, the value of ``node``; its scaled queries are kept for the next keys."""
     heads, queries, keys = block.shape
-    if key not in block.query_rows:
-        plain = _queries(state, node.query, block)
-        block.query_rows[key] = plain if factor is None else plain * state.real.type(factor)
-    rows = block.readers[id(node.keys)].read(block.keys.start, block.keys.stop)
-    result: Array = block.query_rows[key] @ rows.T
-    return result.reshape(heads, queries, keys)
+    if id(node) not in block.query_rows:
+        plain = _queries(state, scores.query, block)
+        block.query_rows[id(node)] = plain if factor is None else plain * state.real.type(factor)
+    rows = block.readers[id(scores.keys)].read(block.keys.start, block.keys.stop)
+    out = _place(state, node, block.shape)
+    scores_of(block.query_rows[id(node)], rows, out=out.reshape(heads * queries, keys))
+    return out
 
 
 def _queries(state: State, node: Node, block: Block) -> Array:
@@ -193,26 +220,45 @@ def _softmax(state: State, node: Softmax, block: Block) -> Array:
     found = state.statistics[id(node)]
     top, total = (found[name].data[block.cells][..., None] for name in ("RowMax", "RowSum"))
     base = np.where(np.isneginf(top), 0, top)
-    return exp_in_place(evaluate(state, node.scores, block) - base) / np.where(total == 0, 1, total)
+    scores = evaluate(state, node.scores, block)
+    shape = np.broadcast_shapes(scores.shape, base.shape)
+    out = np.subtract(scores, base, out=_place(state, node, shape, (node.scores, scores)))
+    out = exp_in_place(out)
+    out /= np.where(total == 0, 1, total)
+    return out
 
 
 def _elementwise(state: State, node: Elementwise, block: Block) -> Array:
     if node.op == "multiply" and (pair := _scaled_scores(state, node)) is not None:
         scores, scale = pair
-        return _product(state, scores, block, id(node), scale.value.evaluate(state.env))
+        return _product(state, scores, block, node, scale.value.evaluate(state.env))
     operands = [evaluate(state, each, block) for each in node.inputs]
     floats = [each if each.dtype.kind not in "biu" else each.astype(state.real) for each in operands]
-    result: Array = OPERATIONS[node.op](*floats)
+    shape = np.broadcast_shapes(*(each.shape for each in floats))
+    out = _place(state, node, shape, *zip(node.inputs, floats, strict=True))
+    result: Array = OPERATIONS[node.op](*floats, out=out)
     return result
 
 
 def _replace(state: State, node: Replace, block: Block) -> Array:
     from attndsl.interpret.ranges import truth
 
-    if isinstance(node.condition, IndexCondition) and truth(state, node.condition, block) is False:
-        return evaluate(state, node.source, block)
-    condition = evaluate(state, node.condition, block)
-    return np.where(condition != 0, state.real.type(node.value), evaluate(state, node.source, block))
+    source = evaluate(state, node.source, block)
+    narrow, part = block, slice(None)
+    if isinstance(node.condition, IndexCondition):
+        if truth(state, node.condition, block) is False:
+            return source
+        if block.masked is not None and id(node.condition) in block.known:
+            narrow = replace(block, keys=block.masked, values={})
+            part = slice(narrow.keys.start - block.keys.start, narrow.keys.stop - block.keys.start)
+    condition = evaluate(state, node.condition, narrow)
+    shape = np.broadcast_shapes(source.shape, condition.shape if narrow is block else block.shape)
+    out = _place(state, node, shape, (node.source, source))
+    if out is not source:
+        np.copyto(out, source)
+    where = condition if condition.dtype == bool else condition != 0
+    np.copyto(out[..., part], state.real.type(node.value), where=where)
+    return out
 
 
 def _index_condition(state: State, node: IndexCondition, block: Block) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 
 from attndsl.graph.errors import GraphError
 from attndsl.graph.nodes import Node
+from attndsl.interpret.scratch import Scratch
 from attndsl.spec.call import Call
 from attndsl.spec.layout import Array
 
@@ -34,7 +36,8 @@ class State:
     """One run: the call, the floating dtype of all arithmetic, and what is computed so far.
 
     ``values``: whole values by node; ``statistics``: row maximum and sum by softmax node; ``boundaries``:
-    first row of each batch row, and the end, by packed node.
+    first row of each batch row, and the end, by packed node; ``parts``: the visible keys of
+    blocks of queries.
     """
 
     call: Call
@@ -42,11 +45,22 @@ class State:
     values: dict[int, Labelled] = field(default_factory=dict)
     statistics: dict[int, dict[str, Labelled]] = field(default_factory=dict)
     boundaries: dict[int, Array] = field(default_factory=dict)
+    parts: dict[tuple[int, ...], list[Any]] = field(default_factory=dict)
+    scratch: Scratch = field(default_factory=Scratch)
 
     @cached_property
     def env(self) -> dict[str, Any]:
         """Sizes, parameters and the arrays that scalar loads read."""
         return {**self.call.env(), **self.call.arrays}
+
+    def row_env(self, b: int) -> dict[str, Any]:
+        """``env`` with the symbol of the batch row."""
+        return {**self.env, "b": b}
+
+    @cached_property
+    def uses(self) -> Counter[int]:
+        """How often the nodes of the graph are operands of others."""
+        return Counter(id(operand) for node in self.call.graph.nodes for operand in node.operands())
 
     @cached_property
     def heads_per_group(self) -> int:

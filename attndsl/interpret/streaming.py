@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -9,19 +10,31 @@ import numpy as np
 
 from attndsl.graph.nodes import BlockRequantize, Node, Rows, Scores, Softmax, WeightedSum
 from attndsl.interpret.accumulator import Accumulator
-from attndsl.interpret.ranges import trimmed, visible_keys
+from attndsl.interpret.ranges import visible_parts
 from attndsl.interpret.requantize import RequantizingAccumulator
 from attndsl.interpret.rows import RowReader, reader
 from attndsl.interpret.scores import Block, evaluate
 from attndsl.interpret.segments import QuerySpace, query_space
 from attndsl.interpret.state import Labelled, State
-from attndsl.interpret.threads import for_each
+from attndsl.interpret.threads import cores, for_each
 from attndsl.spec.layout import Array
 
 SCORES_IN_BLOCK = 128 * 512  # scores held at once: they stay in the second-level cache
 KEYS_IN_BLOCK = 4096
 SCORES_WORTH_THREADS = 50_000
 QUERY_ROWS_IN_BLOCK = 128
+TASKS_PER_CORE = 6
+
+
+@dataclass(frozen=True)
+class Task:
+    """Every ``shares``-th block of queries of a batch row and key/value head, from number ``share`` on: such
+    shares cost the same, whatever a mask hides."""
+
+    b: int
+    k: int
+    share: int
+    shares: int
 
 
 @dataclass(frozen=True)
@@ -57,10 +70,11 @@ def _stream(state: State, weights: Node, values: Rows | None) -> Labelled:
     sources += [values] if values is not None else []
     top, total = np.full(space.shape, -np.inf, state.real), np.zeros(space.shape, state.real)
 
-    def work(task: tuple[int, int]) -> None:
+    def work(task: Task) -> None:
         with np.errstate(all="ignore"):
-            rows = rowset(state, sources, *task)
-            for block in query_blocks(state, space, rows.readers, *task):
+            rows = rowset(state, sources, task.b, task.k)
+            blocks = query_blocks(state, space, rows.readers, task.b, task.k)
+            for block in itertools.islice(blocks, task.share, None, task.shares):
                 cells = block.cells
                 accumulator = _accumulate(state, weights, values, block, rows)
                 if isinstance(softmax, Softmax):
@@ -70,16 +84,24 @@ def _stream(state: State, weights: Node, values: Rows | None) -> Labelled:
                 if accumulator.result is not None:
                     out[cells] = accumulator.result.reshape(*block.shape[:2], -1)
 
-    tasks = [(b, k) for b in range(extents["B"]) for k in range(extents.get("K", 1))]
     keys = max(extents["T"], extents.get("U", 0))
     scores = extents["B"] * extents["N"] * extents["Q"] * keys
-    for_each(work, tasks, parallel=scores >= SCORES_WORTH_THREADS)
+    for_each(work, _tasks(state), parallel=scores >= SCORES_WORTH_THREADS)
     if isinstance(softmax, Softmax):
         state.statistics[id(softmax)] = {
             "RowMax": Labelled(space.axes, top),
             "RowSum": Labelled(space.axes, total),
         }
     return Labelled((*space.axes, "E"), out)
+
+
+def _tasks(state: State) -> list[Task]:
+    """Every batch row and key/value head, in as many shares as keep all cores busy to the end."""
+    extents = state.call.extents
+    rows = [(b, k) for b in range(extents["B"]) for k in range(extents.get("K", 1))]
+    blocks = -(-extents["Q"] // _queries_in_block(state))
+    shares = min(blocks, -(-TASKS_PER_CORE * cores() // max(1, len(rows))))
+    return [Task(b, k, share, shares) for b, k in rows for share in range(shares)]
 
 
 def rowset(state: State, sources: list[Rows], b: int, k: int) -> Rowset:
@@ -110,26 +132,31 @@ def _accumulate(state: State, weights: Node, values: Rows | None, block: Block, 
     heads, queries, _ = block.shape
     count = heads * queries
     channels = state.call.extents["E"]
-    result = None if values is None else np.zeros((count, channels), state.real)
-    start_values = np.full(count, -np.inf, state.real), np.zeros(count, state.real), result
-    accumulator = Accumulator(*start_values)
+    running = np.full(count, -np.inf, state.real), np.zeros(count, state.real)
+    result, term = (None, None) if values is None else _results(state, (count, channels))
+    accumulator = Accumulator(*running, result, term)
     step = min(KEYS_IN_BLOCK, max(1, SCORES_IN_BLOCK // count))
     softmax = weights
     if isinstance(weights, BlockRequantize):
         softmax, step = weights.source, int(weights.block.evaluate(state.env))
-        accumulator = RequantizingAccumulator(*start_values, steps=_steps(state, weights, block))
-    shown = softmax.scores if isinstance(softmax, Softmax) else None
-    for keys in visible_keys(state, shown, block, slice(rows.first, rows.first + rows.count), step):
-        part = replace(block, keys=keys, values={})
-        if isinstance(softmax, Softmax) and softmax is weights:
-            part = trimmed(state, softmax.scores, part)
-            keys = part.keys
+        accumulator = RequantizingAccumulator(*running, result, term, steps=_steps(state, weights, block))
+    shown = softmax.scores if isinstance(softmax, Softmax) else softmax
+    for visible in visible_parts(state, shown, block, slice(rows.first, rows.first + rows.count), step):
+        keys = visible.keys
+        part = replace(block, keys=keys, values={}, known=visible.known, masked=visible.masked)
         table = None if values is None else rows.readers[id(values)].read(keys.start, keys.stop)
         if isinstance(softmax, Softmax):
             accumulator.add(_matrix(state, softmax.scores, part), table)
-        elif accumulator.result is not None and table is not None:
-            accumulator.result += _matrix(state, weights, part) @ table
+        elif table is not None:
+            accumulator.add_weighted(_matrix(state, weights, part), table)
     return accumulator
+
+
+def _results(state: State, shape: tuple[int, int]) -> tuple[Array, Array]:
+    """Memory for the result of a block of queries, 0, and for one term of it."""
+    result, term = (state.scratch.array(name, shape, state.real) for name in ("result", "term"))
+    result[:] = 0
+    return result, term
 
 
 def _steps(state: State, node: BlockRequantize, block: Block) -> Array | None:

@@ -35,15 +35,18 @@ def for_each(work: Callable[[Task], None], tasks: Sequence[Task], *, parallel: b
         for task in tasks:
             work(task)
         return
-    with single_threaded_blas(), ThreadPoolExecutor(count) as pool:
-        # Strided shares: neighbouring tasks, which often cost the same, go to different threads.
-        shares = [tasks[first::count] for first in range(count)]
-        for done in [pool.submit(_run_all, work, share) for share in shares]:
+    # Each thread takes the next task when it is done with one, so that none waits for a slower one.
+    remaining = iter(tasks)
+    with single_threaded_blas(), ThreadPoolExecutor(count - 1) as pool:
+        others = [pool.submit(_run_all, work, remaining) for _ in range(count - 1)]
+        _run_all(work, remaining)
+        for done in others:
             done.result()
 
 
-def _run_all(work: Callable[[Task], None], tasks: Sequence[Task]) -> None:
-    for task in tasks:
+def _run_all(work: Callable[[Task], None], remaining: Iterator[Task]) -> None:
+    """Work until nothing remains; ``next`` on a list's iterator is one step of the interpreter."""
+    for task in remaining:
         work(task)
 
 

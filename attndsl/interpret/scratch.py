@@ -1,0 +1,34 @@
+"""Memory that a thread uses over and over.
+
+A fresh array of some hundred kilobytes comes from the system page by page, and every page costs a fault: more
+than the arithmetic on it. Blocks of the score space therefore live in buffers that stay.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+
+from attndsl.spec.layout import Array
+
+
+class Scratch(threading.local):
+    """Buffers by the name of their owner; every thread sees its own."""
+
+    def __init__(self) -> None:
+        self._buffers: dict[Hashable, Array] = {}
+
+    def array(self, owner: Hashable, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+        """An array of this shape, contiguous, with undefined elements.
+
+        It holds until the same thread asks again for the same ``owner``.
+        """
+        size = math.prod(shape)
+        buffer = self._buffers.get(owner)
+        if buffer is None or buffer.size < size or buffer.dtype != dtype:
+            buffer = self._buffers[owner] = np.empty(size, dtype)
+        return buffer[:size].reshape(shape)
