@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -35,26 +35,34 @@ class Part:
     masked: slice
 
 
-def visible_parts(state: State, scores: Node, block: Block, keys: slice, step: int) -> list[Part]:
-    """``keys`` in parts of at most ``step``, without what the outermost conditions of ``scores`` hide.
+@dataclass(frozen=True)
+class Masking:
+    """A condition, and whether it hides (puts -inf)."""
 
-    Heads that the conditions cannot tell apart share one list.
+    condition: IndexCondition
+    hides: bool
+
+
+class Visibility:
+    """What the outermost conditions of some scores leave visible, block of queries by block of queries.
+
+    Heads that the conditions cannot tell apart share what is found.
     """
-    chain = outermost_conditions(scores)
-    by_head = any("n" in each.condition.condition.symbols() for each in chain)
-    key = (
-        id(scores),
-        block.b,
-        block.heads.start if by_head else -1,
-        block.queries.start,
-        keys.start,
-        keys.stop,
-    )
-    if key not in state.parts:
-        search = _Search(state, chain, block, step)
-        state.parts[key] = list(search.parts(keys)) if keys.start < keys.stop else []
-    found: list[Part] = state.parts[key]
-    return found
+
+    def __init__(self, state: State, scores: Node) -> None:
+        self._state = state
+        self._chain = outermost_conditions(scores)
+        self._by_head = any("n" in each.condition.condition.symbols() for each in self._chain)
+        self._found: dict[tuple[int, ...], list[Part]] = {}
+
+    def parts(self, block: Block, keys: slice, step: int) -> list[Part]:
+        """``keys`` in parts of at most ``step``, without those that are hidden."""
+        head = block.heads.start if self._by_head else -1
+        place = (block.b, head, block.queries.start, keys.start, keys.stop, step)
+        if place not in self._found:
+            search = _Search(self._state, self._chain, block, step)
+            self._found[place] = list(search.parts(keys)) if keys.start < keys.stop else []
+        return self._found[place]
 
 
 def outermost_conditions(scores: Node) -> list[Masking]:
@@ -64,14 +72,6 @@ def outermost_conditions(scores: Node) -> list[Masking]:
         chain.append(Masking(scores.condition, bool(np.isneginf(scores.value))))
         scores = scores.source
     return chain
-
-
-@dataclass(frozen=True)
-class Masking:
-    """A condition, and whether it hides (puts -inf)."""
-
-    condition: IndexCondition
-    hides: bool
 
 
 @dataclass(frozen=True)
@@ -95,8 +95,7 @@ class _Search:
                 yield Part(part, known, part)
         elif count == 1:
             keys = self.trimmed(keys, self.hidden)
-            masked = self.trimmed(keys, _nowhere)
-            yield Part(keys, self.known(keys), masked)
+            yield Part(keys, self.known(keys), self.trimmed(keys, _nowhere))
         else:
             middle = keys.start + count // 2 * self.step
             yield from self.parts(slice(keys.start, middle))
@@ -116,7 +115,7 @@ class _Search:
 
     def known(self, keys: slice) -> dict[int, bool | None]:
         """The values of all conditions on ``keys``."""
-        block = replace(self.block, keys=keys)
+        block = self.block.over(keys)
         return {id(each.condition): truth(self.state, each.condition, block) for each in self.chain}
 
     def hidden(self, known: dict[int, bool | None]) -> bool:

@@ -7,7 +7,7 @@ broadcast against (heads, queries, keys).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -73,6 +73,13 @@ class Block:
             self.queries.stop - self.queries.start,
             self.keys.stop - self.keys.start,
         )
+
+    def over(
+        self, keys: slice, known: dict[int, bool | None] | None = None, masked: slice | None = None
+    ) -> Block:
+        """The same queries over other keys, of which nothing has been computed yet."""
+        place = (self.b, self.k, self.heads, self.queries, keys)
+        return Block(*place, self.readers, self.query_rows, self.cells, {}, known or {}, masked)
 
 
 def evaluate(state: State, node: Node, block: Block) -> Array:
@@ -249,7 +256,7 @@ def _replace(state: State, node: Replace, block: Block) -> Array:
         if truth(state, node.condition, block) is False:
             return source
         if block.masked is not None and id(node.condition) in block.known:
-            narrow = replace(block, keys=block.masked, values={})
+            narrow = block.over(block.masked)
             part = slice(narrow.keys.start - block.keys.start, narrow.keys.stop - block.keys.start)
     condition = evaluate(state, node.condition, narrow)
     shape = np.broadcast_shapes(source.shape, condition.shape if narrow is block else block.shape)

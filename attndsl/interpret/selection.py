@@ -7,7 +7,6 @@ indices are ever held for all queries.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -152,5 +151,5 @@ def _whole_rows(state: State, node: Node, block: Block, rows: Rowset) -> Array:
     step = max(1, KEYS_IN_BLOCK // 8)
     for start in range(rows.first, end, step):
         keys = slice(start, min(start + step, end))
-        out[..., keys] = evaluate(state, node, replace(block, keys=keys, values={}))
+        out[..., keys] = evaluate(state, node, block.over(keys))
     return out

@@ -36,8 +36,7 @@ class State:
     """One run: the call, the floating dtype of all arithmetic, and what is computed so far.
 
     ``values``: whole values by node; ``statistics``: row maximum and sum by softmax node; ``boundaries``:
-    first row of each batch row, and the end, by packed node; ``parts``: the visible keys of
-    blocks of queries.
+    first row of each batch row, and the end, by packed node.
     """
 
     call: Call
@@ -45,7 +44,6 @@ class State:
     values: dict[int, Labelled] = field(default_factory=dict)
     statistics: dict[int, dict[str, Labelled]] = field(default_factory=dict)
     boundaries: dict[int, Array] = field(default_factory=dict)
-    parts: dict[tuple[int, ...], list[Any]] = field(default_factory=dict)
     scratch: Scratch = field(default_factory=Scratch)
 
     @cached_property
@@ -92,6 +90,8 @@ def no_rule(node: Node, where: str) -> GraphError:
 
 def as_real(array: Array, real: np.dtype[Any]) -> Array:
     """``array`` in the floating dtype of the run, contiguous."""
+    if array.dtype == real:
+        return np.ascontiguousarray(array)
     if array.dtype.name == "bfloat16" and real == np.float32:
         # A bfloat16 is the upper half of a float32; several times faster than a cast element by element.
         words = np.ascontiguousarray(array).view(np.uint16).astype(np.uint32)

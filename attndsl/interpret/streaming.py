@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from attndsl.graph.nodes import BlockRequantize, Node, Rows, Scores, Softmax, WeightedSum
 from attndsl.interpret.accumulator import Accumulator
-from attndsl.interpret.ranges import visible_parts
+from attndsl.interpret.ranges import Visibility
 from attndsl.interpret.requantize import RequantizingAccumulator
 from attndsl.interpret.rows import RowReader, reader
 from attndsl.interpret.scores import Block, evaluate
@@ -68,6 +68,7 @@ def _stream(state: State, weights: Node, values: Rows | None) -> Labelled:
             row_statistics(state, inner)
     sources = [node.keys for node in weights.walk() if isinstance(node, Scores)]
     sources += [values] if values is not None else []
+    visibility = Visibility(state, softmax.scores if isinstance(softmax, Softmax) else weights)
     top, total = np.full(space.shape, -np.inf, state.real), np.zeros(space.shape, state.real)
 
     def work(task: Task) -> None:
@@ -76,7 +77,7 @@ def _stream(state: State, weights: Node, values: Rows | None) -> Labelled:
             blocks = query_blocks(state, space, rows.readers, task.b, task.k)
             for block in itertools.islice(blocks, task.share, None, task.shares):
                 cells = block.cells
-                accumulator = _accumulate(state, weights, values, block, rows)
+                accumulator = _accumulate(state, weights, values, block, rows, visibility)
                 if isinstance(softmax, Softmax):
                     top[cells] = accumulator.maximum.reshape(block.shape[:2])
                     total[cells] = accumulator.total.reshape(block.shape[:2])
@@ -128,7 +129,9 @@ def query_blocks(
         yield Block(b, k, heads, queries, slice(0, 0), readers, {}, cells)
 
 
-def _accumulate(state: State, weights: Node, values: Rows | None, block: Block, rows: Rowset) -> Accumulator:
+def _accumulate(
+    state: State, weights: Node, values: Rows | None, block: Block, rows: Rowset, visibility: Visibility
+) -> Accumulator:
     heads, queries, _ = block.shape
     count = heads * queries
     channels = state.call.extents["E"]
@@ -140,10 +143,9 @@ def _accumulate(state: State, weights: Node, values: Rows | None, block: Block, 
     if isinstance(weights, BlockRequantize):
         softmax, step = weights.source, int(weights.block.evaluate(state.env))
         accumulator = RequantizingAccumulator(*running, result, term, steps=_steps(state, weights, block))
-    shown = softmax.scores if isinstance(softmax, Softmax) else softmax
-    for visible in visible_parts(state, shown, block, slice(rows.first, rows.first + rows.count), step):
+    for visible in visibility.parts(block, slice(rows.first, rows.first + rows.count), step):
         keys = visible.keys
-        part = replace(block, keys=keys, values={}, known=visible.known, masked=visible.masked)
+        part = block.over(keys, visible.known, visible.masked)
         table = None if values is None else rows.readers[id(values)].read(keys.start, keys.stop)
         if isinstance(softmax, Softmax):
             accumulator.add(_matrix(state, softmax.scores, part), table)
