@@ -49,18 +49,18 @@ class Visibility:
     Heads that the conditions cannot tell apart share what is found.
     """
 
-    def __init__(self, state: State, scores: Node) -> None:
-        self._state = state
+    def __init__(self, state: State, scores: Node, step: int) -> None:
+        self._state, self._step = state, step
         self._chain = outermost_conditions(scores)
         self._by_head = any("n" in each.condition.condition.symbols() for each in self._chain)
         self._found: dict[tuple[int, ...], list[Part]] = {}
 
-    def parts(self, block: Block, keys: slice, step: int) -> list[Part]:
-        """``keys`` in parts of at most ``step``, without those that are hidden."""
+    def parts(self, block: Block, keys: slice) -> list[Part]:
+        """``keys`` in parts of at most ``step``, without what is hidden."""
         head = block.heads.start if self._by_head else -1
-        place = (block.b, head, block.queries.start, keys.start, keys.stop, step)
+        place = (block.b, head, block.queries.start, keys.start, keys.stop)
         if place not in self._found:
-            search = _Search(self._state, self._chain, block, step)
+            search = _Search(self._state, self._chain, block, self._step)
             self._found[place] = list(search.parts(keys)) if keys.start < keys.stop else []
         return self._found[place]
 

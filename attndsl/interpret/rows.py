@@ -38,31 +38,34 @@ Index = tuple[Any, ...]
 class RowReader:
     """Rows ``first .. first + count - 1`` of one batch row and key/value head.
 
-    ``fetch(start, stop)`` gives absolute rows as (rows, channels) in the run's floating dtype.
+    ``fetch(start, stop)`` gives absolute rows as (rows, channels) in the run's floating dtype. Where rows are
+    read repeatedly, ``piece`` is not 0: pieces of that many rows are then converted once only.
     """
 
     first: int
     count: int
     fetch: Callable[[int, int], Array]
-    keep: bool = False
-    kept: dict[tuple[int, int], Array] = field(default_factory=dict)
+    piece: int = 0
+    kept: dict[int, Array] = field(default_factory=dict)
 
     def read(self, start: int, stop: int) -> Array:
-        """Absolute rows ``start .. stop - 1``; converted once only, where they are read repeatedly."""
-        if not self.keep:
+        """Absolute rows ``start .. stop - 1``, best within one piece."""
+        offset = (start - self.first) % self.piece if self.piece else 0
+        begin = start - offset
+        if not self.piece or stop > begin + self.piece:
             return self.fetch(start, stop)
-        if (start, stop) not in self.kept:
-            self.kept[start, stop] = self.fetch(start, stop)
-        return self.kept[start, stop]
+        if begin not in self.kept:
+            self.kept[begin] = self.fetch(begin, min(begin + self.piece, self.first + self.count))
+        return self.kept[begin][offset : stop - begin]
 
 
-def reader(state: State, rows: Rows, b: int, k: int, *, keep: bool = False) -> RowReader:
+def reader(state: State, rows: Rows, b: int, k: int, *, piece: int = 0) -> RowReader:
     """The reader of ``rows`` for batch row ``b`` and key/value head ``k``."""
     rule = _SOURCES.get(type(rows))
     if rule is None:
         raise no_rule(rows, "as a source of rows")
     found = rule(state, rows, b, k)
-    found.keep = keep
+    found.piece = piece
     return found
 
 

@@ -16,9 +16,11 @@ from attndsl.interpret.arithmetic import OPERATIONS
 from attndsl.interpret.scores import Block, evaluate
 from attndsl.interpret.segments import integer, query_space
 from attndsl.interpret.state import Labelled, State, no_rule
-from attndsl.interpret.streaming import KEYS_IN_BLOCK, Rowset, query_blocks, row_statistics, rowset
+from attndsl.interpret.streaming import Rowset, query_blocks, row_statistics, rowset
 from attndsl.interpret.threads import for_each
 from attndsl.spec.layout import Array
+
+KEYS_IN_BLOCK = 512
 
 
 def top_k(state: State, node: TopK) -> Labelled:
@@ -91,7 +93,7 @@ def _for_all_queries(
     def work(task: tuple[int, int]) -> None:
         b, k = task
         with np.errstate(all="ignore"):
-            rows = rowset(state, sources, b, k)
+            rows = rowset(state, sources, b, k, KEYS_IN_BLOCK)
             for block in query_blocks(state, space, rows.readers, b, k):
                 heads = block.heads if per_head else slice(k, k + 1)
                 out[results.cells(b, heads, block.queries)] = compute(block, rows)
@@ -148,8 +150,7 @@ def _whole_rows(state: State, node: Node, block: Block, rows: Rowset) -> Array:
     heads, queries, _ = block.shape
     end = rows.first + rows.count
     out = np.zeros((heads, queries, end), state.real)
-    step = max(1, KEYS_IN_BLOCK // 8)
-    for start in range(rows.first, end, step):
-        keys = slice(start, min(start + step, end))
+    for start in range(rows.first, end, KEYS_IN_BLOCK):
+        keys = slice(start, min(start + KEYS_IN_BLOCK, end))
         out[..., keys] = evaluate(state, node, block.over(keys))
     return out

@@ -68,12 +68,13 @@ def _stream(state: State, weights: Node, values: Rows | None) -> Labelled:
             row_statistics(state, inner)
     sources = [node.keys for node in weights.walk() if isinstance(node, Scores)]
     sources += [values] if values is not None else []
-    visibility = Visibility(state, softmax.scores if isinstance(softmax, Softmax) else weights)
+    step = _keys_in_block(state, weights)
+    visibility = Visibility(state, softmax.scores if isinstance(softmax, Softmax) else weights, step)
     top, total = np.full(space.shape, -np.inf, state.real), np.zeros(space.shape, state.real)
 
     def work(task: Task) -> None:
         with np.errstate(all="ignore"):
-            rows = rowset(state, sources, task.b, task.k)
+            rows = rowset(state, sources, task.b, task.k, step)
             blocks = query_blocks(state, space, rows.readers, task.b, task.k)
             for block in itertools.islice(blocks, task.share, None, task.shares):
                 cells = block.cells
@@ -105,12 +106,20 @@ def _tasks(state: State) -> list[Task]:
     return [Task(b, k, share, shares) for b, k in rows for share in range(shares)]
 
 
-def rowset(state: State, sources: list[Rows], b: int, k: int) -> Rowset:
-    """Readers for every source of keys and values; the verifier saw that they have the same rows."""
+def rowset(state: State, sources: list[Rows], b: int, k: int, step: int) -> Rowset:
+    """Readers for every source of keys and values, to be read ``step`` rows at a time; the verifier saw that
+    they have the same rows."""
     repeated = state.call.extents["Q"] > _queries_in_block(state)
-    readers = {id(rows): reader(state, rows, b, k, keep=repeated) for rows in sources}
+    readers = {id(rows): reader(state, rows, b, k, piece=step if repeated else 0) for rows in sources}
     any_reader = readers[id(sources[0])]
     return Rowset(readers, any_reader.first, any_reader.count)
+
+
+def _keys_in_block(state: State, weights: Node) -> int:
+    if isinstance(weights, BlockRequantize):
+        return int(weights.block.evaluate(state.env))
+    queries = min(_queries_in_block(state), state.call.extents["Q"])
+    return min(KEYS_IN_BLOCK, SCORES_IN_BLOCK // max(1, queries * state.heads_per_group))
 
 
 def _queries_in_block(state: State) -> int:
@@ -138,12 +147,11 @@ def _accumulate(
     running = np.full(count, -np.inf, state.real), np.zeros(count, state.real)
     result, term = (None, None) if values is None else _results(state, (count, channels))
     accumulator = Accumulator(*running, result, term)
-    step = min(KEYS_IN_BLOCK, max(1, SCORES_IN_BLOCK // count))
     softmax = weights
     if isinstance(weights, BlockRequantize):
-        softmax, step = weights.source, int(weights.block.evaluate(state.env))
+        softmax = weights.source
         accumulator = RequantizingAccumulator(*running, result, term, steps=_steps(state, weights, block))
-    for visible in visibility.parts(block, slice(rows.first, rows.first + rows.count), step):
+    for visible in visibility.parts(block, slice(rows.first, rows.first + rows.count)):
         keys = visible.keys
         part = block.over(keys, visible.known, visible.masked)
         table = None if values is None else rows.readers[id(values)].read(keys.start, keys.stop)

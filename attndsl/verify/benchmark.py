@@ -118,9 +118,11 @@ def _weights(state: State, weights: Node, block: Block, dtype: np.dtype[Any]) ->
 
 def _rows(state: State, rows: Rows, b: int, k: int, dtype: np.dtype[Any]) -> RowReader:
     plain = reader(state, rows, b, k)
-    return RowReader(
-        plain.first, plain.count, lambda start, stop: _stored(plain.fetch(start, stop), dtype), keep=True
-    )
+
+    def fetch(start: int, stop: int) -> Array:
+        return _stored(plain.fetch(start, stop), dtype)
+
+    return RowReader(plain.first, plain.count, fetch, piece=plain.count)
 
 
 def _largest(dtype: np.dtype[Any]) -> float:
