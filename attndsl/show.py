@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from attndsl.codegen.device_files import device_files, kernel_path
 from attndsl.codegen.project import Selection, plan_project
-from attndsl.codegen.render import kernel_files
 from attndsl.hardware import Core
 from attndsl.schedule.choices import describe as describe_schedule
 from attndsl.schedule.compile import Compiled
@@ -54,4 +54,4 @@ def _stage_text(stage: str, compiled: Compiled) -> str:
     if stage == "cores":
         trees = compiled.program.cores
         return "\n\n".join(f"{core.value}:\n{print_statement(trees[core], 1)}" for core in Core)
-    return next(text for name, text in kernel_files(compiled).items() if name.endswith(".cpp"))
+    return device_files([compiled])[kernel_path(compiled)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from attndsl.codegen.identifiers import comment, identifiers, pascal, snake, string
 from attndsl.spec.arguments import DTYPES, OutputSpec, ParamSpec, TensorSpec
@@ -162,3 +162,9 @@ class Names:
     def output(self, name: str) -> OutputSpec:
         """The result of this name."""
         return next(spec for spec in self.operator.outputs if spec.name == name)
+
+
+@lru_cache(maxsize=64)
+def names_of(operator: Operator) -> Names:
+    """The names of an operator's project."""
+    return Names(operator)

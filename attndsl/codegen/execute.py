@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from attndsl import emulator
-from attndsl.codegen.host import HostText, host_text
-from attndsl.codegen.kernel import kernel_name
-from attndsl.codegen.render import kernel_files
+from attndsl.codegen.arguments import Argument, Names, names_of
+from attndsl.codegen.device_files import device_files
+from attndsl.codegen.entry import is_unwrapped
+from attndsl.codegen.host import HostText, host_text, problem_values
 from attndsl.emulator.toolchain import cache_dir, publish, require_compiler, run_compiler
 from attndsl.hardware import ATLAS_A2
 from attndsl.schedule.compile import Compiled
@@ -40,55 +42,75 @@ def run(call: Call, *, cores: int = ATLAS_A2.aic) -> tuple[Array, ...]:
 
 def execute(launch: Launch, knobs: emulator.Knobs | None = None) -> emulator.Report:
     """Compile and run the kernel of a launch; the launch's arrays receive the results."""
-    folder = written(launch.compiled)
-    name = kernel_name(launch.compiled)
-    kernel = _kernel(folder / f"{name}.cpp", name)
-    return kernel.run(launch.blocks, _arguments(launch, folder), knobs=knobs or emulator.Knobs())
+    folder, names = written(launch.compiled), names_of(launch.compiled.operator)
+    kernel = _kernel(folder / "op_kernel" / f"{names.kernel}.cpp", names.kernel)
+    plan = plan_of(launch, folder)
+    arguments = arguments_of(launch, plan.tiling)
+    return kernel.run(launch.blocks, arguments, knobs=knobs or emulator.Knobs(), tiling_key=plan.key)
 
 
 @lru_cache(maxsize=256)
 def _kernel(source: Path, entry: str) -> emulator.Kernel:
-    return emulator.build(source, entry=entry, include_dirs=[source.parent])
+    return emulator.build(source, entry=entry)
 
 
-def _arguments(launch: Launch, folder: Path) -> list[emulator.Argument]:
-    found = []
-    for tensor in launch.compiled.program.parameters:
-        array = launch.arguments[tensor.name]
-        found.append(emulator.Argument(tensor.name, array, output=tensor.role == "output"))
-    workspace = np.zeros(launch.workspace_bytes, np.uint8)
+def arguments_of(launch: Launch, tiling: Array) -> list[emulator.Argument]:
+    """The arguments of the kernel function: all tensors of the contract, results, workspace, tiling data."""
+    names = names_of(launch.compiled.operator)
+    found = [_argument(launch, item) for item in names.tensors]
+    for name, spelled in names.outputs.items():
+        found.append(emulator.Argument(spelled, launch.arguments[name], output=True))
+    workspace = np.zeros(max(launch.workspace_bytes, 1), np.uint8)
     found.append(emulator.Argument("workspace", workspace, scratch=True))
-    found.append(emulator.Argument("tiling", tiling_bytes(launch, folder)))
+    found.append(emulator.Argument("tiling", tiling))
     return found
 
 
+def _argument(launch: Launch, item: Argument) -> emulator.Argument:
+    array = launch.arguments.get(item.spec.name)
+    if is_unwrapped(item) and isinstance(array, np.ndarray):
+        return emulator.Argument(item.name, [array])
+    return emulator.Argument(item.name, array)
+
+
 def written(compiled: Compiled) -> Path:
-    """The folder, in the cache, that holds the generated files of a specialisation."""
-    files = kernel_files(compiled)
+    """The folder, in the cache, that holds the project of a single specialisation."""
+    files = device_files([compiled])
     key = hashlib.sha256("\0".join(f"{name}\0{text}" for name, text in files.items()).encode()).hexdigest()
     folder = cache_dir() / "generated" / key[:24]
     if not folder.is_dir():
         made = folder.with_name(f"{folder.name}.{np.random.default_rng().integers(1 << 40)}")
-        made.mkdir(parents=True)
         for name, text in files.items():
+            (made / name).parent.mkdir(parents=True, exist_ok=True)
             (made / name).write_text(text)
         publish(made, folder)
     return folder
 
 
 # ------------------------------------------------------------------------------------------------
-# The host's tiling function
+# The host's plan
 
 
-def tiling_bytes(launch: Launch, folder: Path) -> Array:
-    """The tiling struct of a launch, as the generated C++ function fills it."""
-    host = host_text(launch.compiled)
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What the host decides of a launch: the kernel's key, the schedule mode, the tiling data as bytes."""
+
+    key: int
+    schedule_mode: int
+    tiling: Array
+
+
+def plan_of(launch: Launch, folder: Path) -> Plan:
+    """The plan of a launch, as the generated C++ function makes it."""
+    compiled = launch.compiled
+    host = host_text([compiled])
     problem_type = _struct(tuple((row.name, row.ctype) for row in host.problem))
-    tiling_type = _struct(tuple((row.name, row.ctype) for row in host.fields))
-    problem = problem_type(**{row.name: launch.host[row.name] for row in host.problem})
-    tiling = tiling_type()
-    _host_library(folder, host).attndsl_compute_tiling(ctypes.byref(problem), ctypes.byref(tiling))
-    return np.frombuffer(bytes(tiling), np.uint8).copy()
+    problem = problem_type(**problem_values(compiled, launch.host))
+    tiling = _struct(tuple((row.name, row.ctype) for row in host.fields))()
+    key, mode = ctypes.c_uint64(), ctypes.c_uint32()
+    library = _host_library(folder, host)
+    library.attndsl_plan(*map(ctypes.byref, (problem, tiling, key, mode)))
+    return Plan(key.value, mode.value, np.frombuffer(bytes(tiling), np.uint8).copy())
 
 
 @lru_cache(maxsize=256)
@@ -102,17 +124,26 @@ def _load(library: Path) -> ctypes.CDLL:
     return ctypes.CDLL(str(library))
 
 
+_CALL = """#include "op_host/{names.op}_plan.h"
+using namespace {names.host};
+extern "C" void attndsl_plan(const Problem *problem, {names.tiling} *tiling, uint64_t *key, uint32_t *mode)
+{{
+    const Plan plan = PlanLaunch(*problem);
+    *tiling = plan.tiling;
+    *key = plan.key;
+    *mode = plan.scheduleMode;
+}}
+"""
+
+
 def _host_library(folder: Path, host: HostText) -> ctypes.CDLL:
-    library = folder / f"{host.kernel}_host.so"
+    names: Names = host.names
+    library = folder / f"{names.op}_plan.so"
     if not library.is_file():
-        source = folder / f"{host.kernel}_host_call.cpp"
-        source.write_text(
-            f'#include "{host.kernel}_host.h"\n'
-            f'extern "C" void attndsl_compute_tiling(const {host.problem_struct} *problem, '
-            f"{host.tiling_struct} *tiling)\n{{\n    *tiling = ComputeTiling(*problem);\n}}\n"
-        )
-        made = folder / f"{host.kernel}_host.{np.random.default_rng().integers(1 << 40)}.so"
+        source = folder / f"{names.op}_plan_call.cpp"
+        source.write_text(_CALL.format(names=names))
+        made = folder / f"{names.op}_plan.{np.random.default_rng().integers(1 << 40)}.so"
         arguments = ["-std=c++17", "-O1", "-shared", "-fPIC", str(source), "-o", str(made)]
-        run_compiler(require_compiler(), arguments, f"{host.kernel}_host.h")
+        run_compiler(require_compiler(), arguments, f"{names.op}_plan.h")
         made.replace(library)
     return _load(library)

@@ -1,18 +1,39 @@
-"""The tiling struct and the host's tiling function as data for their templates.
+"""The tiling struct of an operator and the host's tiling functions as data for their templates.
 
-Both are printed from the same symbolic expressions that Python evaluates.
+One struct serves all kernels of an operator; each kernel's function fills the fields that it knows. All are
+printed from the same symbolic expressions that Python evaluates.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from attndsl.codegen.arguments import Names, names_of
 from attndsl.codegen.helpers import Helper, used_helpers
+from attndsl.codegen.identifiers import comment, identifier
 from attndsl.codegen.kernel import CXX_SCALARS, kernel_name
+from attndsl.codegen.keys import (
+    HEAD_SIZE,
+    dtype_member,
+    given_member,
+    head_size,
+    io_tensor,
+    selectors,
+    tiling_key,
+)
 from attndsl.codegen.naming import pascal
+from attndsl.errors import InternalError
 from attndsl.schedule.compile import Compiled
-from attndsl.symbolic import Expr, Symbol
+from attndsl.schedule.problem import feature_names
+from attndsl.spec.operator import Operator
+from attndsl.symbolic import Symbol
 from attndsl.tile.program import TilingField, earlier
+from attndsl.tile.statements import SetCrossFlag
+
+BATCH_MODE = 1
+"""The schedule mode of launches whose blocks wait for each other: all of them start at once, or none."""
+_ALL_CORES = 0  # mode of cross-core flags between all cores of a kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,44 +46,101 @@ class Row:
     value: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class TilingFunction:
+    """Fills the struct for the kernels that share it."""
+
+    name: str
+    doc: str
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedKernel:
+    """One kernel in the host's choice: when it is meant, its key, its function, its schedule mode."""
+
+    name: str
+    test: tuple[str, ...]
+    key: int
+    function: str
+    mode: int
+
+
 @dataclass(frozen=True, kw_only=True)
 class HostText:
-    """Everything the tiling and host templates print."""
+    """Everything the tiling and plan templates print."""
 
-    kernel: str
+    names: Names
     operator: str
     guard: str
-    tiling_struct: str
-    problem_struct: str
     problem: tuple[Row, ...]
     fields: tuple[Row, ...]
+    functions: tuple[TilingFunction, ...]
+    kernels: tuple[PlannedKernel, ...]
     helpers: tuple[Helper, ...]
 
 
-def host_text(compiled: Compiled) -> HostText:
-    """The host side of a compiled specialisation."""
-    program, name = compiled.program, kernel_name(compiled)
-    outside = outside_names(program.tiling)
-    inputs = {symbol: f"problem.{symbol}" for symbol in outside}
-    fields = {earlier(field.name).name: f"tiling.{field.name}" for field in program.tiling}
+def host_text(kernels: Sequence[Compiled]) -> HostText:
+    """The host side of the kernels of one operator."""
+    operator = kernels[0].operator
+    names = names_of(operator)
+    functions: dict[tuple[Row, ...], TilingFunction] = {}
+    planned = []
+    for compiled in kernels:
+        rows = tuple(_filled(compiled))
+        suffix = kernel_name(compiled).removeprefix(f"{names.op}_")
+        if rows not in functions:
+            functions[rows] = TilingFunction(f"Tile{pascal(suffix)}", "", rows)
+        planned.append(
+            PlannedKernel(
+                kernel_name(compiled),
+                tuple(item.test for item in selectors(compiled)),
+                tiling_key(compiled),
+                functions[rows].name,
+                BATCH_MODE if waits_for_all(compiled) else 0,
+            )
+        )
+    values = [field.value for compiled in kernels for field in compiled.program.tiling]
     return HostText(
-        kernel=name,
-        operator=compiled.operator.name,
-        guard=f"ATTNDSL_{name.upper()}",
-        tiling_struct=f"{pascal(name)}Tiling",
-        problem_struct=f"{pascal(name)}Problem",
-        problem=tuple(
-            Row(_ctype(symbol, compiled), symbol, _meaning(symbol, compiled)) for symbol in outside
-        ),
-        fields=tuple(
-            Row(CXX_SCALARS[field.ctype], field.name, field.meaning, _spell(field.value, inputs, fields))
-            for field in program.tiling
-        ),
-        helpers=used_helpers(field.value for field in program.tiling),
+        names=names,
+        operator=comment(operator.name),
+        guard=f"ATTNDSL_{names.op.upper()}",
+        problem=tuple(problem_rows(kernels)),
+        fields=tuple(_fields(kernels)),
+        functions=tuple(functions.values()),
+        kernels=tuple(planned),
+        helpers=used_helpers(values),
     )
 
 
-def outside_names(fields: tuple[TilingField, ...]) -> tuple[str, ...]:
+def waits_for_all(compiled: Compiled) -> bool:
+    """Whether all cores of a kind meet somewhere in the kernel."""
+    flags = (item for item in compiled.program.statements() if isinstance(item, SetCrossFlag))
+    return any(item.mode == _ALL_CORES for item in flags)
+
+
+def problem_rows(kernels: Sequence[Compiled]) -> Iterator[Row]:
+    """What the host supplies: what chooses a kernel, then what tiling fields are computed from."""
+    operator = kernels[0].operator
+    io = io_tensor(operator)
+    legal = ", ".join(f"{i}: {name}" for i, name in enumerate(io.dtypes))
+    yield Row("int64_t", dtype_member(operator), f"dtype of {io.name}; {legal}")
+    yield Row("int64_t", HEAD_SIZE, comment(f"head size, {head_size(operator)}"))
+    for feature in feature_names(operator):
+        yield Row("int64_t", given_member(feature), f"whether {feature} is passed")
+    for symbol in outside_names([field for each in kernels for field in each.program.tiling]):
+        yield Row(_ctype(symbol, operator), identifier(symbol), _meaning(symbol, operator))
+
+
+def problem_values(compiled: Compiled, host: Mapping[str, object]) -> dict[str, object]:
+    """The problem of a launch, member by member."""
+    found: dict[str, object] = {item.member: item.value for item in selectors(compiled)}
+    for symbol in outside_names(compiled.program.tiling):
+        found[identifier(symbol)] = host[symbol]
+    return found
+
+
+def outside_names(fields: Sequence[TilingField]) -> tuple[str, ...]:
     """Names that the host has to supply, in order of first use."""
     names: dict[str, None] = {}
     known = {earlier(field.name).name for field in fields}
@@ -73,23 +151,40 @@ def outside_names(fields: tuple[TilingField, ...]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _spell(expr: Expr, inputs: dict[str, str], fields: dict[str, str]) -> str:
-    spelled = {name: Symbol(name, text) for name, text in {**fields, **inputs}.items()}
-    return expr.substitute(spelled).text(cxx=True)
+def _fields(kernels: Sequence[Compiled]) -> Iterator[Row]:
+    """The members of the struct: the fields of all kernels, each once."""
+    seen: dict[str, str] = {}
+    for compiled in kernels:
+        for field in compiled.program.tiling:
+            if field.name not in seen:
+                yield Row(CXX_SCALARS[field.ctype], field.name, comment(field.meaning))
+            elif seen[field.name] != field.ctype:
+                raise InternalError(f"kernels disagree about the type of tiling field {field.name}")
+            seen[field.name] = field.ctype
 
 
-def _ctype(name: str, compiled: Compiled) -> str:
-    floats = {spec.name for spec in compiled.operator.params if spec.type is float}
+def _filled(compiled: Compiled) -> Iterator[Row]:
+    outside = outside_names(compiled.program.tiling)
+    spelled = {name: Symbol(name, f"problem.{identifier(name)}") for name in outside}
+    for field in compiled.program.tiling:
+        symbol = earlier(field.name).name
+        value = field.value.substitute(spelled).text(cxx=True)
+        yield Row(CXX_SCALARS[field.ctype], field.name, "", value)
+        spelled[symbol] = Symbol(symbol, f"tiling.{field.name}")
+
+
+def _ctype(name: str, operator: Operator) -> str:
+    floats = {spec.name for spec in operator.params if spec.type is float}
     return "float" if name in floats else "int64_t"
 
 
-def _meaning(name: str, compiled: Compiled) -> str:
+def _meaning(name: str, operator: Operator) -> str:
     if name == "cores":
         return "cube cores of the device"
     if name.endswith("Layout"):
         return f"index of the layout of {name.removesuffix('Layout')}"
     if name.endswith("Count"):
         return f"entries of {name.removesuffix('Count')}, 0 without it"
-    if name in compiled.operator.dims_by_name:
+    if name in operator.dims_by_name:
         return f"size {name} of the contract"
     return f"parameter {name}"

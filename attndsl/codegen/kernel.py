@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from attndsl.codegen.arguments import names_of
 from attndsl.codegen.helpers import Helper, kernel_helpers
 from attndsl.codegen.naming import (
     Spelling,
@@ -105,6 +106,8 @@ class KernelText:
     name: str
     class_name: str
     tiling_struct: str
+    tiling_header: str
+    guard: str
     summary: str
     document: str
     specialisation: str
@@ -129,9 +132,9 @@ class KernelText:
 
 
 def kernel_name(compiled: Compiled) -> str:
-    """The symbol and file name of a specialisation's kernel."""
+    """The namespace and file name of a specialisation's kernel."""
     order = feature_names(compiled.operator)
-    return f"{compiled.operator.name}_{compiled.specialisation.suffix(order)}"
+    return f"{names_of(compiled.operator).op}_{compiled.specialisation.suffix(order)}"
 
 
 def kernel_text(compiled: Compiled) -> KernelText:
@@ -139,12 +142,14 @@ def kernel_text(compiled: Compiled) -> KernelText:
     program, spelling = compiled.program, Spelling(compiled.program)
     cube, vector = Writer(program, spelling), Writer(program, spelling)
     cube_lines, vector_lines = cube.body(program.cores[Core.AIC]), vector.body(program.cores[Core.AIV])
-    special = compiled.specialisation
+    special, names = compiled.specialisation, names_of(compiled.operator)
     features = ", ".join(name for name in feature_names(compiled.operator) if name in special.features)
     return KernelText(
         name=kernel_name(compiled),
         class_name=f"{pascal(compiled.operator.name)}Kernel",
-        tiling_struct=f"{pascal(kernel_name(compiled))}Tiling",
+        tiling_struct=names.tiling,
+        tiling_header=f"{names.op}_tiling.h",
+        guard=f"ATTNDSL_{kernel_name(compiled).upper()}_H",
         summary=program.summary or compiled.operator.name,
         document=compiled.operator.document,
         specialisation=f"{special.dtype}, head sizes {special.bucket - 15} to {special.bucket}"

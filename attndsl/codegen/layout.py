@@ -10,14 +10,14 @@ def wrap(line: str, width: int = WIDTH) -> list[str]:
     """A line of code in pieces of at most ``width`` columns, broken behind the ``=`` or behind
     top-level commas.
 
-    Comments, lines without a call and lines with literals are left alone.
+    Comments and lines without a call are left alone; literals are kept whole.
     """
     code = line.lstrip(" ")
-    if len(line) <= width or code.startswith("//") or "(" not in code or '"' in code:
+    if len(line) <= width or code.startswith("//") or "(" not in code:
         return [line]
     pad = line[: len(line) - len(code)]
     left, equals, right = code.partition(" = ")
-    if equals and "(" not in left:
+    if equals and "(" not in left and '"' not in left:
         return [f"{pad}{left} =", *wrap(f"{pad}{_INDENT}{right}", width)]
     pieces = _split_arguments(code)
     lines, current = [], pad
@@ -34,8 +34,12 @@ def wrap(line: str, width: int = WIDTH) -> list[str]:
 
 def _split_arguments(code: str) -> list[str]:
     """The text cut behind every comma inside parentheses, nested calls kept whole where they are short."""
-    pieces, start, depth = [], 0, 0
+    pieces, start, depth, quoted = [], 0, 0, False
     for index, character in enumerate(code):
+        if character == '"' and not _is_escaped(code, index):
+            quoted = not quoted
+        if quoted:
+            continue
         if character in "([{":
             depth += 1
         elif character in ")]}":
@@ -45,3 +49,8 @@ def _split_arguments(code: str) -> list[str]:
             start = index + 2
     pieces.append(code[start:])
     return [piece for piece in pieces if piece]
+
+
+def _is_escaped(code: str, index: int) -> bool:
+    before = code[:index]
+    return (len(before) - len(before.rstrip("\\"))) % 2 == 1

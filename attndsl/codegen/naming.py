@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
+from attndsl.codegen.identifiers import identifier
+from attndsl.codegen.identifiers import pascal as pascal
 from attndsl.hardware import MemorySpace
 from attndsl.symbolic import Const, Expr, ExprLike, as_expr
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.naming import camel, gm_member
 from attndsl.tile.program import Program
 from attndsl.tile.statements import Alloc, SetEvent
-
-
-def pascal(name: str) -> str:
-    """``incre_flash_attention`` as ``IncreFlashAttention``, ``scoreRing`` as ``ScoreRing``."""
-    return "".join(part[:1].upper() + part[1:] for part in re.split(r"_+", name))
 
 
 def constant(name: str) -> str:
@@ -30,7 +26,7 @@ def memory_member(space: MemorySpace) -> str:
 
 def parameter(tensor: GlobalTensor) -> str:
     """The kernel parameter of a tensor: the contract's own name."""
-    return tensor.name
+    return identifier(tensor.name)
 
 
 def list_member(tensor: GlobalTensor) -> str:

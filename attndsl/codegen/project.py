@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
+from attndsl.codegen.device_files import device_files
 from attndsl.codegen.files import write_files
-from attndsl.codegen.render import kernel_files, render
+from attndsl.codegen.render import render
 from attndsl.errors import UserError
 from attndsl.hardware import ATLAS_A2
 from attndsl.schedule.compile import Compiled, Specialisation
@@ -58,9 +59,7 @@ class Project:
         """Every file of the project by name; none without a kernel."""
         if not self.kernels:
             return {}
-        found: dict[str, str] = {}
-        for compiled in self.kernels:
-            found |= kernel_files(compiled)
+        found = device_files(self.kernels)
         found["README.md"] = render("project.md.j2", project=_page(self))
         return found
 

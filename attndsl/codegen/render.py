@@ -6,11 +6,8 @@ from functools import lru_cache
 
 import jinja2
 
-from attndsl.codegen.host import host_text
-from attndsl.codegen.kernel import kernel_name, kernel_text
 from attndsl.codegen.layout import wrap
 from attndsl.resources import templates_dir
-from attndsl.schedule.compile import Compiled
 
 
 @lru_cache(maxsize=1)
@@ -29,14 +26,3 @@ def render(template: str, **values: object) -> str:
     """A template of ``templates/`` with its values; long lines wrapped, no blanks at line ends."""
     text = _environment().get_template(template).render(**values)
     return "\n".join(piece for line in text.split("\n") for piece in wrap(line.rstrip()))
-
-
-def kernel_files(compiled: Compiled) -> dict[str, str]:
-    """The files of one specialisation by name: kernel, tiling struct, host tiling function."""
-    name = kernel_name(compiled)
-    host = host_text(compiled)
-    return {
-        f"{name}.cpp": render("kernel.cpp.j2", kernel=kernel_text(compiled)),
-        f"{name}_tiling.h": render("tiling.h.j2", host=host),
-        f"{name}_host.h": render("host.h.j2", host=host),
-    }

@@ -15,9 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from attndsl import emulator
-from attndsl.codegen.execute import tiling_bytes, written
+from attndsl.codegen.arguments import names_of
+from attndsl.codegen.device_files import device_files, kernel_path
+from attndsl.codegen.execute import arguments_of, plan_of, written
 from attndsl.codegen.kernel import kernel_name
-from attndsl.codegen.render import kernel_files
 from attndsl.schedule.compile import Compiled
 from attndsl.schedule.launch import Launch
 
@@ -81,16 +82,23 @@ bool Present(int64_t number)
 _TASK_TYPE = "    KERNEL_TASK_TYPE_DEFAULT("
 
 
+def whole_source(compiled: Compiled, kernel: str) -> str:
+    """A kernel's text with the operator's kernel function behind it, whose include of it is then idle."""
+    return kernel + device_files([compiled])[f"op_kernel/{names_of(compiled.operator).kernel}.cpp"]
+
+
 def _switched_source(compiled: Compiled, source: str) -> str:
     lines = source.split("\n")
     for number, statement in enumerate(sync_statements(source)):
         lines[statement.line] = f"if (Present({number})) {statement.text}"
-    text = "\n".join(lines).replace("\nnamespace {\n", f"\n{_SWITCH}\nnamespace {{\n", 1)
-    struct = re.search(r"__gm__ (\w+Tiling) \*", source)
-    assert struct and text.count(_TASK_TYPE) == 1
+    start = f"\nnamespace {kernel_name(compiled)} {{\n"
+    switched = "\n".join(lines)
+    assert switched.count(start) == 1
+    text = whole_source(compiled, switched.replace(start, f"\n{_SWITCH}{start}"))
+    assert text.count(_TASK_TYPE) == 1
     copy = (
-        f"    for (int i = 0; i < 64; ++i) gAbsent[i] = "
-        f"reinterpret_cast<__gm__ int64_t *>(tiling + sizeof({struct[1]}))[i];\n"
+        f"    for (int i = 0; i < 64; ++i) gAbsent[i] = reinterpret_cast<__gm__ int64_t *>"
+        f"(tiling + sizeof({names_of(compiled.operator).tiling}))[i];\n"
     )
     return text.replace(_TASK_TYPE, copy + _TASK_TYPE)
 
@@ -99,12 +107,10 @@ class Switched:
     """A compiled specialisation whose synchronisation statements can be left out at run time."""
 
     def __init__(self, compiled: Compiled) -> None:
-        self.name = kernel_name(compiled)
-        self.source = kernel_files(compiled)[f"{self.name}.cpp"]
+        self.source = device_files([compiled])[kernel_path(compiled)]
         self.statements = sync_statements(self.source)
         self.folder = written(compiled)
-        text = _switched_source(compiled, self.source)
-        self._kernel = emulator.build(text, entry=self.name, include_dirs=[self.folder])
+        self._kernel = _built(compiled, _switched_source(compiled, self.source))
 
     def run(self, launch: Launch, absent: Iterable[int] = ()) -> emulator.Report:
         """Run a launch without the statements of these numbers (positions in ``statements``)."""
@@ -112,8 +118,14 @@ class Switched:
         chosen = list(absent)
         assert len(chosen) < 64
         numbers[: len(chosen)] = chosen
-        extra = np.concatenate([tiling_bytes(launch, self.folder), numbers.view(np.uint8)])
-        return self._kernel.run(launch.blocks, arguments(launch, extra))
+        plan = plan_of(launch, self.folder)
+        tiling = np.concatenate([plan.tiling, numbers.view(np.uint8)])
+        return self._kernel.run(launch.blocks, arguments_of(launch, tiling), tiling_key=plan.key)
+
+
+def _built(compiled: Compiled, text: str) -> emulator.Kernel:
+    names = names_of(compiled.operator)
+    return emulator.build(text, entry=names.kernel, include_dirs=[written(compiled) / "op_kernel"])
 
 
 def is_reported_as_text(source: str, launches: Iterable[Launch]) -> bool:
@@ -121,26 +133,14 @@ def is_reported_as_text(source: str, launches: Iterable[Launch]) -> bool:
     kernel = None
     try:
         for launch in launches:
-            folder, name = written(launch.compiled), kernel_name(launch.compiled)
-            kernel = kernel or emulator.build(source, entry=name, include_dirs=[folder])
-            if not kernel.run(launch.blocks, arguments(launch, tiling_bytes(launch, folder))).ok:
+            kernel = kernel or _built(launch.compiled, whole_source(launch.compiled, source))
+            plan = plan_of(launch, written(launch.compiled))
+            if not kernel.run(launch.blocks, arguments_of(launch, plan.tiling), tiling_key=plan.key).ok:
                 return True
         return False
     finally:
         if kernel is not None:  # hundreds of mutants would fill the cache of compiled kernels
             shutil.rmtree(kernel.executable.parent, ignore_errors=True)
-
-
-def arguments(launch: Launch, tiling: np.ndarray) -> list[emulator.Argument]:
-    """The launch's arrays in the order of the kernel's parameters."""
-    made = [
-        emulator.Argument(tensor.name, launch.arguments[tensor.name], output=tensor.role == "output")
-        for tensor in launch.compiled.program.parameters
-    ]
-    made.append(
-        emulator.Argument("workspace", np.zeros(max(launch.workspace_bytes, 1), np.uint8), scratch=True)
-    )
-    return [*made, emulator.Argument("tiling", tiling)]
 
 
 def event_groups(statements: list[Sync]) -> Mapping[str, list[int]]:

@@ -18,9 +18,10 @@ from hypothesis import strategies as st
 
 import attndsl
 from attndsl import ops
+from attndsl.codegen.device_files import device_files, kernel_path
 from attndsl.codegen.kernel import kernel_name
 from attndsl.codegen.layout import wrap
-from attndsl.codegen.render import kernel_files, render
+from attndsl.codegen.render import render
 from attndsl.emulator.toolchain import INCLUDE, find_compiler
 from attndsl.schedule.compile import Compiled, Specialisation, compile_operator
 from attndsl.tile.printer import print_program
@@ -41,23 +42,23 @@ def fresh(bucket: int, dtype: str, *features: str) -> Compiled:
 @lru_cache(maxsize=8)
 def made(*special) -> tuple[Compiled, dict[str, str]]:
     compiled = fresh(*special)
-    return compiled, kernel_files(compiled)
+    return compiled, device_files([compiled])
 
 
 def kernel_of(special) -> str:
     compiled, files = made(*special)
-    return files[f"{kernel_name(compiled)}.cpp"]
+    return files[kernel_path(compiled)]
 
 
 _DIGEST = """
 import hashlib
 from attndsl import ops
-from attndsl.codegen.render import kernel_files
+from attndsl.codegen.device_files import device_files
 from attndsl.schedule.compile import Specialisation, compile_operator
 from attndsl.tile.printer import print_program
 special = Specialisation(dtype="float16", bucket=128, features=frozenset({"pse_shift", "attn_mask"}))
 compiled = compile_operator(ops.incre_flash_attention, special)
-text = "".join(f"{name}{body}" for name, body in kernel_files(compiled).items())
+text = "".join(f"{name}{body}" for name, body in device_files([compiled]).items())
 text += print_program(compiled.program)
 print(hashlib.sha256(text.encode()).hexdigest())
 """
@@ -80,16 +81,15 @@ def test_the_hash_seed_does_not_show():
 
 
 def test_compiling_again_gives_the_same_text():
-    assert kernel_files(fresh(*SPECIALS[1])) == made(*SPECIALS[1])[1]
+    assert device_files([fresh(*SPECIALS[1])]) == made(*SPECIALS[1])[1]
 
 
 def test_golden_tiling(golden):
     """The struct and the host's function that fills it."""
     _, files = made(*SPECIALS[1])
-    headers = [name for name in files if name.endswith(".h")]
-    assert len(headers) == 2
-    for name in headers:
-        golden(name, files[name])
+    names = ("op_kernel/incre_flash_attention_tiling.h", "op_host/incre_flash_attention_plan.h")
+    for name in names:
+        golden(name.partition("/")[2], files[name])
 
 
 def test_golden_joint_program(golden):
@@ -115,20 +115,18 @@ def test_white_space(special):
 
 
 def test_arguments_are_the_contracts_in_its_order():
-    """Names and order of the document; what a call may leave out is there when the kernel uses it."""
+    """Names and order of the document; a specialisation takes what it uses, the kernel function all."""
     document = ["query", "key", "value", "attn_mask", "actual_seq_lengths", "pse_shift"]
+    every = [spec.name for spec in ops.incre_flash_attention.tensors]
     for special in SPECIALS:
-        source = kernel_of(special)
-        entry = re.search(r'extern "C" __global__ __aicore__ void (\w+)\(([^)]*)\)', source)
-        assert entry
-        names = re.findall(r"GM_ADDR (\w+)", entry[2])
+        run = re.search(r"inline void Run\(([^)]*)\)", kernel_of(special))
         left_out = {"attn_mask", "pse_shift"} - set(special[2:])
-        assert names == [*(n for n in document if n not in left_out), "attention_out", "workspace", "tiling"]
-        compiled, files = made(*special)
-        assert entry[1] == kernel_name(compiled)
-        host = files[f"{kernel_name(compiled)}_host.h"]
-        for symbol in ("B", "N", "kvN", "S", "D", "scale_value"):
-            assert re.search(rf"(int64_t|float) {symbol};", host), symbol
+        taken = [*(n for n in document if n not in left_out), "attention_out", "workspace", "tiling"]
+        assert re.findall(r"GM_ADDR (\w+)", run[1]) == taken
+        source = made(*special)[1]["op_kernel/incre_flash_attention_custom.cpp"]
+        entry = re.search(r'extern "C" __global__ __aicore__ void (\w+)\(([^)]*)\)', source)
+        assert entry[1] == "incre_flash_attention_custom"
+        assert re.findall(r"GM_ADDR (\w+)", entry[2]) == [*every, "attention_out", "workspace", "tiling"]
 
 
 def test_the_specialisation_is_in_the_name():
@@ -175,14 +173,14 @@ def test_no_warnings(special, tmp_path):
     compiler = find_compiler()
     if compiler is None:
         pytest.skip("no C++ compiler")
-    compiled, files = made(*special)
+    _, files = made(*special)
     for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
-    name = kernel_name(compiled)
-    (tmp_path / "host.cpp").write_text(f'#include "{name}_host.h"\n')
+    (tmp_path / "host.cpp").write_text('#include "op_host/incre_flash_attention_plan.h"\n')
     strict = [*compiler.command, "-std=c++17", "-fsyntax-only", "-Wall", "-Wextra", "-Wno-unknown-pragmas"]
     # headers of the emulator are system headers here: only the generated text is under test
-    for source in (f"{name}.cpp", "host.cpp"):
+    for source in ("op_kernel/incre_flash_attention_custom.cpp", "host.cpp"):
         command = [*strict, "-isystem", str(INCLUDE), str(tmp_path / source)]
         done = subprocess.run(command, capture_output=True, text=True)
         assert (done.returncode, done.stderr) == (0, "")
@@ -202,7 +200,7 @@ def test_a_warning_would_be_noticed(tmp_path):
 
 def test_templates_do_not_swallow_missing_values():
     with pytest.raises(jinja2.UndefinedError):
-        render("tiling.h.j2")
+        render("op_kernel/tiling.h.j2")
 
 
 WORDS = st.text("abcdefgh_0123456789+ ", min_size=1, max_size=30).map(str.strip).filter(bool)
@@ -215,6 +213,12 @@ def test_wrapping_changes_nothing_but_white_space(arguments, indent):
     assert re.sub(r"\s", "", "".join(pieces)) == re.sub(r"\s", "", line)
     assert all(len(piece) <= 110 for piece in pieces)
     assert wrap(line, 1000) == [line]
+
+
+def test_literals_are_not_broken():
+    text = '"' + "a, b(c, d), " * 8 + '"'
+    pieces = wrap(f"return Fail({text}, first, second);", 60)
+    assert len(pieces) > 1 and sum(text in piece for piece in pieces) == 1
 
 
 def test_what_is_not_wrapped():

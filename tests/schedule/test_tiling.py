@@ -11,7 +11,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attndsl.codegen.execute import tiling_bytes, written
+from attndsl.codegen.execute import plan_of, written
 from attndsl.codegen.host import outside_names
 from attndsl.hardware import Core
 from attndsl.schedule.launch import Launch
@@ -58,7 +58,7 @@ def in_cxx(host):
     ctypes_of = {"int64": ctypes.c_int64, "float32": ctypes.c_float}
     fields = [(field.name, ctypes_of[field.ctype]) for field in made.program.tiling]
     struct = type("Tiling", (ctypes.Structure,), {"_fields_": fields})
-    values = struct.from_buffer_copy(tiling_bytes(launch, folder()).tobytes())
+    values = struct.from_buffer_copy(plan_of(launch, folder()).tiling.tobytes())
     return {name: getattr(values, name) for name, _ in fields}
 
 

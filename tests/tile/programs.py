@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from attndsl import ops
-from attndsl.codegen.execute import execute
-from attndsl.codegen.render import kernel_files
+from attndsl import emulator, ops
+from attndsl.codegen.device_files import device_files, kernel_path
+from attndsl.codegen.execute import plan_of, written
+from attndsl.codegen.kernel import kernel_name
 from attndsl.interpret.tile import interpret
 from attndsl.schedule.compile import PASSES, Compiled, Specialisation, compile_operator
 from attndsl.schedule.launch import Launch
@@ -64,12 +65,41 @@ def launch(compiled: Compiled, arguments: Mapping[str, Value | None]) -> Launch:
 
 def source(compiled: Compiled) -> str:
     """The generated kernel."""
-    return next(text for name, text in kernel_files(compiled).items() if name.endswith(".cpp"))
+    return device_files([compiled])[kernel_path(compiled)]
+
+
+_ENTRY = """#include "{name}.h"
+extern "C" __global__ __aicore__ void hand_made({parameters}GM_ADDR workspace, GM_ADDR tiling)
+{{
+    KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
+    {name}::Run({arguments}workspace, tiling);
+}}
+"""
+
+
+def emulate(made: Launch) -> emulator.Report:
+    """Run a launch: the program's own parameters, behind a kernel function of its own."""
+    compiled, folder = made.compiled, written(made.compiled)
+    names = [tensor.name for tensor in compiled.program.parameters]
+    text = _ENTRY.format(
+        name=kernel_name(compiled),
+        parameters="".join(f"GM_ADDR {name}, " for name in names),
+        arguments="".join(f"{name}, " for name in names),
+    )
+    kernel = emulator.build(text, entry="hand_made", include_dirs=[folder / "op_kernel"])
+    arguments = [
+        emulator.Argument(tensor.name, made.arguments[tensor.name], output=tensor.role == "output")
+        for tensor in compiled.program.parameters
+    ]
+    workspace = np.zeros(made.workspace_bytes, np.uint8)
+    arguments.append(emulator.Argument("workspace", workspace, scratch=True))
+    arguments.append(emulator.Argument("tiling", plan_of(made, folder).tiling))
+    return kernel.run(made.blocks, arguments)
 
 
 def run_both(compiled: Compiled, arguments: Mapping[str, Value | None]) -> tuple[Launch, Launch]:
     """The launch as the tile interpreter and as the emulator leave it, whose checks find nothing."""
     interpreted, emulated = launch(compiled, arguments), launch(compiled, arguments)
     interpret(interpreted)
-    execute(emulated).raise_for_findings()
+    emulate(emulated).raise_for_findings()
     return interpreted, emulated

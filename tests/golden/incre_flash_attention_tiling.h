@@ -1,10 +1,10 @@
-// Tiling data of incre_flash_attention_float16_d128_attn_mask_pse_shift: computed on the host, read by every core.
-#ifndef ATTNDSL_INCRE_FLASH_ATTENTION_FLOAT16_D128_ATTN_MASK_PSE_SHIFT_TILING_H
-#define ATTNDSL_INCRE_FLASH_ATTENTION_FLOAT16_D128_ATTN_MASK_PSE_SHIFT_TILING_H
+// Tiling data of incre_flash_attention: computed on the host, read by every core. Each kernel reads what it needs.
+#ifndef ATTNDSL_INCRE_FLASH_ATTENTION_TILING_H
+#define ATTNDSL_INCRE_FLASH_ATTENTION_TILING_H
 
 #include <cstdint>
 
-struct IncreFlashAttentionFloat16D128AttnMaskPseShiftTiling {
+struct IncreFlashAttentionTiling {
     int64_t pairs;  // pairs of batch row and key/value head
     int64_t splits;  // parts the keys of a row are split into
     int64_t items;  // units of work: a pair and a split
@@ -26,9 +26,6 @@ struct IncreFlashAttentionFloat16D128AttnMaskPseShiftTiling {
     int64_t valueStrideT;  // elements between neighbours of value along T
     int64_t attnMaskStrideB;  // elements between neighbours of attn_mask along B
     int64_t attnMaskStrideT;  // elements between neighbours of attn_mask along T
-    int64_t pseShiftStrideB;  // elements between neighbours of pse_shift along B
-    int64_t pseShiftStrideN;  // elements between neighbours of pse_shift along N
-    int64_t pseShiftStrideT;  // elements between neighbours of pse_shift along T
     int64_t attentionOutStrideB;  // elements between neighbours of attention_out along B
     int64_t attentionOutStrideN;  // elements between neighbours of attention_out along N
     int64_t scoreRingOffset;  // bytes from the workspace to the ring of score tiles, cube to vector
@@ -43,4 +40,4 @@ struct IncreFlashAttentionFloat16D128AttnMaskPseShiftTiling {
     int64_t workspaceBytes;  // bytes of the user workspace
 };
 
-#endif  // ATTNDSL_INCRE_FLASH_ATTENTION_FLOAT16_D128_ATTN_MASK_PSE_SHIFT_TILING_H
+#endif  // ATTNDSL_INCRE_FLASH_ATTENTION_TILING_H

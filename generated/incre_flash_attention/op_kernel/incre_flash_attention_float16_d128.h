@@ -1,9 +1,9 @@
 /*
- * incre_flash_attention_float16_d128_attn_mask
+ * incre_flash_attention_float16_d128
  * Attention of one new query token a batch row over its cached keys and values.
  *
  * Contract: mindspore.ops.incre_flash_attention
- * Specialised on float16, head sizes 113 to 128, with attn_mask.
+ * Specialised on float16, head sizes 113 to 128.
  * Batch, heads, lengths and strides are run-time values.
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
@@ -27,12 +27,15 @@
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the kernel does
  * not rely on the compiler's automatic synchronisation.
  */
+#ifndef ATTNDSL_INCRE_FLASH_ATTENTION_FLOAT16_D128_H
+#define ATTNDSL_INCRE_FLASH_ATTENTION_FLOAT16_D128_H
+
 #include "kernel_operator.h"
-#include "incre_flash_attention_float16_d128_attn_mask_tiling.h"
+#include "incre_flash_attention_tiling.h"
+
+namespace incre_flash_attention_float16_d128 {
 
 using namespace AscendC;
-
-namespace {
 
 constexpr int64_t kHeadDimBucket = 128;  // head size this kernel is specialised on, padded to 16
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
@@ -48,32 +51,28 @@ constexpr float kSmallest = 1.1754943508222875e-38f;  // smallest normal number,
 
 // Buffer map: byte address of the first slot and bytes a slot.
 
-// UB, 83328 of 188416 bytes
+// UB, 81216 of 188416 bytes
 constexpr uint32_t kRowMax = 0x00000;  // 1 x 128: running maximum of each row
 constexpr uint32_t kRowSum = 0x00080;  // 1 x 128: running sum of each row
 constexpr uint32_t kAccumulator = 0x00100;  // 1 x 16384: running weighted sum of each row
-constexpr uint32_t kAttnMaskBytes = 0x04100;  // 2 x 512: attn_mask of the tile's keys
-constexpr uint32_t kAttnMaskBytesSlot = 512;
-constexpr uint32_t kAttnMaskHalf = 0x04500;  // 1 x 1024: attn_mask in fp16, to compare
-constexpr uint32_t kAttnMaskKeep = 0x04900;  // 1 x 64: one bit a key: 1 keeps its score
-constexpr uint32_t kScore = 0x04940;  // 2 x 16384: scores of the rows, then exp(score - max)
+constexpr uint32_t kScore = 0x04100;  // 2 x 16384: scores of the rows, then exp(score - max)
 constexpr uint32_t kScoreSlot = 16384;
-constexpr uint32_t kLanes = 0x0c940;  // 1 x 2048: reduction over the tile, one repeat a row
-constexpr uint32_t kTileStat = 0x0d140;  // 1 x 32: maximum or sum of each row of the tile
-constexpr uint32_t kNewMax = 0x0d160;  // 1 x 32: running maximum including the tile
-constexpr uint32_t kRescale = 0x0d180;  // 1 x 384: exp(old max - new max) of the tiles in flight
-constexpr uint32_t kRowBlocks = 0x0d300;  // 1 x 256: a row statistic, one block a row
-constexpr uint32_t kProb = 0x0d400;  // 2 x 8192: probabilities in the io dtype
+constexpr uint32_t kLanes = 0x0c100;  // 1 x 2048: reduction over the tile, one repeat a row
+constexpr uint32_t kTileStat = 0x0c900;  // 1 x 32: maximum or sum of each row of the tile
+constexpr uint32_t kNewMax = 0x0c920;  // 1 x 32: running maximum including the tile
+constexpr uint32_t kRescale = 0x0c940;  // 1 x 384: exp(old max - new max) of the tiles in flight
+constexpr uint32_t kRowBlocks = 0x0cac0;  // 1 x 256: a row statistic, one block a row
+constexpr uint32_t kProb = 0x0cbc0;  // 2 x 8192: probabilities in the io dtype
 constexpr uint32_t kProbSlot = 8192;
-constexpr uint32_t kPartial = 0x11400;  // 2 x 4096: weighted sum of one tile or split
+constexpr uint32_t kPartial = 0x10bc0;  // 2 x 4096: weighted sum of one tile or split
 constexpr uint32_t kPartialSlot = 4096;
-constexpr uint32_t kResult = 0x13400;  // 2 x 2048: finished rows in the io dtype
+constexpr uint32_t kResult = 0x12bc0;  // 2 x 2048: finished rows in the io dtype
 constexpr uint32_t kResultSlot = 2048;
-constexpr uint32_t kPartMax = 0x14400;  // 2 x 32: row maximum of one split
+constexpr uint32_t kPartMax = 0x13bc0;  // 2 x 32: row maximum of one split
 constexpr uint32_t kPartMaxSlot = 32;
-constexpr uint32_t kPartSum = 0x14440;  // 2 x 32: row sum of one split
+constexpr uint32_t kPartSum = 0x13c00;  // 2 x 32: row sum of one split
 constexpr uint32_t kPartSumSlot = 32;
-constexpr uint32_t kOtherBlocks = 0x14480;  // 1 x 256: a second row statistic, one block a row
+constexpr uint32_t kOtherBlocks = 0x13c40;  // 1 x 256: a second row statistic, one block a row
 
 // L1, 278528 of 524032 bytes
 constexpr uint32_t kQueryL1 = 0x00000;  // 1 x 16384: query rows of the group, Nz
@@ -109,20 +108,18 @@ constexpr int32_t kQueryL1Free = 6;  // MTE1_MTE2, queryL1
 constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1
 constexpr int32_t kKeyL1Ready = 1;  // MTE2_MTE1, keyL1: one id a slot
 constexpr int32_t kValueL1Ready = 3;  // MTE2_MTE1, valueL1: one id a slot
-constexpr int32_t kAttnMaskBytesReady = 0;  // MTE2_V, attnMaskBytes: one id a slot
-constexpr int32_t kScoreReady = 2;  // MTE2_V, score: one id a slot
-constexpr int32_t kPartialReady = 4;  // MTE2_V, partial: one id a slot
-constexpr int32_t kPartMaxReady = 6;  // MTE2_V, partMax, partSum, partial: one id a slot
+constexpr int32_t kScoreReady = 0;  // MTE2_V, score: one id a slot
+constexpr int32_t kPartialReady = 2;  // MTE2_V, partial: one id a slot
+constexpr int32_t kPartMaxReady = 4;  // MTE2_V, partMax, partSum, partial: one id a slot
 constexpr int32_t kProbFree = 0;  // MTE3_V, prob: one id a slot
 constexpr int32_t kResultFree = 2;  // MTE3_V, result: one id a slot
 constexpr int32_t kRowMaxFree = 4;  // MTE3_V, rowMax, rowSum, accumulator
 constexpr int32_t kScoreL0Ready = 0;  // M_FIX, scoreL0: one id a slot
 constexpr int32_t kOutL0Ready = 2;  // M_FIX, outL0: one id a slot
 constexpr int32_t kLeftL0Free = 0;  // M_MTE1, leftL0, rightL0: one id a slot
-constexpr int32_t kAttnMaskBytesFree = 0;  // V_MTE2, attnMaskBytes: one id a slot
-constexpr int32_t kScoreFree = 2;  // V_MTE2, score: one id a slot
-constexpr int32_t kPartialFree = 4;  // V_MTE2, partial: one id a slot
-constexpr int32_t kPartMaxFree = 6;  // V_MTE2, partMax, partSum: one id a slot
+constexpr int32_t kScoreFree = 0;  // V_MTE2, score: one id a slot
+constexpr int32_t kPartialFree = 2;  // V_MTE2, partial: one id a slot
+constexpr int32_t kPartMaxFree = 4;  // V_MTE2, partMax, partSum: one id a slot
 constexpr int32_t kProbReady = 0;  // V_MTE3, prob: one id a slot
 constexpr int32_t kRowMaxReady = 2;  // V_MTE3, rowMax, rowSum, accumulator
 constexpr int32_t kResultReady = 3;  // V_MTE3, result: one id a slot
@@ -135,11 +132,11 @@ constexpr uint16_t kBeforeMergeSplits = 3;
 
 class IncreFlashAttentionKernel {
 public:
-    __aicore__ inline void Init(TPipe &pipe, GM_ADDR query, GM_ADDR key, GM_ADDR value, GM_ADDR attn_mask,
+    __aicore__ inline void Init(TPipe &pipe, GM_ADDR query, GM_ADDR key, GM_ADDR value,
         GM_ADDR actual_seq_lengths, GM_ADDR attention_out, GM_ADDR workspace,
                                 GM_ADDR tiling)
     {
-        const auto values = reinterpret_cast<__gm__ IncreFlashAttentionFloat16D128AttnMaskTiling *>(tiling);
+        const auto values = reinterpret_cast<__gm__ IncreFlashAttentionTiling *>(tiling);
         pairs_ = values->pairs;
         splits_ = values->splits;
         items_ = values->items;
@@ -158,7 +155,6 @@ public:
         valueStrideB_ = values->valueStrideB;
         valueStrideK_ = values->valueStrideK;
         valueStrideT_ = values->valueStrideT;
-        attnMaskStrideB_ = values->attnMaskStrideB;
         attentionOutStrideB_ = values->attentionOutStrideB;
         attentionOutStrideN_ = values->attentionOutStrideN;
         scoreRingOffset_ = values->scoreRingOffset;
@@ -179,7 +175,6 @@ public:
         Bind(queryGm_, query);
         Bind(keyGm_, key);
         Bind(valueGm_, value);
-        Bind(attnMaskGm_, attn_mask);
         Bind(actualSeqLengthsGm_, actual_seq_lengths);
         Bind(attentionOutGm_, attention_out);
         Bind(scoreRingGm_, workspace + scoreRingOffset_ + blockIndex_ * scoreRingPart_);
@@ -200,13 +195,11 @@ public:
             l0c_ = l0cStorage_.Get<uint8_t>();
         }
         if ASCEND_IS_AIV {
-            pipe.InitBuffer(ubStorage_, 83328);
+            pipe.InitBuffer(ubStorage_, 81216);
             ub_ = ubStorage_.Get<uint8_t>();
             rowMax_ = ub_[kRowMax].ReinterpretCast<float>();
             rowSum_ = ub_[kRowSum].ReinterpretCast<float>();
             accumulator_ = ub_[kAccumulator].ReinterpretCast<float>();
-            attnMaskHalf_ = ub_[kAttnMaskHalf].ReinterpretCast<half>();
-            attnMaskKeep_ = ub_[kAttnMaskKeep].ReinterpretCast<uint8_t>();
             lanes_ = ub_[kLanes].ReinterpretCast<float>();
             tileStat_ = ub_[kTileStat].ReinterpretCast<float>();
             newMax_ = ub_[kNewMax].ReinterpretCast<float>();
@@ -276,8 +269,6 @@ public:
 
     __aicore__ inline void RunVector()
     {
-        SetFlag<HardEvent::V_MTE2>(kAttnMaskBytesFree);
-        SetFlag<HardEvent::V_MTE2>(kAttnMaskBytesFree + 1);
         SetFlag<HardEvent::MTE3_V>(kProbFree);
         SetFlag<HardEvent::MTE3_V>(kProbFree + 1);
         SetFlag<HardEvent::V_MTE2>(kScoreFree);
@@ -307,7 +298,7 @@ public:
             for (int64_t step = 0; step < tiles + 2; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
-                    SoftmaxTile(tile, firstTile, length, batch, rows, rowBegin);
+                    SoftmaxTile(tile, firstTile, length, rows, rowBegin);
                 }
                 if (step >= 2) {
                     const int64_t tile = step - 2;
@@ -322,8 +313,6 @@ public:
         if (splits_ > 1) {
             MergeSplits();
         }
-        WaitFlag<HardEvent::V_MTE2>(kAttnMaskBytesFree);
-        WaitFlag<HardEvent::V_MTE2>(kAttnMaskBytesFree + 1);
         WaitFlag<HardEvent::MTE3_V>(kProbFree);
         WaitFlag<HardEvent::MTE3_V>(kProbFree + 1);
         WaitFlag<HardEvent::V_MTE2>(kScoreFree);
@@ -528,28 +517,12 @@ private:
     }
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
-    __aicore__ inline void SoftmaxTile(int64_t tile, int64_t firstTile, int64_t length, int64_t batch,
-        int64_t rows, int64_t rowBegin)
+    __aicore__ inline void SoftmaxTile(int64_t tile, int64_t firstTile, int64_t length, int64_t rows,
+        int64_t rowBegin)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, length - firstKey);
-        {
-            LocalTensor<uint8_t> attnMaskBytes =
-                ub_[kAttnMaskBytes + attnMaskBytesSlot_ * kAttnMaskBytesSlot].ReinterpretCast<uint8_t>();
-            // score = -1e+12 where attn_mask hides the key  (incre_flash_attention.py:141)
-            WaitFlag<HardEvent::V_MTE2>(kAttnMaskBytesFree + attnMaskBytesSlot_);
-            DataCopyPad(attnMaskBytes, attnMaskGm_[batch * attnMaskStrideB_ + firstKey],
-                DataCopyExtParams(1, keys, 0, 0, 0), DataCopyPadExtParams<uint8_t>(false, 0, 0, 0));
-            SetFlag<HardEvent::MTE2_V>(kAttnMaskBytesReady + attnMaskBytesSlot_);
-            WaitFlag<HardEvent::MTE2_V>(kAttnMaskBytesReady + attnMaskBytesSlot_);
-            PipeBarrier<PIPE_V>();
-            Cast(attnMaskHalf_, attnMaskBytes, RoundMode::CAST_NONE, keys);
-            SetFlag<HardEvent::V_MTE2>(kAttnMaskBytesFree + attnMaskBytesSlot_);
-            PipeBarrier<PIPE_V>();
-            CompareScalar(attnMaskKeep_, attnMaskHalf_, half(0), CMPMODE::EQ, RoundUp(keys, 128));
-            attnMaskBytesSlot_ ^= 1;
-        }
         CrossCoreWaitFlag(kScoreRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
@@ -565,13 +538,6 @@ private:
                 // score * scale_value  (incre_flash_attention.py:139)
                 WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
                 Muls(score, score, float(scaleValue_), span);
-                // score = -1e+12 where attn_mask hides the key  (incre_flash_attention.py:141)
-                PipeBarrier<PIPE_V>();
-                for (int64_t row = 0; row < chunk; ++row) {
-                    Select(score[row * kTileKeys], attnMaskKeep_, score[row * kTileKeys],
-                        float(-1000000000000.0f), SELMODE::VSEL_TENSOR_SCALAR_MODE,
-                        RoundUp(keys, kRepeatLanes));
-                }
                 // Lanes behind the last key take no part in the maximum, nor below in the sum.
                 if (keys % kRepeatLanes != 0) {
                     PipeBarrier<PIPE_V>();
@@ -846,7 +812,6 @@ private:
     int64_t valueStrideB_ = 0;
     int64_t valueStrideK_ = 0;
     int64_t valueStrideT_ = 0;
-    int64_t attnMaskStrideB_ = 0;
     int64_t attentionOutStrideB_ = 0;
     int64_t attentionOutStrideN_ = 0;
     int64_t scoreRingOffset_ = 0;
@@ -869,7 +834,6 @@ private:
     uint32_t probL1Slot_ = 0;
     uint32_t outL0Slot_ = 0;
     uint32_t valueL1Slot_ = 0;
-    uint32_t attnMaskBytesSlot_ = 0;
     uint32_t scoreSlot_ = 0;
     uint32_t probSlot_ = 0;
     uint32_t partialSlot_ = 0;
@@ -880,7 +844,6 @@ private:
     GlobalTensor<half> queryGm_;
     GlobalTensor<half> keyGm_;
     GlobalTensor<half> valueGm_;
-    GlobalTensor<uint8_t> attnMaskGm_;
     GlobalTensor<int64_t> actualSeqLengthsGm_;
     GlobalTensor<half> attentionOutGm_;
     GlobalTensor<float> scoreRingGm_;  // ring of score tiles, cube to vector
@@ -896,8 +859,6 @@ private:
     LocalTensor<float> rowMax_;
     LocalTensor<float> rowSum_;
     LocalTensor<float> accumulator_;
-    LocalTensor<half> attnMaskHalf_;
-    LocalTensor<uint8_t> attnMaskKeep_;
     LocalTensor<float> lanes_;
     LocalTensor<float> tileStat_;
     LocalTensor<float> newMax_;
@@ -915,16 +876,13 @@ private:
     LocalTensor<uint8_t> l0c_;
 };
 
-}  // namespace
-
-extern "C" __global__ __aicore__ void incre_flash_attention_float16_d128_attn_mask(GM_ADDR query, GM_ADDR key,
-    GM_ADDR value, GM_ADDR attn_mask, GM_ADDR actual_seq_lengths, GM_ADDR attention_out, GM_ADDR workspace,
-    GM_ADDR tiling)
+// The whole kernel; tensors in the contract's order, then the user's part of the workspace and the tiling data.
+__aicore__ inline void Run(GM_ADDR query, GM_ADDR key, GM_ADDR value, GM_ADDR actual_seq_lengths,
+    GM_ADDR attention_out, GM_ADDR workspace, GM_ADDR tiling)
 {
-    KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
     TPipe pipe;
     IncreFlashAttentionKernel kernel;
-    kernel.Init(pipe, query, key, value, attn_mask, actual_seq_lengths, attention_out, workspace, tiling);
+    kernel.Init(pipe, query, key, value, actual_seq_lengths, attention_out, workspace, tiling);
     if ASCEND_IS_AIC {
         kernel.RunCube();
     }
@@ -932,3 +890,7 @@ extern "C" __global__ __aicore__ void incre_flash_attention_float16_d128_attn_ma
         kernel.RunVector();
     }
 }
+
+}  // namespace incre_flash_attention_float16_d128
+
+#endif  // ATTNDSL_INCRE_FLASH_ATTENTION_FLOAT16_D128_H

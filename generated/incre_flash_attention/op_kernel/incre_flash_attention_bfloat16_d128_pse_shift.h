@@ -1,9 +1,9 @@
 /*
- * incre_flash_attention_bfloat16_d128
+ * incre_flash_attention_bfloat16_d128_pse_shift
  * Attention of one new query token a batch row over its cached keys and values.
  *
  * Contract: mindspore.ops.incre_flash_attention
- * Specialised on bfloat16, head sizes 113 to 128.
+ * Specialised on bfloat16, head sizes 113 to 128, with pse_shift.
  * Batch, heads, lengths and strides are run-time values.
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
@@ -27,12 +27,15 @@
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the kernel does
  * not rely on the compiler's automatic synchronisation.
  */
+#ifndef ATTNDSL_INCRE_FLASH_ATTENTION_BFLOAT16_D128_PSE_SHIFT_H
+#define ATTNDSL_INCRE_FLASH_ATTENTION_BFLOAT16_D128_PSE_SHIFT_H
+
 #include "kernel_operator.h"
-#include "incre_flash_attention_bfloat16_d128_tiling.h"
+#include "incre_flash_attention_tiling.h"
+
+namespace incre_flash_attention_bfloat16_d128_pse_shift {
 
 using namespace AscendC;
-
-namespace {
 
 constexpr int64_t kHeadDimBucket = 128;  // head size this kernel is specialised on, padded to 16
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
@@ -48,28 +51,31 @@ constexpr float kSmallest = 1.1754943508222875e-38f;  // smallest normal number,
 
 // Buffer map: byte address of the first slot and bytes a slot.
 
-// UB, 81216 of 188416 bytes
+// UB, 113984 of 188416 bytes
 constexpr uint32_t kRowMax = 0x00000;  // 1 x 128: running maximum of each row
 constexpr uint32_t kRowSum = 0x00080;  // 1 x 128: running sum of each row
 constexpr uint32_t kAccumulator = 0x00100;  // 1 x 16384: running weighted sum of each row
 constexpr uint32_t kScore = 0x04100;  // 2 x 16384: scores of the rows, then exp(score - max)
 constexpr uint32_t kScoreSlot = 16384;
-constexpr uint32_t kLanes = 0x0c100;  // 1 x 2048: reduction over the tile, one repeat a row
-constexpr uint32_t kTileStat = 0x0c900;  // 1 x 32: maximum or sum of each row of the tile
-constexpr uint32_t kNewMax = 0x0c920;  // 1 x 32: running maximum including the tile
-constexpr uint32_t kRescale = 0x0c940;  // 1 x 384: exp(old max - new max) of the tiles in flight
-constexpr uint32_t kRowBlocks = 0x0cac0;  // 1 x 256: a row statistic, one block a row
-constexpr uint32_t kProb = 0x0cbc0;  // 2 x 8192: probabilities in the io dtype
+constexpr uint32_t kPseShiftRows = 0x0c100;  // 2 x 8192: pse_shift of the rows
+constexpr uint32_t kPseShiftRowsSlot = 8192;
+constexpr uint32_t kPseShiftWide = 0x10100;  // 1 x 16384: pse_shift of the rows, in fp32
+constexpr uint32_t kLanes = 0x14100;  // 1 x 2048: reduction over the tile, one repeat a row
+constexpr uint32_t kTileStat = 0x14900;  // 1 x 32: maximum or sum of each row of the tile
+constexpr uint32_t kNewMax = 0x14920;  // 1 x 32: running maximum including the tile
+constexpr uint32_t kRescale = 0x14940;  // 1 x 384: exp(old max - new max) of the tiles in flight
+constexpr uint32_t kRowBlocks = 0x14ac0;  // 1 x 256: a row statistic, one block a row
+constexpr uint32_t kProb = 0x14bc0;  // 2 x 8192: probabilities in the io dtype
 constexpr uint32_t kProbSlot = 8192;
-constexpr uint32_t kPartial = 0x10bc0;  // 2 x 4096: weighted sum of one tile or split
+constexpr uint32_t kPartial = 0x18bc0;  // 2 x 4096: weighted sum of one tile or split
 constexpr uint32_t kPartialSlot = 4096;
-constexpr uint32_t kResult = 0x12bc0;  // 2 x 2048: finished rows in the io dtype
+constexpr uint32_t kResult = 0x1abc0;  // 2 x 2048: finished rows in the io dtype
 constexpr uint32_t kResultSlot = 2048;
-constexpr uint32_t kPartMax = 0x13bc0;  // 2 x 32: row maximum of one split
+constexpr uint32_t kPartMax = 0x1bbc0;  // 2 x 32: row maximum of one split
 constexpr uint32_t kPartMaxSlot = 32;
-constexpr uint32_t kPartSum = 0x13c00;  // 2 x 32: row sum of one split
+constexpr uint32_t kPartSum = 0x1bc00;  // 2 x 32: row sum of one split
 constexpr uint32_t kPartSumSlot = 32;
-constexpr uint32_t kOtherBlocks = 0x13c40;  // 1 x 256: a second row statistic, one block a row
+constexpr uint32_t kOtherBlocks = 0x1bc40;  // 1 x 256: a second row statistic, one block a row
 
 // L1, 278528 of 524032 bytes
 constexpr uint32_t kQueryL1 = 0x00000;  // 1 x 16384: query rows of the group, Nz
@@ -105,7 +111,7 @@ constexpr int32_t kQueryL1Free = 6;  // MTE1_MTE2, queryL1
 constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1
 constexpr int32_t kKeyL1Ready = 1;  // MTE2_MTE1, keyL1: one id a slot
 constexpr int32_t kValueL1Ready = 3;  // MTE2_MTE1, valueL1: one id a slot
-constexpr int32_t kScoreReady = 0;  // MTE2_V, score: one id a slot
+constexpr int32_t kScoreReady = 0;  // MTE2_V, score, pseShiftRows: one id a slot
 constexpr int32_t kPartialReady = 2;  // MTE2_V, partial: one id a slot
 constexpr int32_t kPartMaxReady = 4;  // MTE2_V, partMax, partSum, partial: one id a slot
 constexpr int32_t kProbFree = 0;  // MTE3_V, prob: one id a slot
@@ -114,7 +120,7 @@ constexpr int32_t kRowMaxFree = 4;  // MTE3_V, rowMax, rowSum, accumulator
 constexpr int32_t kScoreL0Ready = 0;  // M_FIX, scoreL0: one id a slot
 constexpr int32_t kOutL0Ready = 2;  // M_FIX, outL0: one id a slot
 constexpr int32_t kLeftL0Free = 0;  // M_MTE1, leftL0, rightL0: one id a slot
-constexpr int32_t kScoreFree = 0;  // V_MTE2, score: one id a slot
+constexpr int32_t kScoreFree = 0;  // V_MTE2, score, pseShiftRows: one id a slot
 constexpr int32_t kPartialFree = 2;  // V_MTE2, partial: one id a slot
 constexpr int32_t kPartMaxFree = 4;  // V_MTE2, partMax, partSum: one id a slot
 constexpr int32_t kProbReady = 0;  // V_MTE3, prob: one id a slot
@@ -130,10 +136,10 @@ constexpr uint16_t kBeforeMergeSplits = 3;
 class IncreFlashAttentionKernel {
 public:
     __aicore__ inline void Init(TPipe &pipe, GM_ADDR query, GM_ADDR key, GM_ADDR value,
-        GM_ADDR actual_seq_lengths, GM_ADDR attention_out, GM_ADDR workspace,
+        GM_ADDR actual_seq_lengths, GM_ADDR pse_shift, GM_ADDR attention_out, GM_ADDR workspace,
                                 GM_ADDR tiling)
     {
-        const auto values = reinterpret_cast<__gm__ IncreFlashAttentionBfloat16D128Tiling *>(tiling);
+        const auto values = reinterpret_cast<__gm__ IncreFlashAttentionTiling *>(tiling);
         pairs_ = values->pairs;
         splits_ = values->splits;
         items_ = values->items;
@@ -152,6 +158,8 @@ public:
         valueStrideB_ = values->valueStrideB;
         valueStrideK_ = values->valueStrideK;
         valueStrideT_ = values->valueStrideT;
+        pseShiftStrideB_ = values->pseShiftStrideB;
+        pseShiftStrideN_ = values->pseShiftStrideN;
         attentionOutStrideB_ = values->attentionOutStrideB;
         attentionOutStrideN_ = values->attentionOutStrideN;
         scoreRingOffset_ = values->scoreRingOffset;
@@ -173,6 +181,7 @@ public:
         Bind(keyGm_, key);
         Bind(valueGm_, value);
         Bind(actualSeqLengthsGm_, actual_seq_lengths);
+        Bind(pseShiftGm_, pse_shift);
         Bind(attentionOutGm_, attention_out);
         Bind(scoreRingGm_, workspace + scoreRingOffset_ + blockIndex_ * scoreRingPart_);
         Bind(probRingGm_, workspace + probRingOffset_ + blockIndex_ * probRingPart_);
@@ -192,11 +201,12 @@ public:
             l0c_ = l0cStorage_.Get<uint8_t>();
         }
         if ASCEND_IS_AIV {
-            pipe.InitBuffer(ubStorage_, 81216);
+            pipe.InitBuffer(ubStorage_, 113984);
             ub_ = ubStorage_.Get<uint8_t>();
             rowMax_ = ub_[kRowMax].ReinterpretCast<float>();
             rowSum_ = ub_[kRowSum].ReinterpretCast<float>();
             accumulator_ = ub_[kAccumulator].ReinterpretCast<float>();
+            pseShiftWide_ = ub_[kPseShiftWide].ReinterpretCast<float>();
             lanes_ = ub_[kLanes].ReinterpretCast<float>();
             tileStat_ = ub_[kTileStat].ReinterpretCast<float>();
             newMax_ = ub_[kNewMax].ReinterpretCast<float>();
@@ -295,7 +305,7 @@ public:
             for (int64_t step = 0; step < tiles + 2; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
-                    SoftmaxTile(tile, firstTile, length, rows, rowBegin);
+                    SoftmaxTile(tile, firstTile, length, rows, kvHead, rowBegin, batch);
                 }
                 if (step >= 2) {
                     const int64_t tile = step - 2;
@@ -517,7 +527,7 @@ private:
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
     __aicore__ inline void SoftmaxTile(int64_t tile, int64_t firstTile, int64_t length, int64_t rows,
-        int64_t rowBegin)
+        int64_t kvHead, int64_t rowBegin, int64_t batch)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
@@ -527,16 +537,28 @@ private:
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
             {
                 LocalTensor<float> score = ub_[kScore + scoreSlot_ * kScoreSlot].ReinterpretCast<float>();
+                LocalTensor<bfloat16_t> pseShiftRows =
+                    ub_[kPseShiftRows + scoreSlot_ * kPseShiftRowsSlot].ReinterpretCast<bfloat16_t>();
+                const int64_t head = kvHead * group_ + rowBegin + r0;
                 WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
                 DataCopyPad(score, scoreRingGm_[(slot * group_ + rowBegin + r0) * kTileKeys],
                     DataCopyExtParams(chunk, keys * 4, (kTileKeys - keys) * 4,
                         (kTileKeys - RoundUp(keys, 8)) / 8, 0),
                     DataCopyPadExtParams<float>(false, 0, 0, 0));
+                DataCopyPad(pseShiftRows,
+                    pseShiftGm_[batch * pseShiftStrideB_ + firstKey + head * pseShiftStrideN_],
+                    DataCopyExtParams(chunk, keys * 2, (pseShiftStrideN_ - keys) * 2,
+                        (kTileKeys - RoundUp(keys, 16)) / 16, 0),
+                    DataCopyPadExtParams<bfloat16_t>(false, 0, 0, 0));
                 SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
                 const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
                 // score * scale_value  (incre_flash_attention.py:139)
                 WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
                 Muls(score, score, float(scaleValue_), span);
+                // score + pse_shift  (incre_flash_attention.py:140)
+                Cast(pseShiftWide_, pseShiftRows, RoundMode::CAST_NONE, span);
+                PipeBarrier<PIPE_V>();
+                Add(score, score, pseShiftWide_, span);
                 // Lanes behind the last key take no part in the maximum, nor below in the sum.
                 if (keys % kRepeatLanes != 0) {
                     PipeBarrier<PIPE_V>();
@@ -813,6 +835,8 @@ private:
     int64_t valueStrideB_ = 0;
     int64_t valueStrideK_ = 0;
     int64_t valueStrideT_ = 0;
+    int64_t pseShiftStrideB_ = 0;
+    int64_t pseShiftStrideN_ = 0;
     int64_t attentionOutStrideB_ = 0;
     int64_t attentionOutStrideN_ = 0;
     int64_t scoreRingOffset_ = 0;
@@ -846,6 +870,7 @@ private:
     GlobalTensor<bfloat16_t> keyGm_;
     GlobalTensor<bfloat16_t> valueGm_;
     GlobalTensor<int64_t> actualSeqLengthsGm_;
+    GlobalTensor<bfloat16_t> pseShiftGm_;
     GlobalTensor<bfloat16_t> attentionOutGm_;
     GlobalTensor<float> scoreRingGm_;  // ring of score tiles, cube to vector
     GlobalTensor<bfloat16_t> probRingGm_;  // ring of probability tiles, vector to cube
@@ -860,6 +885,7 @@ private:
     LocalTensor<float> rowMax_;
     LocalTensor<float> rowSum_;
     LocalTensor<float> accumulator_;
+    LocalTensor<float> pseShiftWide_;
     LocalTensor<float> lanes_;
     LocalTensor<float> tileStat_;
     LocalTensor<float> newMax_;
@@ -877,16 +903,13 @@ private:
     LocalTensor<uint8_t> l0c_;
 };
 
-}  // namespace
-
-extern "C" __global__ __aicore__ void incre_flash_attention_bfloat16_d128(GM_ADDR query, GM_ADDR key,
-    GM_ADDR value, GM_ADDR actual_seq_lengths, GM_ADDR attention_out, GM_ADDR workspace,
-    GM_ADDR tiling)
+// The whole kernel; tensors in the contract's order, then the user's part of the workspace and the tiling data.
+__aicore__ inline void Run(GM_ADDR query, GM_ADDR key, GM_ADDR value, GM_ADDR actual_seq_lengths,
+    GM_ADDR pse_shift, GM_ADDR attention_out, GM_ADDR workspace, GM_ADDR tiling)
 {
-    KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
     TPipe pipe;
     IncreFlashAttentionKernel kernel;
-    kernel.Init(pipe, query, key, value, actual_seq_lengths, attention_out, workspace, tiling);
+    kernel.Init(pipe, query, key, value, actual_seq_lengths, pse_shift, attention_out, workspace, tiling);
     if ASCEND_IS_AIC {
         kernel.RunCube();
     }
@@ -894,3 +917,7 @@ extern "C" __global__ __aicore__ void incre_flash_attention_bfloat16_d128(GM_ADD
         kernel.RunVector();
     }
 }
+
+}  // namespace incre_flash_attention_bfloat16_d128_pse_shift
+
+#endif  // ATTNDSL_INCRE_FLASH_ATTENTION_BFLOAT16_D128_PSE_SHIFT_H

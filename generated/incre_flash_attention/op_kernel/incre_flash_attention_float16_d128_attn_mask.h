@@ -1,9 +1,9 @@
 /*
- * incre_flash_attention_bfloat16_d128_attn_mask
+ * incre_flash_attention_float16_d128_attn_mask
  * Attention of one new query token a batch row over its cached keys and values.
  *
  * Contract: mindspore.ops.incre_flash_attention
- * Specialised on bfloat16, head sizes 113 to 128, with attn_mask.
+ * Specialised on float16, head sizes 113 to 128, with attn_mask.
  * Batch, heads, lengths and strides are run-time values.
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
@@ -27,12 +27,15 @@
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the kernel does
  * not rely on the compiler's automatic synchronisation.
  */
+#ifndef ATTNDSL_INCRE_FLASH_ATTENTION_FLOAT16_D128_ATTN_MASK_H
+#define ATTNDSL_INCRE_FLASH_ATTENTION_FLOAT16_D128_ATTN_MASK_H
+
 #include "kernel_operator.h"
-#include "incre_flash_attention_bfloat16_d128_attn_mask_tiling.h"
+#include "incre_flash_attention_tiling.h"
+
+namespace incre_flash_attention_float16_d128_attn_mask {
 
 using namespace AscendC;
-
-namespace {
 
 constexpr int64_t kHeadDimBucket = 128;  // head size this kernel is specialised on, padded to 16
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
@@ -139,7 +142,7 @@ public:
         GM_ADDR actual_seq_lengths, GM_ADDR attention_out, GM_ADDR workspace,
                                 GM_ADDR tiling)
     {
-        const auto values = reinterpret_cast<__gm__ IncreFlashAttentionBfloat16D128AttnMaskTiling *>(tiling);
+        const auto values = reinterpret_cast<__gm__ IncreFlashAttentionTiling *>(tiling);
         pairs_ = values->pairs;
         splits_ = values->splits;
         items_ = values->items;
@@ -191,7 +194,7 @@ public:
         if ASCEND_IS_AIC {
             pipe.InitBuffer(l1Storage_, 278528);
             l1_ = l1Storage_.Get<uint8_t>();
-            queryL1_ = l1_[kQueryL1].ReinterpretCast<bfloat16_t>();
+            queryL1_ = l1_[kQueryL1].ReinterpretCast<half>();
             pipe.InitBuffer(l0aStorage_, 32768);
             l0a_ = l0aStorage_.Get<uint8_t>();
             pipe.InitBuffer(l0bStorage_, 65536);
@@ -383,8 +386,7 @@ private:
                     l0c_[kScoreL0 + scoreL0Slot_ * kScoreL0Slot].ReinterpretCast<float>();
                 WaitFlag<HardEvent::FIX_M>(kScoreL0Free + scoreL0Slot_);
                 {
-                    LocalTensor<bfloat16_t> keyL1 =
-                        l1_[kKeyL1 + keyL1Slot_ * kKeyL1Slot].ReinterpretCast<bfloat16_t>();
+                    LocalTensor<half> keyL1 = l1_[kKeyL1 + keyL1Slot_ * kKeyL1Slot].ReinterpretCast<half>();
                     // to L1, row by row where one copy cannot express the pitch; then to L0A and L0B
                     WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
                     if (keyStrideT_ <= 65535) {
@@ -400,10 +402,10 @@ private:
                     SetFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
                     WaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
                     {
-                        LocalTensor<bfloat16_t> leftL0 =
-                            l0a_[kLeftL0 + leftL0Slot_ * kLeftL0Slot].ReinterpretCast<bfloat16_t>();
-                        LocalTensor<bfloat16_t> rightL0 =
-                            l0b_[kRightL0 + leftL0Slot_ * kRightL0Slot].ReinterpretCast<bfloat16_t>();
+                        LocalTensor<half> leftL0 =
+                            l0a_[kLeftL0 + leftL0Slot_ * kLeftL0Slot].ReinterpretCast<half>();
+                        LocalTensor<half> rightL0 =
+                            l0b_[kRightL0 + leftL0Slot_ * kRightL0Slot].ReinterpretCast<half>();
                         const int64_t depthFractals = CeilDiv(kHeadDimBucket, kFractal);
                         const int64_t columnFractals = CeilDiv(cols, kFractal);
                         WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
@@ -446,8 +448,7 @@ private:
         const int64_t valueTile = batch * valueStrideB_ + kvHead * valueStrideK_ + firstKey * valueStrideT_;
         CrossCoreWaitFlag(kProbRingReady);
         {
-            LocalTensor<bfloat16_t> probL1 =
-                l1_[kProbL1 + probL1Slot_ * kProbL1Slot].ReinterpretCast<bfloat16_t>();
+            LocalTensor<half> probL1 = l1_[kProbL1 + probL1Slot_ * kProbL1Slot].ReinterpretCast<half>();
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
             DataCopy(probL1, probRingGm_[slot * group_ * kTileKeys],
                 Nd2NzParams(1, group_, keys, 0, kTileKeys, rowFractals_ * kFractal, 1, 0));
@@ -457,8 +458,8 @@ private:
                 for (int64_t k0 = 0; k0 < keys; k0 += kBaseK) {
                     const int64_t depth = MinOf(kBaseK, keys - k0);
                     {
-                        LocalTensor<bfloat16_t> valueL1 =
-                            l1_[kValueL1 + valueL1Slot_ * kValueL1Slot].ReinterpretCast<bfloat16_t>();
+                        LocalTensor<half> valueL1 =
+                            l1_[kValueL1 + valueL1Slot_ * kValueL1Slot].ReinterpretCast<half>();
                         // to L1, row by row where one copy cannot express the pitch; then to L0A and L0B
                         WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
                         if (valueStrideT_ <= 65535) {
@@ -475,10 +476,10 @@ private:
                         SetFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
                         WaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
                         {
-                            LocalTensor<bfloat16_t> leftL0 =
-                                l0a_[kLeftL0 + leftL0Slot_ * kLeftL0Slot].ReinterpretCast<bfloat16_t>();
-                            LocalTensor<bfloat16_t> rightL0 =
-                                l0b_[kRightL0 + leftL0Slot_ * kRightL0Slot].ReinterpretCast<bfloat16_t>();
+                            LocalTensor<half> leftL0 =
+                                l0a_[kLeftL0 + leftL0Slot_ * kLeftL0Slot].ReinterpretCast<half>();
+                            LocalTensor<half> rightL0 =
+                                l0b_[kRightL0 + leftL0Slot_ * kRightL0Slot].ReinterpretCast<half>();
                             const int64_t depthFractals = CeilDiv(depth, kFractal);
                             const int64_t columnFractals = CeilDiv(kHeadDimBucket, kFractal);
                             WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
@@ -630,8 +631,7 @@ private:
                 PipeBarrier<PIPE_V>();
                 Add(rowSum_[r0], rowSum_[r0], tileStat_, chunk);
                 {
-                    LocalTensor<bfloat16_t> prob =
-                        ub_[kProb + probSlot_ * kProbSlot].ReinterpretCast<bfloat16_t>();
+                    LocalTensor<half> prob = ub_[kProb + probSlot_ * kProbSlot].ReinterpretCast<half>();
                     WaitFlag<HardEvent::MTE3_V>(kProbFree + probSlot_);
                     Cast(prob, score, RoundMode::CAST_RINT, span);
                     SetFlag<HardEvent::V_MTE3>(kProbReady + probSlot_);
@@ -703,8 +703,8 @@ private:
                         BinaryRepeatParams(1, 1, 0, kHeadDimBucket / 8, kHeadDimBucket / 8, 1));
                 }
                 {
-                    LocalTensor<bfloat16_t> result =
-                        ub_[kResult + resultSlot_ * kResultSlot].ReinterpretCast<bfloat16_t>();
+                    LocalTensor<half> result =
+                        ub_[kResult + resultSlot_ * kResultSlot].ReinterpretCast<half>();
                     WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                     PipeBarrier<PIPE_V>();
                     Cast(result, accumulator_[r0 * kHeadDimBucket], RoundMode::CAST_RINT,
@@ -813,8 +813,7 @@ private:
                     BinaryRepeatParams(1, 1, 0, kHeadDimBucket / 8, kHeadDimBucket / 8, 1));
             }
             {
-                LocalTensor<bfloat16_t> result =
-                    ub_[kResult + resultSlot_ * kResultSlot].ReinterpretCast<bfloat16_t>();
+                LocalTensor<half> result = ub_[kResult + resultSlot_ * kResultSlot].ReinterpretCast<half>();
                 WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                 PipeBarrier<PIPE_V>();
                 Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kHeadDimBucket);
@@ -881,14 +880,14 @@ private:
     uint32_t partMaxSlot_ = 0;
 
     // Global memory
-    GlobalTensor<bfloat16_t> queryGm_;
-    GlobalTensor<bfloat16_t> keyGm_;
-    GlobalTensor<bfloat16_t> valueGm_;
+    GlobalTensor<half> queryGm_;
+    GlobalTensor<half> keyGm_;
+    GlobalTensor<half> valueGm_;
     GlobalTensor<uint8_t> attnMaskGm_;
     GlobalTensor<int64_t> actualSeqLengthsGm_;
-    GlobalTensor<bfloat16_t> attentionOutGm_;
+    GlobalTensor<half> attentionOutGm_;
     GlobalTensor<float> scoreRingGm_;  // ring of score tiles, cube to vector
-    GlobalTensor<bfloat16_t> probRingGm_;  // ring of probability tiles, vector to cube
+    GlobalTensor<half> probRingGm_;  // ring of probability tiles, vector to cube
     GlobalTensor<float> outRingGm_;  // ring of weighted sums, cube to vector
     GlobalTensor<float> partialMaxGm_;  // row maxima of key splits
     GlobalTensor<float> partialSumGm_;  // row sums of key splits
@@ -910,7 +909,7 @@ private:
     LocalTensor<float> otherBlocks_;
     TBuf<TPosition::A1> l1Storage_;
     LocalTensor<uint8_t> l1_;
-    LocalTensor<bfloat16_t> queryL1_;
+    LocalTensor<half> queryL1_;
     TBuf<TPosition::A2> l0aStorage_;
     LocalTensor<uint8_t> l0a_;
     TBuf<TPosition::B2> l0bStorage_;
@@ -919,14 +918,10 @@ private:
     LocalTensor<uint8_t> l0c_;
 };
 
-}  // namespace
-
-extern "C" __global__ __aicore__ void incre_flash_attention_bfloat16_d128_attn_mask(GM_ADDR query,
-    GM_ADDR key, GM_ADDR value, GM_ADDR attn_mask, GM_ADDR actual_seq_lengths, GM_ADDR attention_out,
-    GM_ADDR workspace,
-    GM_ADDR tiling)
+// The whole kernel; tensors in the contract's order, then the user's part of the workspace and the tiling data.
+__aicore__ inline void Run(GM_ADDR query, GM_ADDR key, GM_ADDR value, GM_ADDR attn_mask,
+    GM_ADDR actual_seq_lengths, GM_ADDR attention_out, GM_ADDR workspace, GM_ADDR tiling)
 {
-    KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
     TPipe pipe;
     IncreFlashAttentionKernel kernel;
     kernel.Init(pipe, query, key, value, attn_mask, actual_seq_lengths, attention_out, workspace, tiling);
@@ -937,3 +932,7 @@ extern "C" __global__ __aicore__ void incre_flash_attention_bfloat16_d128_attn_m
         kernel.RunVector();
     }
 }
+
+}  // namespace incre_flash_attention_float16_d128_attn_mask
+
+#endif  // ATTNDSL_INCRE_FLASH_ATTENTION_FLOAT16_D128_ATTN_MASK_H

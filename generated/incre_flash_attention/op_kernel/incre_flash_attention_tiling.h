@@ -1,10 +1,10 @@
-// Tiling data of incre_flash_attention_bfloat16_d128: computed on the host, read by every core.
-#ifndef ATTNDSL_INCRE_FLASH_ATTENTION_BFLOAT16_D128_TILING_H
-#define ATTNDSL_INCRE_FLASH_ATTENTION_BFLOAT16_D128_TILING_H
+// Tiling data of incre_flash_attention: computed on the host, read by every core. Each kernel reads what it needs.
+#ifndef ATTNDSL_INCRE_FLASH_ATTENTION_TILING_H
+#define ATTNDSL_INCRE_FLASH_ATTENTION_TILING_H
 
 #include <cstdint>
 
-struct IncreFlashAttentionBfloat16D128Tiling {
+struct IncreFlashAttentionTiling {
     int64_t pairs;  // pairs of batch row and key/value head
     int64_t splits;  // parts the keys of a row are split into
     int64_t items;  // units of work: a pair and a split
@@ -36,6 +36,11 @@ struct IncreFlashAttentionBfloat16D128Tiling {
     int64_t partialSumOffset;  // bytes from the workspace to the row sums of key splits
     int64_t partialOutOffset;  // bytes from the workspace to the weighted sums of key splits
     int64_t workspaceBytes;  // bytes of the user workspace
+    int64_t attnMaskStrideB;  // elements between neighbours of attn_mask along B
+    int64_t attnMaskStrideT;  // elements between neighbours of attn_mask along T
+    int64_t pseShiftStrideB;  // elements between neighbours of pse_shift along B
+    int64_t pseShiftStrideN;  // elements between neighbours of pse_shift along N
+    int64_t pseShiftStrideT;  // elements between neighbours of pse_shift along T
 };
 
-#endif  // ATTNDSL_INCRE_FLASH_ATTENTION_BFLOAT16_D128_TILING_H
+#endif  // ATTNDSL_INCRE_FLASH_ATTENTION_TILING_H

@@ -1,9 +1,9 @@
 /*
- * incre_flash_attention_float16_d128_attn_mask_pse_shift
+ * incre_flash_attention_bfloat16_d128_attn_mask
  * Attention of one new query token a batch row over its cached keys and values.
  *
  * Contract: mindspore.ops.incre_flash_attention
- * Specialised on float16, head sizes 113 to 128, with attn_mask, pse_shift.
+ * Specialised on bfloat16, head sizes 113 to 128, with attn_mask.
  * Batch, heads, lengths and strides are run-time values.
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
@@ -27,12 +27,15 @@
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the kernel does
  * not rely on the compiler's automatic synchronisation.
  */
+#ifndef ATTNDSL_INCRE_FLASH_ATTENTION_BFLOAT16_D128_ATTN_MASK_H
+#define ATTNDSL_INCRE_FLASH_ATTENTION_BFLOAT16_D128_ATTN_MASK_H
+
 #include "kernel_operator.h"
-#include "incre_flash_attention_float16_d128_attn_mask_pse_shift_tiling.h"
+#include "incre_flash_attention_tiling.h"
+
+namespace incre_flash_attention_bfloat16_d128_attn_mask {
 
 using namespace AscendC;
-
-namespace {
 
 constexpr int64_t kHeadDimBucket = 128;  // head size this kernel is specialised on, padded to 16
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
@@ -48,7 +51,7 @@ constexpr float kSmallest = 1.1754943508222875e-38f;  // smallest normal number,
 
 // Buffer map: byte address of the first slot and bytes a slot.
 
-// UB, 116096 of 188416 bytes
+// UB, 83328 of 188416 bytes
 constexpr uint32_t kRowMax = 0x00000;  // 1 x 128: running maximum of each row
 constexpr uint32_t kRowSum = 0x00080;  // 1 x 128: running sum of each row
 constexpr uint32_t kAccumulator = 0x00100;  // 1 x 16384: running weighted sum of each row
@@ -58,25 +61,22 @@ constexpr uint32_t kAttnMaskHalf = 0x04500;  // 1 x 1024: attn_mask in fp16, to 
 constexpr uint32_t kAttnMaskKeep = 0x04900;  // 1 x 64: one bit a key: 1 keeps its score
 constexpr uint32_t kScore = 0x04940;  // 2 x 16384: scores of the rows, then exp(score - max)
 constexpr uint32_t kScoreSlot = 16384;
-constexpr uint32_t kPseShiftRows = 0x0c940;  // 2 x 8192: pse_shift of the rows
-constexpr uint32_t kPseShiftRowsSlot = 8192;
-constexpr uint32_t kPseShiftWide = 0x10940;  // 1 x 16384: pse_shift of the rows, in fp32
-constexpr uint32_t kLanes = 0x14940;  // 1 x 2048: reduction over the tile, one repeat a row
-constexpr uint32_t kTileStat = 0x15140;  // 1 x 32: maximum or sum of each row of the tile
-constexpr uint32_t kNewMax = 0x15160;  // 1 x 32: running maximum including the tile
-constexpr uint32_t kRescale = 0x15180;  // 1 x 384: exp(old max - new max) of the tiles in flight
-constexpr uint32_t kRowBlocks = 0x15300;  // 1 x 256: a row statistic, one block a row
-constexpr uint32_t kProb = 0x15400;  // 2 x 8192: probabilities in the io dtype
+constexpr uint32_t kLanes = 0x0c940;  // 1 x 2048: reduction over the tile, one repeat a row
+constexpr uint32_t kTileStat = 0x0d140;  // 1 x 32: maximum or sum of each row of the tile
+constexpr uint32_t kNewMax = 0x0d160;  // 1 x 32: running maximum including the tile
+constexpr uint32_t kRescale = 0x0d180;  // 1 x 384: exp(old max - new max) of the tiles in flight
+constexpr uint32_t kRowBlocks = 0x0d300;  // 1 x 256: a row statistic, one block a row
+constexpr uint32_t kProb = 0x0d400;  // 2 x 8192: probabilities in the io dtype
 constexpr uint32_t kProbSlot = 8192;
-constexpr uint32_t kPartial = 0x19400;  // 2 x 4096: weighted sum of one tile or split
+constexpr uint32_t kPartial = 0x11400;  // 2 x 4096: weighted sum of one tile or split
 constexpr uint32_t kPartialSlot = 4096;
-constexpr uint32_t kResult = 0x1b400;  // 2 x 2048: finished rows in the io dtype
+constexpr uint32_t kResult = 0x13400;  // 2 x 2048: finished rows in the io dtype
 constexpr uint32_t kResultSlot = 2048;
-constexpr uint32_t kPartMax = 0x1c400;  // 2 x 32: row maximum of one split
+constexpr uint32_t kPartMax = 0x14400;  // 2 x 32: row maximum of one split
 constexpr uint32_t kPartMaxSlot = 32;
-constexpr uint32_t kPartSum = 0x1c440;  // 2 x 32: row sum of one split
+constexpr uint32_t kPartSum = 0x14440;  // 2 x 32: row sum of one split
 constexpr uint32_t kPartSumSlot = 32;
-constexpr uint32_t kOtherBlocks = 0x1c480;  // 1 x 256: a second row statistic, one block a row
+constexpr uint32_t kOtherBlocks = 0x14480;  // 1 x 256: a second row statistic, one block a row
 
 // L1, 278528 of 524032 bytes
 constexpr uint32_t kQueryL1 = 0x00000;  // 1 x 16384: query rows of the group, Nz
@@ -113,7 +113,7 @@ constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1
 constexpr int32_t kKeyL1Ready = 1;  // MTE2_MTE1, keyL1: one id a slot
 constexpr int32_t kValueL1Ready = 3;  // MTE2_MTE1, valueL1: one id a slot
 constexpr int32_t kAttnMaskBytesReady = 0;  // MTE2_V, attnMaskBytes: one id a slot
-constexpr int32_t kScoreReady = 2;  // MTE2_V, score, pseShiftRows: one id a slot
+constexpr int32_t kScoreReady = 2;  // MTE2_V, score: one id a slot
 constexpr int32_t kPartialReady = 4;  // MTE2_V, partial: one id a slot
 constexpr int32_t kPartMaxReady = 6;  // MTE2_V, partMax, partSum, partial: one id a slot
 constexpr int32_t kProbFree = 0;  // MTE3_V, prob: one id a slot
@@ -123,7 +123,7 @@ constexpr int32_t kScoreL0Ready = 0;  // M_FIX, scoreL0: one id a slot
 constexpr int32_t kOutL0Ready = 2;  // M_FIX, outL0: one id a slot
 constexpr int32_t kLeftL0Free = 0;  // M_MTE1, leftL0, rightL0: one id a slot
 constexpr int32_t kAttnMaskBytesFree = 0;  // V_MTE2, attnMaskBytes: one id a slot
-constexpr int32_t kScoreFree = 2;  // V_MTE2, score, pseShiftRows: one id a slot
+constexpr int32_t kScoreFree = 2;  // V_MTE2, score: one id a slot
 constexpr int32_t kPartialFree = 4;  // V_MTE2, partial: one id a slot
 constexpr int32_t kPartMaxFree = 6;  // V_MTE2, partMax, partSum: one id a slot
 constexpr int32_t kProbReady = 0;  // V_MTE3, prob: one id a slot
@@ -139,11 +139,10 @@ constexpr uint16_t kBeforeMergeSplits = 3;
 class IncreFlashAttentionKernel {
 public:
     __aicore__ inline void Init(TPipe &pipe, GM_ADDR query, GM_ADDR key, GM_ADDR value, GM_ADDR attn_mask,
-        GM_ADDR actual_seq_lengths, GM_ADDR pse_shift, GM_ADDR attention_out, GM_ADDR workspace,
+        GM_ADDR actual_seq_lengths, GM_ADDR attention_out, GM_ADDR workspace,
                                 GM_ADDR tiling)
     {
-        const auto values =
-            reinterpret_cast<__gm__ IncreFlashAttentionFloat16D128AttnMaskPseShiftTiling *>(tiling);
+        const auto values = reinterpret_cast<__gm__ IncreFlashAttentionTiling *>(tiling);
         pairs_ = values->pairs;
         splits_ = values->splits;
         items_ = values->items;
@@ -163,8 +162,6 @@ public:
         valueStrideK_ = values->valueStrideK;
         valueStrideT_ = values->valueStrideT;
         attnMaskStrideB_ = values->attnMaskStrideB;
-        pseShiftStrideB_ = values->pseShiftStrideB;
-        pseShiftStrideN_ = values->pseShiftStrideN;
         attentionOutStrideB_ = values->attentionOutStrideB;
         attentionOutStrideN_ = values->attentionOutStrideN;
         scoreRingOffset_ = values->scoreRingOffset;
@@ -187,7 +184,6 @@ public:
         Bind(valueGm_, value);
         Bind(attnMaskGm_, attn_mask);
         Bind(actualSeqLengthsGm_, actual_seq_lengths);
-        Bind(pseShiftGm_, pse_shift);
         Bind(attentionOutGm_, attention_out);
         Bind(scoreRingGm_, workspace + scoreRingOffset_ + blockIndex_ * scoreRingPart_);
         Bind(probRingGm_, workspace + probRingOffset_ + blockIndex_ * probRingPart_);
@@ -198,7 +194,7 @@ public:
         if ASCEND_IS_AIC {
             pipe.InitBuffer(l1Storage_, 278528);
             l1_ = l1Storage_.Get<uint8_t>();
-            queryL1_ = l1_[kQueryL1].ReinterpretCast<half>();
+            queryL1_ = l1_[kQueryL1].ReinterpretCast<bfloat16_t>();
             pipe.InitBuffer(l0aStorage_, 32768);
             l0a_ = l0aStorage_.Get<uint8_t>();
             pipe.InitBuffer(l0bStorage_, 65536);
@@ -207,14 +203,13 @@ public:
             l0c_ = l0cStorage_.Get<uint8_t>();
         }
         if ASCEND_IS_AIV {
-            pipe.InitBuffer(ubStorage_, 116096);
+            pipe.InitBuffer(ubStorage_, 83328);
             ub_ = ubStorage_.Get<uint8_t>();
             rowMax_ = ub_[kRowMax].ReinterpretCast<float>();
             rowSum_ = ub_[kRowSum].ReinterpretCast<float>();
             accumulator_ = ub_[kAccumulator].ReinterpretCast<float>();
             attnMaskHalf_ = ub_[kAttnMaskHalf].ReinterpretCast<half>();
             attnMaskKeep_ = ub_[kAttnMaskKeep].ReinterpretCast<uint8_t>();
-            pseShiftWide_ = ub_[kPseShiftWide].ReinterpretCast<float>();
             lanes_ = ub_[kLanes].ReinterpretCast<float>();
             tileStat_ = ub_[kTileStat].ReinterpretCast<float>();
             newMax_ = ub_[kNewMax].ReinterpretCast<float>();
@@ -315,7 +310,7 @@ public:
             for (int64_t step = 0; step < tiles + 2; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
-                    SoftmaxTile(tile, firstTile, length, batch, rows, kvHead, rowBegin);
+                    SoftmaxTile(tile, firstTile, length, batch, rows, rowBegin);
                 }
                 if (step >= 2) {
                     const int64_t tile = step - 2;
@@ -391,7 +386,8 @@ private:
                     l0c_[kScoreL0 + scoreL0Slot_ * kScoreL0Slot].ReinterpretCast<float>();
                 WaitFlag<HardEvent::FIX_M>(kScoreL0Free + scoreL0Slot_);
                 {
-                    LocalTensor<half> keyL1 = l1_[kKeyL1 + keyL1Slot_ * kKeyL1Slot].ReinterpretCast<half>();
+                    LocalTensor<bfloat16_t> keyL1 =
+                        l1_[kKeyL1 + keyL1Slot_ * kKeyL1Slot].ReinterpretCast<bfloat16_t>();
                     // to L1, row by row where one copy cannot express the pitch; then to L0A and L0B
                     WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
                     if (keyStrideT_ <= 65535) {
@@ -407,10 +403,10 @@ private:
                     SetFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
                     WaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
                     {
-                        LocalTensor<half> leftL0 =
-                            l0a_[kLeftL0 + leftL0Slot_ * kLeftL0Slot].ReinterpretCast<half>();
-                        LocalTensor<half> rightL0 =
-                            l0b_[kRightL0 + leftL0Slot_ * kRightL0Slot].ReinterpretCast<half>();
+                        LocalTensor<bfloat16_t> leftL0 =
+                            l0a_[kLeftL0 + leftL0Slot_ * kLeftL0Slot].ReinterpretCast<bfloat16_t>();
+                        LocalTensor<bfloat16_t> rightL0 =
+                            l0b_[kRightL0 + leftL0Slot_ * kRightL0Slot].ReinterpretCast<bfloat16_t>();
                         const int64_t depthFractals = CeilDiv(kHeadDimBucket, kFractal);
                         const int64_t columnFractals = CeilDiv(cols, kFractal);
                         WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
@@ -453,7 +449,8 @@ private:
         const int64_t valueTile = batch * valueStrideB_ + kvHead * valueStrideK_ + firstKey * valueStrideT_;
         CrossCoreWaitFlag(kProbRingReady);
         {
-            LocalTensor<half> probL1 = l1_[kProbL1 + probL1Slot_ * kProbL1Slot].ReinterpretCast<half>();
+            LocalTensor<bfloat16_t> probL1 =
+                l1_[kProbL1 + probL1Slot_ * kProbL1Slot].ReinterpretCast<bfloat16_t>();
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
             DataCopy(probL1, probRingGm_[slot * group_ * kTileKeys],
                 Nd2NzParams(1, group_, keys, 0, kTileKeys, rowFractals_ * kFractal, 1, 0));
@@ -463,8 +460,8 @@ private:
                 for (int64_t k0 = 0; k0 < keys; k0 += kBaseK) {
                     const int64_t depth = MinOf(kBaseK, keys - k0);
                     {
-                        LocalTensor<half> valueL1 =
-                            l1_[kValueL1 + valueL1Slot_ * kValueL1Slot].ReinterpretCast<half>();
+                        LocalTensor<bfloat16_t> valueL1 =
+                            l1_[kValueL1 + valueL1Slot_ * kValueL1Slot].ReinterpretCast<bfloat16_t>();
                         // to L1, row by row where one copy cannot express the pitch; then to L0A and L0B
                         WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
                         if (valueStrideT_ <= 65535) {
@@ -481,10 +478,10 @@ private:
                         SetFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
                         WaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
                         {
-                            LocalTensor<half> leftL0 =
-                                l0a_[kLeftL0 + leftL0Slot_ * kLeftL0Slot].ReinterpretCast<half>();
-                            LocalTensor<half> rightL0 =
-                                l0b_[kRightL0 + leftL0Slot_ * kRightL0Slot].ReinterpretCast<half>();
+                            LocalTensor<bfloat16_t> leftL0 =
+                                l0a_[kLeftL0 + leftL0Slot_ * kLeftL0Slot].ReinterpretCast<bfloat16_t>();
+                            LocalTensor<bfloat16_t> rightL0 =
+                                l0b_[kRightL0 + leftL0Slot_ * kRightL0Slot].ReinterpretCast<bfloat16_t>();
                             const int64_t depthFractals = CeilDiv(depth, kFractal);
                             const int64_t columnFractals = CeilDiv(kHeadDimBucket, kFractal);
                             WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
@@ -537,7 +534,7 @@ private:
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
     __aicore__ inline void SoftmaxTile(int64_t tile, int64_t firstTile, int64_t length, int64_t batch,
-        int64_t rows, int64_t kvHead, int64_t rowBegin)
+        int64_t rows, int64_t rowBegin)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
@@ -563,28 +560,16 @@ private:
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
             {
                 LocalTensor<float> score = ub_[kScore + scoreSlot_ * kScoreSlot].ReinterpretCast<float>();
-                LocalTensor<half> pseShiftRows =
-                    ub_[kPseShiftRows + scoreSlot_ * kPseShiftRowsSlot].ReinterpretCast<half>();
-                const int64_t head = kvHead * group_ + rowBegin + r0;
                 WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
                 DataCopyPad(score, scoreRingGm_[(slot * group_ + rowBegin + r0) * kTileKeys],
                     DataCopyExtParams(chunk, keys * 4, (kTileKeys - keys) * 4,
                         (kTileKeys - RoundUp(keys, 8)) / 8, 0),
                     DataCopyPadExtParams<float>(false, 0, 0, 0));
-                DataCopyPad(pseShiftRows,
-                    pseShiftGm_[batch * pseShiftStrideB_ + firstKey + head * pseShiftStrideN_],
-                    DataCopyExtParams(chunk, keys * 2, (pseShiftStrideN_ - keys) * 2,
-                        (kTileKeys - RoundUp(keys, 16)) / 16, 0),
-                    DataCopyPadExtParams<half>(false, 0, 0, 0));
                 SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
                 const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
                 // score * scale_value  (incre_flash_attention.py:139)
                 WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
                 Muls(score, score, float(scaleValue_), span);
-                // score + pse_shift  (incre_flash_attention.py:140)
-                Cast(pseShiftWide_, pseShiftRows, RoundMode::CAST_NONE, span);
-                PipeBarrier<PIPE_V>();
-                Add(score, score, pseShiftWide_, span);
                 // score = -1e+12 where attn_mask hides the key  (incre_flash_attention.py:141)
                 PipeBarrier<PIPE_V>();
                 for (int64_t row = 0; row < chunk; ++row) {
@@ -648,7 +633,8 @@ private:
                 PipeBarrier<PIPE_V>();
                 Add(rowSum_[r0], rowSum_[r0], tileStat_, chunk);
                 {
-                    LocalTensor<half> prob = ub_[kProb + probSlot_ * kProbSlot].ReinterpretCast<half>();
+                    LocalTensor<bfloat16_t> prob =
+                        ub_[kProb + probSlot_ * kProbSlot].ReinterpretCast<bfloat16_t>();
                     WaitFlag<HardEvent::MTE3_V>(kProbFree + probSlot_);
                     Cast(prob, score, RoundMode::CAST_RINT, span);
                     SetFlag<HardEvent::V_MTE3>(kProbReady + probSlot_);
@@ -720,8 +706,8 @@ private:
                         BinaryRepeatParams(1, 1, 0, kHeadDimBucket / 8, kHeadDimBucket / 8, 1));
                 }
                 {
-                    LocalTensor<half> result =
-                        ub_[kResult + resultSlot_ * kResultSlot].ReinterpretCast<half>();
+                    LocalTensor<bfloat16_t> result =
+                        ub_[kResult + resultSlot_ * kResultSlot].ReinterpretCast<bfloat16_t>();
                     WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                     PipeBarrier<PIPE_V>();
                     Cast(result, accumulator_[r0 * kHeadDimBucket], RoundMode::CAST_RINT,
@@ -830,7 +816,8 @@ private:
                     BinaryRepeatParams(1, 1, 0, kHeadDimBucket / 8, kHeadDimBucket / 8, 1));
             }
             {
-                LocalTensor<half> result = ub_[kResult + resultSlot_ * kResultSlot].ReinterpretCast<half>();
+                LocalTensor<bfloat16_t> result =
+                    ub_[kResult + resultSlot_ * kResultSlot].ReinterpretCast<bfloat16_t>();
                 WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                 PipeBarrier<PIPE_V>();
                 Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kHeadDimBucket);
@@ -867,8 +854,6 @@ private:
     int64_t valueStrideK_ = 0;
     int64_t valueStrideT_ = 0;
     int64_t attnMaskStrideB_ = 0;
-    int64_t pseShiftStrideB_ = 0;
-    int64_t pseShiftStrideN_ = 0;
     int64_t attentionOutStrideB_ = 0;
     int64_t attentionOutStrideN_ = 0;
     int64_t scoreRingOffset_ = 0;
@@ -899,15 +884,14 @@ private:
     uint32_t partMaxSlot_ = 0;
 
     // Global memory
-    GlobalTensor<half> queryGm_;
-    GlobalTensor<half> keyGm_;
-    GlobalTensor<half> valueGm_;
+    GlobalTensor<bfloat16_t> queryGm_;
+    GlobalTensor<bfloat16_t> keyGm_;
+    GlobalTensor<bfloat16_t> valueGm_;
     GlobalTensor<uint8_t> attnMaskGm_;
     GlobalTensor<int64_t> actualSeqLengthsGm_;
-    GlobalTensor<half> pseShiftGm_;
-    GlobalTensor<half> attentionOutGm_;
+    GlobalTensor<bfloat16_t> attentionOutGm_;
     GlobalTensor<float> scoreRingGm_;  // ring of score tiles, cube to vector
-    GlobalTensor<half> probRingGm_;  // ring of probability tiles, vector to cube
+    GlobalTensor<bfloat16_t> probRingGm_;  // ring of probability tiles, vector to cube
     GlobalTensor<float> outRingGm_;  // ring of weighted sums, cube to vector
     GlobalTensor<float> partialMaxGm_;  // row maxima of key splits
     GlobalTensor<float> partialSumGm_;  // row sums of key splits
@@ -921,7 +905,6 @@ private:
     LocalTensor<float> accumulator_;
     LocalTensor<half> attnMaskHalf_;
     LocalTensor<uint8_t> attnMaskKeep_;
-    LocalTensor<float> pseShiftWide_;
     LocalTensor<float> lanes_;
     LocalTensor<float> tileStat_;
     LocalTensor<float> newMax_;
@@ -930,7 +913,7 @@ private:
     LocalTensor<float> otherBlocks_;
     TBuf<TPosition::A1> l1Storage_;
     LocalTensor<uint8_t> l1_;
-    LocalTensor<half> queryL1_;
+    LocalTensor<bfloat16_t> queryL1_;
     TBuf<TPosition::A2> l0aStorage_;
     LocalTensor<uint8_t> l0a_;
     TBuf<TPosition::B2> l0bStorage_;
@@ -939,18 +922,13 @@ private:
     LocalTensor<uint8_t> l0c_;
 };
 
-}  // namespace
-
-extern "C" __global__ __aicore__ void incre_flash_attention_float16_d128_attn_mask_pse_shift(GM_ADDR query,
-    GM_ADDR key, GM_ADDR value, GM_ADDR attn_mask, GM_ADDR actual_seq_lengths, GM_ADDR pse_shift,
-    GM_ADDR attention_out, GM_ADDR workspace,
-    GM_ADDR tiling)
+// The whole kernel; tensors in the contract's order, then the user's part of the workspace and the tiling data.
+__aicore__ inline void Run(GM_ADDR query, GM_ADDR key, GM_ADDR value, GM_ADDR attn_mask,
+    GM_ADDR actual_seq_lengths, GM_ADDR attention_out, GM_ADDR workspace, GM_ADDR tiling)
 {
-    KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
     TPipe pipe;
     IncreFlashAttentionKernel kernel;
-    kernel.Init(pipe, query, key, value, attn_mask, actual_seq_lengths, pse_shift, attention_out, workspace,
-        tiling);
+    kernel.Init(pipe, query, key, value, attn_mask, actual_seq_lengths, attention_out, workspace, tiling);
     if ASCEND_IS_AIC {
         kernel.RunCube();
     }
@@ -958,3 +936,7 @@ extern "C" __global__ __aicore__ void incre_flash_attention_float16_d128_attn_ma
         kernel.RunVector();
     }
 }
+
+}  // namespace incre_flash_attention_bfloat16_d128_attn_mask
+
+#endif  // ATTNDSL_INCRE_FLASH_ATTENTION_BFLOAT16_D128_ATTN_MASK_H

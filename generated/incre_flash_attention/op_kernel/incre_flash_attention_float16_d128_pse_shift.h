@@ -27,12 +27,15 @@
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the kernel does
  * not rely on the compiler's automatic synchronisation.
  */
+#ifndef ATTNDSL_INCRE_FLASH_ATTENTION_FLOAT16_D128_PSE_SHIFT_H
+#define ATTNDSL_INCRE_FLASH_ATTENTION_FLOAT16_D128_PSE_SHIFT_H
+
 #include "kernel_operator.h"
-#include "incre_flash_attention_float16_d128_pse_shift_tiling.h"
+#include "incre_flash_attention_tiling.h"
+
+namespace incre_flash_attention_float16_d128_pse_shift {
 
 using namespace AscendC;
-
-namespace {
 
 constexpr int64_t kHeadDimBucket = 128;  // head size this kernel is specialised on, padded to 16
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
@@ -136,7 +139,7 @@ public:
         GM_ADDR actual_seq_lengths, GM_ADDR pse_shift, GM_ADDR attention_out, GM_ADDR workspace,
                                 GM_ADDR tiling)
     {
-        const auto values = reinterpret_cast<__gm__ IncreFlashAttentionFloat16D128PseShiftTiling *>(tiling);
+        const auto values = reinterpret_cast<__gm__ IncreFlashAttentionTiling *>(tiling);
         pairs_ = values->pairs;
         splits_ = values->splits;
         items_ = values->items;
@@ -896,13 +899,10 @@ private:
     LocalTensor<uint8_t> l0c_;
 };
 
-}  // namespace
-
-extern "C" __global__ __aicore__ void incre_flash_attention_float16_d128_pse_shift(GM_ADDR query, GM_ADDR key,
-    GM_ADDR value, GM_ADDR actual_seq_lengths, GM_ADDR pse_shift, GM_ADDR attention_out, GM_ADDR workspace,
-    GM_ADDR tiling)
+// The whole kernel; tensors in the contract's order, then the user's part of the workspace and the tiling data.
+__aicore__ inline void Run(GM_ADDR query, GM_ADDR key, GM_ADDR value, GM_ADDR actual_seq_lengths,
+    GM_ADDR pse_shift, GM_ADDR attention_out, GM_ADDR workspace, GM_ADDR tiling)
 {
-    KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
     TPipe pipe;
     IncreFlashAttentionKernel kernel;
     kernel.Init(pipe, query, key, value, actual_seq_lengths, pse_shift, attention_out, workspace, tiling);
@@ -913,3 +913,7 @@ extern "C" __global__ __aicore__ void incre_flash_attention_float16_d128_pse_shi
         kernel.RunVector();
     }
 }
+
+}  // namespace incre_flash_attention_float16_d128_pse_shift
+
+#endif  // ATTNDSL_INCRE_FLASH_ATTENTION_FLOAT16_D128_PSE_SHIFT_H

@@ -1,9 +1,9 @@
 /*
- * incre_flash_attention_bfloat16_d128_pse_shift
+ * incre_flash_attention_bfloat16_d128_attn_mask_pse_shift
  * Attention of one new query token a batch row over its cached keys and values.
  *
  * Contract: mindspore.ops.incre_flash_attention
- * Specialised on bfloat16, head sizes 113 to 128, with pse_shift.
+ * Specialised on bfloat16, head sizes 113 to 128, with attn_mask, pse_shift.
  * Batch, heads, lengths and strides are run-time values.
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
@@ -27,12 +27,15 @@
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the kernel does
  * not rely on the compiler's automatic synchronisation.
  */
+#ifndef ATTNDSL_INCRE_FLASH_ATTENTION_BFLOAT16_D128_ATTN_MASK_PSE_SHIFT_H
+#define ATTNDSL_INCRE_FLASH_ATTENTION_BFLOAT16_D128_ATTN_MASK_PSE_SHIFT_H
+
 #include "kernel_operator.h"
-#include "incre_flash_attention_bfloat16_d128_pse_shift_tiling.h"
+#include "incre_flash_attention_tiling.h"
+
+namespace incre_flash_attention_bfloat16_d128_attn_mask_pse_shift {
 
 using namespace AscendC;
-
-namespace {
 
 constexpr int64_t kHeadDimBucket = 128;  // head size this kernel is specialised on, padded to 16
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
@@ -48,31 +51,35 @@ constexpr float kSmallest = 1.1754943508222875e-38f;  // smallest normal number,
 
 // Buffer map: byte address of the first slot and bytes a slot.
 
-// UB, 113984 of 188416 bytes
+// UB, 116096 of 188416 bytes
 constexpr uint32_t kRowMax = 0x00000;  // 1 x 128: running maximum of each row
 constexpr uint32_t kRowSum = 0x00080;  // 1 x 128: running sum of each row
 constexpr uint32_t kAccumulator = 0x00100;  // 1 x 16384: running weighted sum of each row
-constexpr uint32_t kScore = 0x04100;  // 2 x 16384: scores of the rows, then exp(score - max)
+constexpr uint32_t kAttnMaskBytes = 0x04100;  // 2 x 512: attn_mask of the tile's keys
+constexpr uint32_t kAttnMaskBytesSlot = 512;
+constexpr uint32_t kAttnMaskHalf = 0x04500;  // 1 x 1024: attn_mask in fp16, to compare
+constexpr uint32_t kAttnMaskKeep = 0x04900;  // 1 x 64: one bit a key: 1 keeps its score
+constexpr uint32_t kScore = 0x04940;  // 2 x 16384: scores of the rows, then exp(score - max)
 constexpr uint32_t kScoreSlot = 16384;
-constexpr uint32_t kPseShiftRows = 0x0c100;  // 2 x 8192: pse_shift of the rows
+constexpr uint32_t kPseShiftRows = 0x0c940;  // 2 x 8192: pse_shift of the rows
 constexpr uint32_t kPseShiftRowsSlot = 8192;
-constexpr uint32_t kPseShiftWide = 0x10100;  // 1 x 16384: pse_shift of the rows, in fp32
-constexpr uint32_t kLanes = 0x14100;  // 1 x 2048: reduction over the tile, one repeat a row
-constexpr uint32_t kTileStat = 0x14900;  // 1 x 32: maximum or sum of each row of the tile
-constexpr uint32_t kNewMax = 0x14920;  // 1 x 32: running maximum including the tile
-constexpr uint32_t kRescale = 0x14940;  // 1 x 384: exp(old max - new max) of the tiles in flight
-constexpr uint32_t kRowBlocks = 0x14ac0;  // 1 x 256: a row statistic, one block a row
-constexpr uint32_t kProb = 0x14bc0;  // 2 x 8192: probabilities in the io dtype
+constexpr uint32_t kPseShiftWide = 0x10940;  // 1 x 16384: pse_shift of the rows, in fp32
+constexpr uint32_t kLanes = 0x14940;  // 1 x 2048: reduction over the tile, one repeat a row
+constexpr uint32_t kTileStat = 0x15140;  // 1 x 32: maximum or sum of each row of the tile
+constexpr uint32_t kNewMax = 0x15160;  // 1 x 32: running maximum including the tile
+constexpr uint32_t kRescale = 0x15180;  // 1 x 384: exp(old max - new max) of the tiles in flight
+constexpr uint32_t kRowBlocks = 0x15300;  // 1 x 256: a row statistic, one block a row
+constexpr uint32_t kProb = 0x15400;  // 2 x 8192: probabilities in the io dtype
 constexpr uint32_t kProbSlot = 8192;
-constexpr uint32_t kPartial = 0x18bc0;  // 2 x 4096: weighted sum of one tile or split
+constexpr uint32_t kPartial = 0x19400;  // 2 x 4096: weighted sum of one tile or split
 constexpr uint32_t kPartialSlot = 4096;
-constexpr uint32_t kResult = 0x1abc0;  // 2 x 2048: finished rows in the io dtype
+constexpr uint32_t kResult = 0x1b400;  // 2 x 2048: finished rows in the io dtype
 constexpr uint32_t kResultSlot = 2048;
-constexpr uint32_t kPartMax = 0x1bbc0;  // 2 x 32: row maximum of one split
+constexpr uint32_t kPartMax = 0x1c400;  // 2 x 32: row maximum of one split
 constexpr uint32_t kPartMaxSlot = 32;
-constexpr uint32_t kPartSum = 0x1bc00;  // 2 x 32: row sum of one split
+constexpr uint32_t kPartSum = 0x1c440;  // 2 x 32: row sum of one split
 constexpr uint32_t kPartSumSlot = 32;
-constexpr uint32_t kOtherBlocks = 0x1bc40;  // 1 x 256: a second row statistic, one block a row
+constexpr uint32_t kOtherBlocks = 0x1c480;  // 1 x 256: a second row statistic, one block a row
 
 // L1, 278528 of 524032 bytes
 constexpr uint32_t kQueryL1 = 0x00000;  // 1 x 16384: query rows of the group, Nz
@@ -108,18 +115,20 @@ constexpr int32_t kQueryL1Free = 6;  // MTE1_MTE2, queryL1
 constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1
 constexpr int32_t kKeyL1Ready = 1;  // MTE2_MTE1, keyL1: one id a slot
 constexpr int32_t kValueL1Ready = 3;  // MTE2_MTE1, valueL1: one id a slot
-constexpr int32_t kScoreReady = 0;  // MTE2_V, score, pseShiftRows: one id a slot
-constexpr int32_t kPartialReady = 2;  // MTE2_V, partial: one id a slot
-constexpr int32_t kPartMaxReady = 4;  // MTE2_V, partMax, partSum, partial: one id a slot
+constexpr int32_t kAttnMaskBytesReady = 0;  // MTE2_V, attnMaskBytes: one id a slot
+constexpr int32_t kScoreReady = 2;  // MTE2_V, score, pseShiftRows: one id a slot
+constexpr int32_t kPartialReady = 4;  // MTE2_V, partial: one id a slot
+constexpr int32_t kPartMaxReady = 6;  // MTE2_V, partMax, partSum, partial: one id a slot
 constexpr int32_t kProbFree = 0;  // MTE3_V, prob: one id a slot
 constexpr int32_t kResultFree = 2;  // MTE3_V, result: one id a slot
 constexpr int32_t kRowMaxFree = 4;  // MTE3_V, rowMax, rowSum, accumulator
 constexpr int32_t kScoreL0Ready = 0;  // M_FIX, scoreL0: one id a slot
 constexpr int32_t kOutL0Ready = 2;  // M_FIX, outL0: one id a slot
 constexpr int32_t kLeftL0Free = 0;  // M_MTE1, leftL0, rightL0: one id a slot
-constexpr int32_t kScoreFree = 0;  // V_MTE2, score, pseShiftRows: one id a slot
-constexpr int32_t kPartialFree = 2;  // V_MTE2, partial: one id a slot
-constexpr int32_t kPartMaxFree = 4;  // V_MTE2, partMax, partSum: one id a slot
+constexpr int32_t kAttnMaskBytesFree = 0;  // V_MTE2, attnMaskBytes: one id a slot
+constexpr int32_t kScoreFree = 2;  // V_MTE2, score, pseShiftRows: one id a slot
+constexpr int32_t kPartialFree = 4;  // V_MTE2, partial: one id a slot
+constexpr int32_t kPartMaxFree = 6;  // V_MTE2, partMax, partSum: one id a slot
 constexpr int32_t kProbReady = 0;  // V_MTE3, prob: one id a slot
 constexpr int32_t kRowMaxReady = 2;  // V_MTE3, rowMax, rowSum, accumulator
 constexpr int32_t kResultReady = 3;  // V_MTE3, result: one id a slot
@@ -132,11 +141,11 @@ constexpr uint16_t kBeforeMergeSplits = 3;
 
 class IncreFlashAttentionKernel {
 public:
-    __aicore__ inline void Init(TPipe &pipe, GM_ADDR query, GM_ADDR key, GM_ADDR value,
+    __aicore__ inline void Init(TPipe &pipe, GM_ADDR query, GM_ADDR key, GM_ADDR value, GM_ADDR attn_mask,
         GM_ADDR actual_seq_lengths, GM_ADDR pse_shift, GM_ADDR attention_out, GM_ADDR workspace,
                                 GM_ADDR tiling)
     {
-        const auto values = reinterpret_cast<__gm__ IncreFlashAttentionBfloat16D128PseShiftTiling *>(tiling);
+        const auto values = reinterpret_cast<__gm__ IncreFlashAttentionTiling *>(tiling);
         pairs_ = values->pairs;
         splits_ = values->splits;
         items_ = values->items;
@@ -155,6 +164,7 @@ public:
         valueStrideB_ = values->valueStrideB;
         valueStrideK_ = values->valueStrideK;
         valueStrideT_ = values->valueStrideT;
+        attnMaskStrideB_ = values->attnMaskStrideB;
         pseShiftStrideB_ = values->pseShiftStrideB;
         pseShiftStrideN_ = values->pseShiftStrideN;
         attentionOutStrideB_ = values->attentionOutStrideB;
@@ -177,6 +187,7 @@ public:
         Bind(queryGm_, query);
         Bind(keyGm_, key);
         Bind(valueGm_, value);
+        Bind(attnMaskGm_, attn_mask);
         Bind(actualSeqLengthsGm_, actual_seq_lengths);
         Bind(pseShiftGm_, pse_shift);
         Bind(attentionOutGm_, attention_out);
@@ -198,11 +209,13 @@ public:
             l0c_ = l0cStorage_.Get<uint8_t>();
         }
         if ASCEND_IS_AIV {
-            pipe.InitBuffer(ubStorage_, 113984);
+            pipe.InitBuffer(ubStorage_, 116096);
             ub_ = ubStorage_.Get<uint8_t>();
             rowMax_ = ub_[kRowMax].ReinterpretCast<float>();
             rowSum_ = ub_[kRowSum].ReinterpretCast<float>();
             accumulator_ = ub_[kAccumulator].ReinterpretCast<float>();
+            attnMaskHalf_ = ub_[kAttnMaskHalf].ReinterpretCast<half>();
+            attnMaskKeep_ = ub_[kAttnMaskKeep].ReinterpretCast<uint8_t>();
             pseShiftWide_ = ub_[kPseShiftWide].ReinterpretCast<float>();
             lanes_ = ub_[kLanes].ReinterpretCast<float>();
             tileStat_ = ub_[kTileStat].ReinterpretCast<float>();
@@ -273,6 +286,8 @@ public:
 
     __aicore__ inline void RunVector()
     {
+        SetFlag<HardEvent::V_MTE2>(kAttnMaskBytesFree);
+        SetFlag<HardEvent::V_MTE2>(kAttnMaskBytesFree + 1);
         SetFlag<HardEvent::MTE3_V>(kProbFree);
         SetFlag<HardEvent::MTE3_V>(kProbFree + 1);
         SetFlag<HardEvent::V_MTE2>(kScoreFree);
@@ -302,7 +317,7 @@ public:
             for (int64_t step = 0; step < tiles + 2; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
-                    SoftmaxTile(tile, firstTile, length, rows, kvHead, rowBegin, batch);
+                    SoftmaxTile(tile, firstTile, length, batch, rows, kvHead, rowBegin);
                 }
                 if (step >= 2) {
                     const int64_t tile = step - 2;
@@ -317,6 +332,8 @@ public:
         if (splits_ > 1) {
             MergeSplits();
         }
+        WaitFlag<HardEvent::V_MTE2>(kAttnMaskBytesFree);
+        WaitFlag<HardEvent::V_MTE2>(kAttnMaskBytesFree + 1);
         WaitFlag<HardEvent::MTE3_V>(kProbFree);
         WaitFlag<HardEvent::MTE3_V>(kProbFree + 1);
         WaitFlag<HardEvent::V_MTE2>(kScoreFree);
@@ -523,12 +540,28 @@ private:
     }
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
-    __aicore__ inline void SoftmaxTile(int64_t tile, int64_t firstTile, int64_t length, int64_t rows,
-        int64_t kvHead, int64_t rowBegin, int64_t batch)
+    __aicore__ inline void SoftmaxTile(int64_t tile, int64_t firstTile, int64_t length, int64_t batch,
+        int64_t rows, int64_t kvHead, int64_t rowBegin)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, length - firstKey);
+        {
+            LocalTensor<uint8_t> attnMaskBytes =
+                ub_[kAttnMaskBytes + attnMaskBytesSlot_ * kAttnMaskBytesSlot].ReinterpretCast<uint8_t>();
+            // score = -1e+12 where attn_mask hides the key  (incre_flash_attention.py:141)
+            WaitFlag<HardEvent::V_MTE2>(kAttnMaskBytesFree + attnMaskBytesSlot_);
+            DataCopyPad(attnMaskBytes, attnMaskGm_[batch * attnMaskStrideB_ + firstKey],
+                DataCopyExtParams(1, keys, 0, 0, 0), DataCopyPadExtParams<uint8_t>(false, 0, 0, 0));
+            SetFlag<HardEvent::MTE2_V>(kAttnMaskBytesReady + attnMaskBytesSlot_);
+            WaitFlag<HardEvent::MTE2_V>(kAttnMaskBytesReady + attnMaskBytesSlot_);
+            PipeBarrier<PIPE_V>();
+            Cast(attnMaskHalf_, attnMaskBytes, RoundMode::CAST_NONE, keys);
+            SetFlag<HardEvent::V_MTE2>(kAttnMaskBytesFree + attnMaskBytesSlot_);
+            PipeBarrier<PIPE_V>();
+            CompareScalar(attnMaskKeep_, attnMaskHalf_, half(0), CMPMODE::EQ, RoundUp(keys, 128));
+            attnMaskBytesSlot_ ^= 1;
+        }
         CrossCoreWaitFlag(kScoreRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
@@ -556,6 +589,13 @@ private:
                 Cast(pseShiftWide_, pseShiftRows, RoundMode::CAST_NONE, span);
                 PipeBarrier<PIPE_V>();
                 Add(score, score, pseShiftWide_, span);
+                // score = -1e+12 where attn_mask hides the key  (incre_flash_attention.py:141)
+                PipeBarrier<PIPE_V>();
+                for (int64_t row = 0; row < chunk; ++row) {
+                    Select(score[row * kTileKeys], attnMaskKeep_, score[row * kTileKeys],
+                        float(-1000000000000.0f), SELMODE::VSEL_TENSOR_SCALAR_MODE,
+                        RoundUp(keys, kRepeatLanes));
+                }
                 // Lanes behind the last key take no part in the maximum, nor below in the sum.
                 if (keys % kRepeatLanes != 0) {
                     PipeBarrier<PIPE_V>();
@@ -832,6 +872,7 @@ private:
     int64_t valueStrideB_ = 0;
     int64_t valueStrideK_ = 0;
     int64_t valueStrideT_ = 0;
+    int64_t attnMaskStrideB_ = 0;
     int64_t pseShiftStrideB_ = 0;
     int64_t pseShiftStrideN_ = 0;
     int64_t attentionOutStrideB_ = 0;
@@ -856,6 +897,7 @@ private:
     uint32_t probL1Slot_ = 0;
     uint32_t outL0Slot_ = 0;
     uint32_t valueL1Slot_ = 0;
+    uint32_t attnMaskBytesSlot_ = 0;
     uint32_t scoreSlot_ = 0;
     uint32_t probSlot_ = 0;
     uint32_t partialSlot_ = 0;
@@ -866,6 +908,7 @@ private:
     GlobalTensor<bfloat16_t> queryGm_;
     GlobalTensor<bfloat16_t> keyGm_;
     GlobalTensor<bfloat16_t> valueGm_;
+    GlobalTensor<uint8_t> attnMaskGm_;
     GlobalTensor<int64_t> actualSeqLengthsGm_;
     GlobalTensor<bfloat16_t> pseShiftGm_;
     GlobalTensor<bfloat16_t> attentionOutGm_;
@@ -882,6 +925,8 @@ private:
     LocalTensor<float> rowMax_;
     LocalTensor<float> rowSum_;
     LocalTensor<float> accumulator_;
+    LocalTensor<half> attnMaskHalf_;
+    LocalTensor<uint8_t> attnMaskKeep_;
     LocalTensor<float> pseShiftWide_;
     LocalTensor<float> lanes_;
     LocalTensor<float> tileStat_;
@@ -900,17 +945,14 @@ private:
     LocalTensor<uint8_t> l0c_;
 };
 
-}  // namespace
-
-extern "C" __global__ __aicore__ void incre_flash_attention_bfloat16_d128_pse_shift(GM_ADDR query,
-    GM_ADDR key, GM_ADDR value, GM_ADDR actual_seq_lengths, GM_ADDR pse_shift, GM_ADDR attention_out,
-    GM_ADDR workspace,
-    GM_ADDR tiling)
+// The whole kernel; tensors in the contract's order, then the user's part of the workspace and the tiling data.
+__aicore__ inline void Run(GM_ADDR query, GM_ADDR key, GM_ADDR value, GM_ADDR attn_mask,
+    GM_ADDR actual_seq_lengths, GM_ADDR pse_shift, GM_ADDR attention_out, GM_ADDR workspace, GM_ADDR tiling)
 {
-    KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
     TPipe pipe;
     IncreFlashAttentionKernel kernel;
-    kernel.Init(pipe, query, key, value, actual_seq_lengths, pse_shift, attention_out, workspace, tiling);
+    kernel.Init(pipe, query, key, value, attn_mask, actual_seq_lengths, pse_shift, attention_out, workspace,
+        tiling);
     if ASCEND_IS_AIC {
         kernel.RunCube();
     }
@@ -918,3 +960,7 @@ extern "C" __global__ __aicore__ void incre_flash_attention_bfloat16_d128_pse_sh
         kernel.RunVector();
     }
 }
+
+}  // namespace incre_flash_attention_bfloat16_d128_attn_mask_pse_shift
+
+#endif  // ATTNDSL_INCRE_FLASH_ATTENTION_BFLOAT16_D128_ATTN_MASK_PSE_SHIFT_H

@@ -1,0 +1,70 @@
+"""The kernel function of an operator: all its tensors, and the specialisation that the tiling key names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from attndsl.codegen.arguments import Argument, Names, names_of
+from attndsl.codegen.identifiers import comment
+from attndsl.codegen.kernel import kernel_name
+from attndsl.codegen.keys import tiling_key
+from attndsl.codegen.naming import parameter
+from attndsl.schedule.compile import Compiled
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A specialisation: its key, its namespace, the arguments that it takes."""
+
+    name: str
+    key: int
+    arguments: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class EntryText:
+    """Everything the template prints.
+
+    ``unwrapped``: arguments that are lists of one tensor, whose kernels take the tensor.
+    """
+
+    names: Names
+    operator: str
+    document: str
+    parameters: tuple[str, ...]
+    unused: tuple[str, ...]
+    unwrapped: tuple[str, ...]
+    branches: tuple[Branch, ...]
+
+
+def entry_text(kernels: Sequence[Compiled]) -> EntryText:
+    """The kernel function that dispatches to these specialisations."""
+    operator = kernels[0].operator
+    names = names_of(operator)
+    unwrapped = tuple(item.name for item in names.tensors if is_unwrapped(item))
+    taken = {parameter(tensor) for each in kernels for tensor in each.program.parameters}
+    parameters = (*(item.name for item in names.tensors), *names.outputs.values())
+    return EntryText(
+        names=names,
+        operator=comment(operator.name),
+        document=comment(operator.document),
+        parameters=parameters,
+        unused=tuple(name for name in parameters if name not in taken),
+        unwrapped=unwrapped,
+        branches=tuple(_branches(kernels, unwrapped)),
+    )
+
+
+def is_unwrapped(item: Argument) -> bool:
+    """Whether the operator takes a list of it, but kernels its only tensor."""
+    return item.listed and item.tensor is not None and item.tensor.list_of is None
+
+
+def _branches(kernels: Sequence[Compiled], unwrapped: tuple[str, ...]) -> Iterator[Branch]:
+    for compiled in kernels:
+        arguments = []
+        for tensor in compiled.program.parameters:
+            name = parameter(tensor)
+            arguments.append(f"{name}Only" if name in unwrapped else name)
+        yield Branch(kernel_name(compiled), tiling_key(compiled), tuple(arguments))

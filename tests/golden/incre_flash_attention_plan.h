@@ -1,0 +1,114 @@
+// How incre_flash_attention is launched: which kernel, how many blocks, which workspace. Plain C++17, no CANN headers.
+#ifndef ATTNDSL_INCRE_FLASH_ATTENTION_PLAN_H
+#define ATTNDSL_INCRE_FLASH_ATTENTION_PLAN_H
+
+#include <cstdint>
+
+#include "../op_kernel/incre_flash_attention_tiling.h"
+
+namespace incre_flash_attention_host {
+
+// What the launch depends on.
+struct Problem {
+    int64_t queryDtype = 0;  // dtype of query; 0: float16, 1: bfloat16
+    int64_t headSize = 0;  // head size, D
+    int64_t attnMaskGiven = 0;  // whether attn_mask is passed
+    int64_t pseShiftGiven = 0;  // whether pse_shift is passed
+    int64_t quantScale2Given = 0;  // whether quant_scale2 is passed
+    int64_t quantOffset2Given = 0;  // whether quant_offset2 is passed
+    int64_t antiquantScaleGiven = 0;  // whether antiquant_scale is passed
+    int64_t antiquantOffsetGiven = 0;  // whether antiquant_offset is passed
+    int64_t blockTableGiven = 0;  // whether block_table is passed
+    int64_t kvPaddingSizeGiven = 0;  // whether kv_padding_size is passed
+    int64_t B = 0;  // size B of the contract
+    int64_t kvN = 0;  // size kvN of the contract
+    int64_t cores = 0;  // cube cores of the device
+    int64_t S = 0;  // size S of the contract
+    int64_t N = 0;  // size N of the contract
+    int64_t D = 0;  // size D of the contract
+    int64_t actualSeqLengthsCount = 0;  // entries of actualSeqLengths, 0 without it
+    float scale_value = 0;  // parameter scale_value
+    int64_t keyLayout = 0;  // index of the layout of key
+    int64_t valueLayout = 0;  // index of the layout of value
+};
+
+// A launch. `key` tells the kernel, 0 if none is generated for the problem; `scheduleMode` 1: blocks wait for each
+// other, so all of them have to start together. Blocks and workspace are in `tiling`.
+struct Plan {
+    uint64_t key = 0;
+    uint32_t scheduleMode = 0;
+    IncreFlashAttentionTiling tiling{};
+};
+
+inline IncreFlashAttentionTiling TileFloat16D64AttnMask(const Problem &problem)
+{
+    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
+    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
+    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
+    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
+
+    IncreFlashAttentionTiling tiling{};
+    tiling.pairs = problem.B * problem.kvN;
+    tiling.splits = MaxOf(1, MinOf(problem.cores / tiling.pairs, CeilDiv(problem.S, 512)));
+    tiling.items = tiling.pairs * tiling.splits;
+    tiling.blocks = MinOf(tiling.items, problem.cores);
+    tiling.kvHeads = problem.kvN;
+    tiling.group = problem.N / problem.kvN;
+    tiling.rowFractals = CeilDiv(tiling.group, 16);
+    tiling.headDim = problem.D;
+    tiling.keyCapacity = problem.S;
+    tiling.lengthCount = problem.actualSeqLengthsCount;
+    tiling.scaleValue = problem.scale_value;
+    tiling.queryStrideB = problem.N * problem.D;
+    tiling.queryStrideN = problem.D;
+    tiling.keyStrideB =
+        problem.keyLayout == 0 ? problem.S * (problem.kvN * problem.D) : problem.kvN * (problem.S * problem.D);
+    tiling.keyStrideK = problem.keyLayout == 0 ? problem.D : problem.S * problem.D;
+    tiling.keyStrideT = problem.keyLayout == 0 ? problem.kvN * problem.D : problem.D;
+    tiling.valueStrideB =
+        problem.valueLayout == 0 ? problem.S * (problem.kvN * problem.D) : problem.kvN * (problem.S * problem.D);
+    tiling.valueStrideK = problem.valueLayout == 0 ? problem.D : problem.S * problem.D;
+    tiling.valueStrideT = problem.valueLayout == 0 ? problem.kvN * problem.D : problem.D;
+    tiling.attnMaskStrideB = problem.S;
+    tiling.attnMaskStrideT = 1;
+    tiling.attentionOutStrideB = problem.N * problem.D;
+    tiling.attentionOutStrideN = problem.D;
+    tiling.scoreRingOffset = 0;
+    tiling.scoreRingPart = RoundUp(3 * tiling.group * 512 * 4, 512);
+    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
+    tiling.probRingPart = RoundUp(3 * tiling.group * 512 * 2, 512);
+    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
+    tiling.outRingPart = RoundUp(3 * tiling.group * 64 * 4, 512);
+    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
+    tiling.partialSumOffset =
+        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.items * tiling.group : 0) * 4, 512);
+    tiling.partialOutOffset =
+        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.items * tiling.group : 0) * 4, 512);
+    tiling.workspaceBytes =
+        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.items * tiling.group : 0) * 64 * 4,
+            512);
+    return tiling;
+}
+
+// The kernel that takes a problem, and its launch.
+inline Plan PlanLaunch(const Problem &problem)
+{
+    // incre_flash_attention_float16_d64_attn_mask
+    if (problem.queryDtype == 0 &&
+        problem.headSize > 48 && problem.headSize <= 64 &&
+        problem.attnMaskGiven != 0 &&
+        problem.pseShiftGiven == 0 &&
+        problem.quantScale2Given == 0 &&
+        problem.quantOffset2Given == 0 &&
+        problem.antiquantScaleGiven == 0 &&
+        problem.antiquantOffsetGiven == 0 &&
+        problem.blockTableGiven == 0 &&
+        problem.kvPaddingSizeGiven == 0) {
+        return Plan{1040, 1, TileFloat16D64AttnMask(problem)};
+    }
+    return Plan{};
+}
+
+}  // namespace incre_flash_attention_host
+
+#endif  // ATTNDSL_INCRE_FLASH_ATTENTION_PLAN_H
