@@ -46,10 +46,10 @@ def test_generate_writes_once_and_then_touches_nothing(tmp_path: Path) -> None:
     first = attndsl(*command)
     assert first.returncode == 0, first.stderr
     folder = tmp_path / "incre_flash_attention"
-    stamps = {path.name: path.stat().st_mtime_ns for path in folder.iterdir()}
-    assert "incre_flash_attention_float16_d48.cpp" in stamps
+    stamps = {path.name: path.stat().st_mtime_ns for path in folder.rglob("*")}
+    assert "incre_flash_attention_float16_d48.h" in stamps
     assert "0 written" in attndsl(*command).stdout
-    assert stamps == {path.name: path.stat().st_mtime_ns for path in folder.iterdir()}
+    assert stamps == {path.name: path.stat().st_mtime_ns for path in folder.rglob("*")}
     assert [path.name for path in tmp_path.iterdir()] == ["incre_flash_attention"]
 
 
@@ -132,7 +132,8 @@ def test_generated_text_does_not_depend_on_the_hash_seed(tmp_path: Path) -> None
         command = ("generate", "incre_flash_attention", "--out", str(tmp_path / seed), *SMALL)
         assert attndsl(*command, PYTHONHASHSEED=seed).returncode == 0
         folder = tmp_path / seed / "incre_flash_attention"
-        texts.add(tuple(sorted((path.name, path.read_text()) for path in folder.iterdir())))
+        files = (path for path in folder.rglob("*") if path.is_file())
+        texts.add(tuple(sorted((path.name, path.read_text()) for path in files)))
     assert len(texts) == 1
 
 
@@ -154,4 +155,4 @@ op.output("out", attend.softmax(s) @ attend.rows(v), like=q)
     )
     done = attndsl("generate", "mine.py", "--out", "out", *SMALL, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert (tmp_path / "out/plain_attention/plain_attention_float16_d128.cpp").is_file()
+    assert (tmp_path / "out/plain_attention/op_kernel/plain_attention_float16_d128.h").is_file()
