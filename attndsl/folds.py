@@ -56,6 +56,9 @@ class Fold(Expr):
     def children(self) -> tuple[Expr, ...]:
         return (self.body,) if self.extent is None else (self.body, self.extent)
 
+    def with_children(self, children: tuple[Expr, ...]) -> Expr:
+        return Fold(self.op, children[0], self.index, children[1] if len(children) > 1 else None)
+
     def walk(self) -> Iterator[Expr]:
         """All parts but the bound index, so that it is no free symbol."""
         yield self

@@ -87,6 +87,17 @@ class Expr:
         """The expression with symbols replaced, constants folded."""
         return self
 
+    def with_children(self, children: tuple[Expr, ...]) -> Expr:
+        """The same operation on other operands, constants folded."""
+        return self
+
+    def mapped(self, change: Callable[[Expr], Expr | None]) -> Expr:
+        """Rebuilt from the top: where ``change`` gives an expression it stands, else the operands go on."""
+        changed = change(self)
+        if changed is not None:
+            return changed
+        return self.with_children(tuple(child.mapped(change) for child in self.children()))
+
     def same(self, other: object) -> bool:
         """Structural equality."""
         return isinstance(other, Expr) and self._key() == other._key()
@@ -240,6 +251,9 @@ class _Pair(Expr):
 class Binary(_Pair):
     """Arithmetic: ``+ - * / // % min max ceil_div round_up``."""
 
+    def with_children(self, children: tuple[Expr, ...]) -> Expr:
+        return binary(self.op, *children)
+
     def substitute(self, values: Mapping[str, ExprLike]) -> Expr:
         return binary(self.op, self.left.substitute(values), self.right.substitute(values))
 
@@ -256,6 +270,9 @@ class Binary(_Pair):
 @dataclass(frozen=True, eq=False, slots=True)
 class Compare(_Pair):
     """A comparison; as a Python bool, ``==`` and ``!=`` tell structural equality."""
+
+    def with_children(self, children: tuple[Expr, ...]) -> Expr:
+        return compare(self.op, *children)
 
     def substitute(self, values: Mapping[str, ExprLike]) -> Expr:
         return compare(self.op, self.left.substitute(values), self.right.substitute(values))
@@ -278,6 +295,9 @@ class Logic(_Pair):
             return first and self.right.evaluate(env)
         return first or self.right.evaluate(env)
 
+    def with_children(self, children: tuple[Expr, ...]) -> Expr:
+        return Logic(self.op, *children)
+
     def substitute(self, values: Mapping[str, ExprLike]) -> Expr:
         return Logic(self.op, self.left.substitute(values), self.right.substitute(values))
 
@@ -292,6 +312,9 @@ class Select(Expr):
 
     def children(self) -> tuple[Expr, ...]:
         return (self.condition, self.then, self.otherwise)
+
+    def with_children(self, children: tuple[Expr, ...]) -> Expr:
+        return select(*children)
 
     def evaluate(self, env: Mapping[str, Any]) -> Any:
         return (self.then if self.condition.evaluate(env) else self.otherwise).evaluate(env)
@@ -321,6 +344,9 @@ class Load(Expr):
 
     def children(self) -> tuple[Expr, ...]:
         return (self.index,)
+
+    def with_children(self, children: tuple[Expr, ...]) -> Expr:
+        return Load(self.source, children[0], self.cxx_name)
 
     def evaluate(self, env: Mapping[str, Any]) -> Any:
         return int(env[self.source].reshape(-1)[self.index.evaluate(env)])

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from attndsl.schedule.choices import Schedule, resolve, smaller
 from attndsl.schedule.cross_core import derive_flags
 from attndsl.schedule.errors import DoesNotFit, TooManyEvents
 from attndsl.schedule.events import synchronise
-from attndsl.schedule.lower import Problem, lower
+from attndsl.schedule.lower import lower
 from attndsl.schedule.lowerable import check_lowerable
-from attndsl.schedule.pattern import Attention, recognise
+from attndsl.schedule.pattern import Computation, recognise
 from attndsl.schedule.plan_memory import plan_memory
-from attndsl.schedule.problem import candidate, describe_problem
+from attndsl.schedule.problem import Problem, candidate, describe_problem
 from attndsl.schedule.split_cores import split_cores
 from attndsl.spec.operator import Operator
+from attndsl.spec.settings import first_settings
 from attndsl.tile.program import Program
 from attndsl.tile.rules import check
 
@@ -30,15 +33,37 @@ PASSES: tuple[tuple[str, Pass], ...] = (
 
 @dataclass(frozen=True, kw_only=True)
 class Specialisation:
-    """What a kernel is specialised on: dtype, head-size bucket and the optional tensors in use."""
+    """What a kernel is specialised on.
+
+    Attributes:
+        dtype: the io dtype. ``bucket``: head size, a multiple of 16.
+        features: the optional tensors in use.
+        value_bucket: head size of values where it is one of its own.
+        settings: values of the parameters, dtypes and layouts on which the computation depends, by name.
+    """
 
     dtype: str
     bucket: int
     features: frozenset[str] = frozenset()
+    value_bucket: int | None = None
+    settings: tuple[tuple[str, Any], ...] = ()
 
     def suffix(self, order: tuple[str, ...]) -> str:
         """``float16_d128_attn_mask``: the part of a kernel's name that tells specialisations apart."""
-        return "_".join((self.dtype, f"d{self.bucket}", *(name for name in order if name in self.features)))
+        values = () if self.value_bucket is None else (f"e{self.value_bucket}",)
+        chosen = tuple(_word(name, value) for name, value in self.settings)
+        features = (name for name in order if name in self.features)
+        return "_".join(
+            (self.dtype, f"d{self.bucket}", *values, *features, *(word for word in chosen if word))
+        )
+
+
+def _word(name: str, value: Any) -> str:
+    """A setting in a kernel's name; none where it has its simplest value."""
+    if value in (None, 0, False, 0.0, "") or name.startswith("dtype("):
+        return ""
+    stem = name.partition("(")[2].rstrip(")") or name
+    return re.sub(r"[^A-Za-z0-9]+", "_", f"{stem}_{value}").strip("_")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,12 +87,12 @@ def compile_operator(operator: Operator, specialisation: Specialisation) -> Comp
     """
     stated = operator.schedule_choices
     schedule = resolve(stated, operator.schedule_lines)
-    problem = describe_problem(operator, specialisation.dtype, specialisation.bucket, specialisation.features)
-    attention = recognise(operator.graph(problem.present).outputs)
-    check_lowerable(candidate(operator, attention, specialisation.dtype, problem.present))
+    problem = problem_of(operator, specialisation)
+    computation = recognise(operator.graph(problem.present, settings_of(operator, specialisation)).outputs)
+    check_lowerable(candidate(operator, computation, specialisation.dtype, problem.present))
     while True:
         try:
-            joint, program = _compile(attention, problem, schedule)
+            joint, program = _compile(computation, problem, schedule)
         except (DoesNotFit, TooManyEvents):
             smaller_one = smaller(schedule, stated)
             if smaller_one is None:
@@ -83,8 +108,18 @@ def compile_operator(operator: Operator, specialisation: Specialisation) -> Comp
         )
 
 
-def _compile(attention: Attention, problem: Problem, schedule: Schedule) -> tuple[Program, Program]:
-    program = check(lower(attention, problem, schedule), "lower")
+def problem_of(operator: Operator, special: Specialisation) -> Problem:
+    """The operator's part of a lowering."""
+    return describe_problem(operator, special.dtype, special.bucket, special.features, special.value_bucket)
+
+
+def settings_of(operator: Operator, special: Specialisation) -> dict[str, Any]:
+    """The values that conditions of the graph ask for."""
+    return {**first_settings(operator), **dict(special.settings)}
+
+
+def _compile(computation: Computation, problem: Problem, schedule: Schedule) -> tuple[Program, Program]:
+    program = check(lower(computation, problem, schedule), "lower")
     joint = program
     for name, step in PASSES:
         program = check(step(program), name)

@@ -1,30 +1,40 @@
-"""What the lowering rules share: the problem's scalars, its tensors and its buffers.
+"""What the lowering rules of one attention share: its problem, its scalars, and the inventory it fills.
 
 Scalar names (all ``int64``), in the order they come into being inside a kernel:
 
-    item      unit of work of a block: one batch row, key/value head and key range
-    batch, kvHead, split      what an item stands for
+    item      unit of work of a block: a task and a key range
+    task, split               what an item stands for
+    batch, kvHead             the task's batch row and key/value head
+    firstHead, heads          its query heads; firstQuery, queries: its query positions
+    taskRows                  its rows, heads * queries; rowFractals: fractals of 16 rows that they fill
     length    valid keys of the batch row
     firstTile, tiles          the item's range of key tiles
     tile      running tile of the item; firstKey, keys: its keys; slot: its slot of the rings
-    rowBegin, rows            the query rows (heads of the group) of one vector core
-    r0, chunk                 the rows of one vector step; head: the query head of the first
+    rowBegin, rows            the task's rows of one vector core
+    r0, chunk                 the rows of one vector step; head, queryIndex: where a row stands
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from attndsl.hardware import MemorySpace
 from attndsl.schedule.choices import Schedule
-from attndsl.schedule.pattern import Attention
+from attndsl.schedule.inventory import Inventory
+from attndsl.schedule.pattern import Attention, Computation
+from attndsl.schedule.problem import Problem, length_count, stride_value
 from attndsl.source_line import SourceLine
-from attndsl.symbolic import Expr, Named, Symbol, minimum
-from attndsl.tile.buffers import Buffer, GlobalRegion, GlobalTensor, Region
-from attndsl.tile.naming import camel
-from attndsl.tile.program import TilingField
+from attndsl.spec.folds import Fold
+from attndsl.symbolic import Const, Expr, ExprLike, Load, Named, Symbol, as_expr, minimum
+from attndsl.tile.buffers import Buffer, GlobalRegion, Region
+from attndsl.tile.naming import camel, gm_member
 from attndsl.tile.statements import For, Let, Statement, seq
+
+if TYPE_CHECKING:
+    from attndsl.schedule.key_source import KeySource
+    from attndsl.schedule.row_space import RowSpace
 
 LANES = 64
 REPEAT_LANES = Named(LANES, "repeatLanes", "kRepeatLanes")
@@ -32,9 +42,16 @@ LOWEST = Named(-3.4028234663852886e38, "LOWEST", "kLowest")
 SMALLEST = Named(1.1754943508222875e-38, "SMALLEST", "kSmallest")
 
 ITEM = Symbol("item")
+TASK = Symbol("task")
+SPLIT = Symbol("split")
 BATCH = Symbol("batch")
 KV_HEAD = Symbol("kvHead")
-SPLIT = Symbol("split")
+FIRST_HEAD = Symbol("firstHead")
+HEADS = Symbol("heads")
+FIRST_QUERY = Symbol("firstQuery")
+QUERIES = Symbol("queries")
+TASK_ROWS = Symbol("taskRows")
+ROW_FRACTALS = Symbol("rowFractals")
 LENGTH = Symbol("length")
 FIRST_TILE = Symbol("firstTile")
 TILES = Symbol("tiles")
@@ -48,96 +65,221 @@ ROWS = Symbol("rows")
 R0 = Symbol("r0")
 CHUNK = Symbol("chunk")
 HEAD = Symbol("head")
+QUERY = Symbol("queryIndex")
 
-# Names that are taken in every kernel; a parameter of such a name gets another field.
-KERNEL_SCALARS = frozenset(
-    {
-        *("item", "batch", "kvHead", "split", "length", "firstTile", "tiles", "tile", "slot", "firstKey"),
-        *(
-            "keys",
-            "span",
-            "rowBegin",
-            "rows",
-            "r0",
-            "chunk",
-            "head",
-            "step",
-            "unit",
-            "part",
-            "group",
-            "pairs",
-        ),
-        *("part", "group", "pairs", "splits", "items", "blocks", "kvHeads", "rowFractals", "headDim"),
-        *("keyCapacity", "lengthCount", "blockIndex", "subBlock", "blockCount", "workspaceBytes"),
-    }
-)
+# Names that are taken in every kernel; a size or parameter of such a name gets another field.
+_TAKEN = """
+    item task split batch kvHead firstHead heads firstQuery queries taskRows rowFractals length firstTile
+    tiles tile slot firstKey keys span rowBegin rows r0 chunk head queryIndex step unit part row page group tasks
+    splits items blocks kvHeads headDim valueDim blockIndex subBlock blockCount workspaceBytes
+"""
+KERNEL_SCALARS = frozenset(_TAKEN.split())
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Context:
     """Everything a lowering rule may use.
 
     Attributes:
-        bucket: head size this kernel is specialised on, a multiple of 16; the true one is a tiling field.
-        fields: tiling fields by name.
-        tensors: global tensors by name, workspace included.
-        buffers: on-chip buffers by name.
+        attention: the attention that is lowered, one of ``computation``.
+        suffix: what tells its stages, rings and fields from those of others; empty for the only one.
+        rows: where its query rows are. ``keys``, ``values``: where those are.
     """
 
+    problem: Problem
+    computation: Computation
     attention: Attention
     schedule: Schedule
-    dtype: str
-    bucket: int
-    constants: Mapping[str, Named]
-    fields: Mapping[str, TilingField]
-    tensors: Mapping[str, GlobalTensor]
-    buffers: Mapping[str, Buffer] = field(default_factory=dict)
+    inventory: Inventory
+    rows: RowSpace
+    keys: KeySource
+    values: KeySource
+    suffix: str = ""
 
-    def constant(self, name: str) -> Named:
-        """A named compile-time number."""
-        return self.constants[name]
+    @property
+    def dtype(self) -> str:
+        """The io dtype."""
+        return self.problem.dtype
 
-    def scalar(self, name: str) -> Symbol:
-        """A tiling field as the kernel sees it."""
-        return self.fields[name].symbol
+    @property
+    def where(self) -> SourceLine:
+        """The spec line of the result."""
+        return self.computation.output.where
 
-    def stride(self, tensor: str, axis: str) -> Symbol:
-        """Elements between neighbours along an axis of a tensor."""
-        return self.scalar(stride_field(tensor, axis))
+    def label(self, name: str) -> str:
+        """The name of a stage, ring or field of this attention."""
+        return f"{name}{self.suffix}"
+
+    # Sizes --------------------------------------------------------------------------------------------
+
+    @property
+    def bucket(self) -> Named:
+        """Head size this kernel is specialised on, a multiple of 16; the true one is :attr:`head_dim`."""
+        meaning = "head size this kernel is specialised on, padded to 16"
+        return self.inventory.constant("headDimBucket", self.problem.bucket, meaning)
+
+    @property
+    def value_bucket(self) -> Named:
+        """Head size of values and results this kernel is specialised on."""
+        if self.problem.one_head_size:
+            return self.bucket
+        meaning = "head size of values and results, padded to 16"
+        return self.inventory.constant("valueDimBucket", self.problem.value_bucket, meaning)
+
+    @property
+    def head_dim(self) -> Symbol:
+        """The true head size of queries and keys."""
+        return self.inventory.field("headDim", self.problem.extents["D"], "true head size")
+
+    @property
+    def value_dim(self) -> Symbol:
+        """The true head size of values and results."""
+        if self.problem.one_head_size:
+            return self.head_dim
+        return self.inventory.field("valueDim", self.problem.extents["E"], "true head size of values")
+
+    @property
+    def tile_keys(self) -> Named:
+        """Keys of one score tile."""
+        return self.inventory.constant("tileKeys", self.schedule.tile_k, "keys of one score tile")
+
+    @property
+    def ring(self) -> Named:
+        """Slots of the workspace rings."""
+        meaning = "workspace slots between cube and vector cores"
+        return self.inventory.constant("ring", self.schedule.ring, meaning)
+
+    @property
+    def base_n(self) -> Named:
+        """Keys, or value columns, of one matrix multiply."""
+        meaning = "keys or value columns of one matrix multiply"
+        return self.inventory.constant("baseN", self.schedule.base_n, meaning)
+
+    @property
+    def base_k(self) -> Named:
+        """Depth of one matrix multiply."""
+        return self.inventory.constant("baseK", self.schedule.base_k, "depth of one matrix multiply")
+
+    @property
+    def rows_per_step(self) -> Named:
+        """Query rows of one vector step."""
+        return self.inventory.constant("rowsPerStep", self.schedule.rows, "query rows of one vector step")
+
+    @property
+    def rows_per_vector(self) -> Named:
+        """Query rows of one vector core, at most."""
+        meaning = "query rows of one vector core, at most"
+        return self.inventory.constant("rowsPerVector", self.schedule.max_rows // 2, meaning)
+
+    @property
+    def splits(self) -> Symbol:
+        """Parts that the keys of a task are split into."""
+        return _counted(self.label("splits"))
+
+    @property
+    def items(self) -> Symbol:
+        """Units of work."""
+        return _counted(self.label("items"))
+
+    # Scalars ------------------------------------------------------------------------------------------
+
+    def host(self, value: ExprLike, meaning: str = "", stem: str = "") -> Expr:
+        """A number that the host knows: constants stand as they are, the rest become tiling fields."""
+        expr = as_expr(value)
+        if isinstance(expr, Const):
+            return expr
+        known = next((field for field in self.inventory.fields if field.value.same(expr)), None)
+        if known is not None:
+            return known.symbol
+        stem = stem or (expr.name if isinstance(expr, Symbol) else f"value{len(self.inventory.fields)}")
+        name = f"{camel(stem)}{'Scalar' if camel(stem) in KERNEL_SCALARS else ''}"
+        is_float = bool(expr.symbols() & self.problem.float_params)
+        return self.inventory.field(name, expr, meaning or str(expr), "float32" if is_float else "int64")
+
+    def in_kernel(self, value: ExprLike, indices: Mapping[str, ExprLike] | None = None) -> Expr:
+        """A spec expression as cores compute it.
+
+        ``indices`` says what the index symbols are; elements of integer tensors are read, and whatever the
+        host knows becomes a tiling field.
+        """
+        known = indices or {}
+
+        def change(node: Expr) -> Expr | None:
+            if isinstance(node, Const):
+                return node
+            if isinstance(node, Symbol) and node.name in known:
+                return as_expr(known[node.name])
+            if isinstance(node, Load):
+                return self.entry(node.source, node.index.mapped(change))
+            if isinstance(node, Fold):
+                inner = {**known, node.index: Symbol(node.index)}
+                extent = None if node.extent is None else self.in_kernel(node.extent, known)
+                return Fold(node.op, self.in_kernel(node.body, inner), node.index, extent)
+            if any(isinstance(part, Load) or _is_index(part, known) for part in node.walk()):
+                return None
+            return self.host(node)
+
+        return as_expr(value).mapped(change)
+
+    def entry(self, tensor: str, index: ExprLike) -> Expr:
+        """An element of an integer tensor; of lengths the only one where it stands for all rows."""
+        position = as_expr(index)
+        if tensor in self.problem.one_for_all:
+            position = minimum(position, self.count(tensor) - 1)
+        return Load(tensor, position, gm_member(tensor))
+
+    def count(self, tensor: str) -> Symbol:
+        """The entries of lengths, 0 where a call leaves them out."""
+        meaning = f"entries of {tensor}, 0 without it"
+        return self.inventory.field(f"{camel(tensor)}Count", length_count(tensor), meaning)
+
+    def stride(self, tensor: str, axis: str) -> Expr:
+        """Elements between neighbours along an axis of a tensor; 0 where it has no such axis."""
+        if not self.has_stride(tensor, axis):
+            return Const(0)
+        value = stride_value(self.problem.layouts[tensor], axis)
+        meaning = f"elements between neighbours of {tensor} along {axis}"
+        return self.inventory.field(f"{camel(tensor)}Stride{axis}", value, meaning)
 
     def has_stride(self, tensor: str, axis: str) -> bool:
         """Whether the tensor has that axis."""
-        return stride_field(tensor, axis) in self.fields
+        return any(axis in strides for strides in self.problem.layouts[tensor].strides)
+
+    # Operands -----------------------------------------------------------------------------------------
 
     def gm(
         self, tensor: str, offset: Expr, rows: Expr | int = 1, cols: Expr | int = 1, pitch: Expr | int = 0
     ) -> GlobalRegion:
-        """A region of a global tensor."""
-        return self.tensors[tensor].region(offset, rows, cols, pitch)
+        """A region of a kernel argument."""
+        found = next(item for item in self.problem.parameters if item.name == tensor)
+        return found.region(offset, rows, cols, pitch)
 
-    def region(
-        self,
-        buffer: str,
-        offset: Expr | int = 0,
-        rows: Expr | int = 1,
-        cols: Expr | int | None = None,
-        pitch: Expr | int = 0,
-    ) -> Region:
-        """A region of an on-chip buffer."""
-        return self.buffers[buffer].region(offset, rows, cols, pitch)
+    def buffer(
+        self, name: str, space: MemorySpace, dtype: str, elements: int, meaning: str, slots: int = 1
+    ) -> Buffer:
+        """An on-chip buffer; attentions share those of one name."""
+        return self.inventory.buffer(name, space, dtype, elements, meaning, slots)
 
-
-def stride_field(tensor: str, axis: str) -> str:
-    """The name of a stride's tiling field."""
-    return f"{camel(tensor)}Stride{axis}"
+    def in_ub(self, name: str, dtype: str, elements: int, meaning: str, slots: int = 1) -> Buffer:
+        """A buffer of the vector cores."""
+        return self.buffer(name, MemorySpace.UB, dtype, elements, meaning, slots)
 
 
-def local(name: str, space: MemorySpace, dtype: str, elements: int, meaning: str, slots: int = 1) -> Buffer:
-    """An on-chip buffer, unplaced."""
-    return Buffer(name=name, space=space, dtype=dtype, elements=elements, slots=slots, meaning=meaning)
+def _counted(name: str) -> Symbol:
+    """A tiling field that :func:`tiling.add_work_fields` has added."""
+    return Symbol(name, f"{name}_")
+
+
+def _is_index(node: Expr, known: Mapping[str, ExprLike]) -> bool:
+    return isinstance(node, Symbol) and node.name in known
 
 
 def chunks(end: Expr, step: Expr, body: Callable[[Expr, Expr], list[Statement]], where: SourceLine) -> For:
     """``for r0 in 0..end by step`` over ``body(r0, rows of this chunk)``."""
     count = Let(symbol=CHUNK, value=minimum(step, end - R0), where=where)
     return For(var=R0, end=end, step=step, body=seq(count, *body(R0, CHUNK)), where=where)
+
+
+def whole(buffer: Buffer, offset: Expr | int = 0, cols: Expr | int | None = None) -> Region:
+    """A contiguous part of a buffer."""
+    return buffer.region(offset, 1, cols)

@@ -11,11 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from attndsl.hardware import ATLAS_A2
-from attndsl.schedule.compile import Compiled, Specialisation, compile_operator
+from attndsl.schedule.compile import Compiled, Specialisation, compile_operator, problem_of
 from attndsl.schedule.errors import NotLowered
-from attndsl.schedule.problem import describe_problem, feature_names, host_scalars
+from attndsl.schedule.problem import feature_names, host_scalars
 from attndsl.spec.call import Call
-from attndsl.spec.errors import TargetLimitError
 from attndsl.spec.operator import Operator
 from attndsl.tile.buffers import NUMPY_DTYPES, GlobalTensor
 
@@ -60,20 +59,13 @@ def prepare(call: Call, cores: int = ATLAS_A2.aic) -> Launch:
 
     Raises:
         ScheduleError: the operator has no lowering for the call's features.
-        TargetLimitError: the call is legal but beyond what the kernels take.
+        TargetLimitError: the call is legal but beyond the operator's limits on the target.
     """
     call.check_target()
     compiled = compiled_for(call.operator, specialisation_of(call))
     program = compiled.program
-    special = compiled.specialisation
-    problem = describe_problem(call.operator, special.dtype, special.bucket, special.features)
-    env = host_scalars(call, problem, cores)
+    env = host_scalars(call, problem_of(call.operator, compiled.specialisation), cores)
     tiling = program.tiling_values(env)
-    if tiling["group"] > compiled.schedule.max_rows:
-        raise TargetLimitError(
-            f"{call.operator.name}: {tiling['group']} query heads share a key/value head; the schedule's "
-            f"max_rows is {compiled.schedule.max_rows}"
-        )
     return Launch(
         compiled=compiled,
         call=call,
@@ -85,10 +77,16 @@ def prepare(call: Call, cores: int = ATLAS_A2.aic) -> Launch:
 
 def specialisation_of(call: Call) -> Specialisation:
     """What the kernel of a call is specialised on."""
-    head_size = int(call.operator.axis_extents["D"].evaluate(call.env()))
-    bucket = ATLAS_A2.whole_fractals(head_size)
-    features = call.present & frozenset(feature_names(call.operator))
-    return Specialisation(dtype=call.dtype, bucket=bucket, features=features)
+    operator, env = call.operator, call.env()
+    sizes = {axis: int(operator.axis_extents[axis].evaluate(env)) for axis in "DE"}
+    one_size = operator.axis_extents["E"].same(operator.axis_extents["D"])
+    return Specialisation(
+        dtype=call.dtype,
+        bucket=ATLAS_A2.whole_fractals(sizes["D"]),
+        features=call.present & frozenset(feature_names(operator)),
+        value_bucket=None if one_size else ATLAS_A2.whole_fractals(sizes["E"]),
+        settings=tuple((name, env.get(name)) for name in sorted(operator.settings)),
+    )
 
 
 @lru_cache(maxsize=256)
@@ -126,5 +124,5 @@ def _outputs(call: Call, env: Mapping[str, Any]) -> dict[str, Array]:
     for output in call.operator.outputs:
         layout = output.layout(call.layouts[output.like])
         shape = [int(size.evaluate(env)) for size in layout.shape()]
-        found[output.name] = np.zeros(shape, NUMPY_DTYPES[call.dtype])
+        found[output.name] = np.zeros(shape, NUMPY_DTYPES[output.dtype or call.dtype])
     return found

@@ -1,99 +1,68 @@
-"""The lowering: attention graph, dtype, head-size bucket and schedule become a joint tile program."""
+"""The lowering: a computation, its problem and a schedule become a joint tile program."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 
-from attndsl.graph import nodes
 from attndsl.schedule.choices import Schedule
 from attndsl.schedule.context import (
-    BATCH,
     FIRST_TILE,
     ITEM,
-    KV_HEAD,
     LENGTH,
     LOWEST,
     REPEAT_LANES,
     SMALLEST,
     SPLIT,
+    TASK,
+    TASK_ROWS,
     TILE,
     TILES,
     Context,
 )
 from attndsl.schedule.cube import cube_buffers, load_query, score_tile, weighted_tile
-from attndsl.schedule.pattern import Attention
-from attndsl.schedule.rows_out import merge_splits, write_rows
-from attndsl.schedule.score_rules import ScoreStep, lower_modifier
-from attndsl.schedule.tiling import (
-    Sizes,
-    TensorLayout,
-    place_workspace,
-    stride_fields,
-    work_fields,
-)
-from attndsl.schedule.vector import row_share, softmax_tile, start_rows, update_tile, vector_buffers
-from attndsl.symbolic import Expr, Load, Named, Symbol, ceil_div, minimum, select
-from attndsl.tile.buffers import Buffer, GlobalTensor
+from attndsl.schedule.inventory import Inventory
+from attndsl.schedule.key_source import key_source
+from attndsl.schedule.merge import merge_partials
+from attndsl.schedule.pattern import Attention, Computation
+from attndsl.schedule.problem import Problem
+from attndsl.schedule.row_space import row_space
+from attndsl.schedule.rows_out import may_split, write_rows
+from attndsl.schedule.score_rules import lower_modifier
+from attndsl.schedule.score_step import ScoreStep
+from attndsl.schedule.tiling import add_work_fields, place_workspace
+from attndsl.schedule.vector import softmax_tile, start_rows, update_tile, vector_buffers
+from attndsl.symbolic import Const, Symbol, ceil_div, minimum, select
 from attndsl.tile.instructions.cube import FRACTAL_SIZE
-from attndsl.tile.naming import camel, gm_member
-from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, Program, TilingField, earlier
+from attndsl.tile.naming import camel
+from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, Program
 from attndsl.tile.statements import Alloc, For, If, Let, Pipelined, Statement, seq
 
 
-@dataclass(frozen=True, kw_only=True)
-class Problem:
-    """What the lowering needs to know of an operator besides its graph.
-
-    Attributes:
-        present: the tensors that calls pass.
-        sizes: dimensions by role, over the operator's own names.
-        parameters: global tensors in the kernel's argument order.
-        layouts: strides of the tensors by name.
-    """
-
-    name: str
-    summary: str
-    dtype: str
-    bucket: int
-    present: frozenset[str]
-    sizes: Sizes
-    parameters: tuple[GlobalTensor, ...]
-    layouts: dict[str, TensorLayout]
-
-
-def lower(attention: Attention, problem: Problem, schedule: Schedule) -> Program:
+def lower(computation: Computation, problem: Problem, schedule: Schedule) -> Program:
     """The joint tile program: all cores in one tree, without synchronisation or addresses.
 
     Raises:
-        NotLowered: for a score modifier without a rule.
+        NotLowered: for a node without a rule.
     """
-    steps = tuple(
-        lower_modifier(node, schedule.tile_k, schedule.rows, schedule.slots, problem.dtype)
-        for node in attention.modifiers
+    if computation.statistics or computation.selection:
+        schedule = replace(schedule, split_kv=1)  # they are made of final maxima and sums
+    inventory = Inventory()
+    contexts = tuple(
+        _context(computation, attention, problem, schedule, inventory) for attention in computation.attentions
     )
-    constants = _constants(problem, schedule)
-    fields = _fields(attention, problem, schedule, steps)
-    placed = place_workspace(_workspace(problem, schedule))
-    fields = (*fields, *placed.fields)
-    context = Context(
-        attention=attention,
-        schedule=schedule,
-        dtype=problem.dtype,
-        bucket=problem.bucket,
-        constants={constant.name: constant for constant, _ in constants},
-        fields={item.name: item for item in fields},
-        tensors={tensor.name: tensor for tensor in (*problem.parameters, *placed.tensors)},
-        buffers=_buffers(problem, schedule, steps),
-    )
+    add_work_fields(contexts)
+    body = [_item_loop(context) for context in contexts]
+    if may_split(contexts[0]):
+        body.append(_merge(contexts))
     return Program(
         name=problem.name,
         summary=problem.summary,
         dtype=problem.dtype,
         parameters=problem.parameters,
-        workspace=placed.tensors,
-        tiling=fields,
-        constants=(*constants, *_EXTREMES),
-        body=seq(_item_loop(context, steps), _merge(context)),
+        workspace=inventory.workspace,
+        tiling=(*inventory.fields, *place_workspace(inventory.workspace)),
+        constants=(*inventory.constants, *_EXTREMES),
+        body=seq(*body),
     )
 
 
@@ -105,84 +74,53 @@ _EXTREMES = (
 )
 
 
-def _constants(problem: Problem, s: Schedule) -> tuple[tuple[Named, str], ...]:
-    def named(name: str, value: int) -> Named:
-        return Named(value, name, f"k{name[0].upper()}{name[1:]}")
-
-    return (
-        (named("headDimBucket", problem.bucket), "head size this kernel is specialised on, padded to 16"),
-        (named("tileKeys", s.tile_k), "keys of one score tile"),
-        (named("ring", s.ring), "workspace slots between cube and vector cores"),
-        (named("baseN", s.base_n), "keys or value columns of one matrix multiply"),
-        (named("baseK", s.base_k), "depth of one matrix multiply"),
-        (named("rowsPerStep", s.rows), "query rows of one vector step"),
-        (named("rowsPerVector", s.max_rows // 2), "query rows of one vector core, at most"),
+def _context(
+    computation: Computation,
+    attention: Attention,
+    problem: Problem,
+    schedule: Schedule,
+    inventory: Inventory,
+) -> Context:
+    keys, values = key_source(attention.keys, "key"), key_source(attention.values, "value")
+    one_position = problem.extents.get("Q", Const(1)).same(Const(1))
+    several = len(computation.attentions) > 1
+    name = camel(keys.name)
+    return Context(
+        problem=problem,
+        computation=computation,
+        attention=attention,
+        schedule=schedule,
+        inventory=inventory,
+        rows=row_space(attention.query, one_position),
+        keys=keys,
+        values=values,
+        suffix=name[:1].upper() + name[1:] if several else "",
     )
 
 
-def _fields(
-    attention: Attention, problem: Problem, schedule: Schedule, steps: tuple[ScoreStep, ...]
-) -> tuple[TilingField, ...]:
-    fields = list(work_fields(problem.sizes, schedule))
-    length = attention.keys.length
-    if isinstance(length, nodes.Input):
-        count = Symbol(f"{camel(length.name)}Count")
-        fields.append(TilingField("lengthCount", "int64", count, f"entries of {length.name}, 0 without it"))
-    for field in (field for step in steps for field in step.fields):
-        if all(field.name != known.name for known in fields):
-            fields.append(field)
-    for tensor in problem.parameters:
-        if tensor.role == "scalars" or tensor.name not in problem.layouts:
-            continue
-        axes = _AXES_OF_ROLE["output" if tensor.role == "output" else "input"]
-        fields.extend(stride_fields(problem.layouts[tensor.name], axes))
-    return tuple(fields)
-
-
-# The innermost axis is contiguous in every layout that lowers, so it needs no field.
-_AXES_OF_ROLE = {"input": ("B", "N", "K", "T"), "output": ("B", "N")}
-
-
-def _workspace(problem: Problem, s: Schedule) -> tuple[GlobalTensor, ...]:
-    group = earlier("group")
-    scores = s.ring * group * s.tile_k
-    rows = select(earlier("splits") > 1, earlier("items") * group, 0)  # none without a split
-
-    def tensor(name: str, dtype: str, elements: Expr, shared: str, meaning: str) -> GlobalTensor:
-        return GlobalTensor(
-            name=name, dtype=dtype, role="workspace", elements=elements, shared=shared, meaning=meaning
-        )
-
-    return (
-        tensor("scoreRing", "float32", scores, "block", "ring of score tiles, cube to vector"),
-        tensor("probRing", problem.dtype, scores, "block", "ring of probability tiles, vector to cube"),
-        tensor(
-            "outRing",
-            "float32",
-            s.ring * group * problem.bucket,
-            "block",
-            "ring of weighted sums, cube to vector",
-        ),
-        tensor("partialMax", "float32", rows, "device", "row maxima of key splits"),
-        tensor("partialSum", "float32", rows, "device", "row sums of key splits"),
-        tensor("partialOut", "float32", rows * problem.bucket, "device", "weighted sums of key splits"),
-    )
-
-
-def _buffers(problem: Problem, s: Schedule, steps: tuple[ScoreStep, ...]) -> dict[str, Buffer]:
-    buffers = cube_buffers(s, problem.dtype, problem.bucket)
-    buffers |= vector_buffers(s, problem.dtype, problem.bucket)
-    for step in steps:
-        for buffer in (*step.tile_loads, *step.row_loads, *step.scratch):
-            buffers[buffer.name] = buffer
-    return buffers
-
-
-def _item_loop(context: Context, steps: tuple[ScoreStep, ...]) -> Statement:
+def _item_loop(context: Context) -> Statement:
     """Every block takes items ``blockIndex, blockIndex + blockCount, ...``."""
-    splits, kv_heads = context.scalar("splits"), context.scalar("kvHeads")
+    steps = tuple(lower_modifier(context, node) for node in context.attention.modifiers)
+    on_rows = Alloc(
+        buffers=vector_buffers(context).row_state,
+        body=seq(start_rows(context), _attention_loop(context, steps), write_rows(context)),
+    )
+    body = seq(
+        Let(symbol=SPLIT, value=ITEM % context.splits),
+        Let(symbol=TASK, value=ITEM // context.splits),
+        *context.rows.enter(context),
+        *_key_range(context),
+        *context.rows.share(),
+        *context.keys.enter(context),
+        *context.values.enter(context),
+        Alloc(buffers=(cube_buffers(context).query,), body=seq(load_query(context), on_rows)),
+    )
+    return For(var=ITEM, begin=BLOCK_INDEX, end=context.items, step=BLOCK_COUNT, body=body)
+
+
+def _attention_loop(context: Context, steps: tuple[ScoreStep, ...]) -> Pipelined:
     lead = context.schedule.lead
-    pipeline = Pipelined(
+    return Pipelined(
         var=TILE,
         extent=TILES,
         stages=(
@@ -192,42 +130,27 @@ def _item_loop(context: Context, steps: tuple[ScoreStep, ...]) -> Statement:
             update_tile(context),
         ),
         lags=(0, 0, lead, lead),
-        where=context.attention.output.where,
+        where=context.where,
     )
-    rows = tuple(context.buffers[name] for name in ("rowMax", "rowSum", "accumulator"))
-    on_rows = Alloc(buffers=rows, body=seq(start_rows(context), pipeline, write_rows(context)))
-    body = seq(
-        Let(symbol=SPLIT, value=ITEM % splits),
-        Let(symbol=KV_HEAD, value=ITEM // splits % kv_heads),
-        Let(symbol=BATCH, value=ITEM // (splits * kv_heads)),
-        *_key_range(context),
-        *row_share(context),
-        Alloc(buffers=(context.buffers["queryL1"],), body=seq(load_query(context), on_rows)),
-    )
-    return For(var=ITEM, begin=BLOCK_INDEX, end=context.scalar("items"), step=BLOCK_COUNT, body=body)
 
 
 def _key_range(context: Context) -> list[Statement]:
     """The item's key tiles: an even share of the tiles of its row."""
-    splits = context.scalar("splits")
     total, share = Symbol("tileTotal"), Symbol("tilesPerSplit")
+    count = ceil_div(LENGTH, context.tile_keys)
+    if context.rows.may_be_empty():
+        count = select(TASK_ROWS == 0, 0, count)
     return [
-        Let(symbol=LENGTH, value=_length(context), where=context.attention.keys.where),
-        Let(symbol=total, value=ceil_div(LENGTH, context.constant("tileKeys"))),
-        Let(symbol=share, value=ceil_div(total, splits)),
+        Let(symbol=LENGTH, value=context.keys.length(context), where=context.keys.where),
+        Let(symbol=total, value=count),
+        Let(symbol=share, value=ceil_div(total, context.splits)),
         Let(symbol=FIRST_TILE, value=minimum(SPLIT * share, total)),
         Let(symbol=TILES, value=minimum(share, total - FIRST_TILE)),
     ]
 
 
-def _length(context: Context) -> Expr:
-    source, capacity = context.attention.keys.length, context.scalar("keyCapacity")
-    if not isinstance(source, nodes.Input):
-        return capacity
-    count = context.scalar("lengthCount")
-    one = Load(source.name, minimum(BATCH, count - 1), gm_member(source.name))
-    return select(count == 0, capacity, one)
-
-
-def _merge(context: Context) -> Statement:
-    return If(condition=context.scalar("splits") > 1, then=seq(merge_splits(context)))
+def _merge(contexts: tuple[Context, ...]) -> Statement:
+    merged = merge_partials(contexts)
+    if len(contexts) > 1:
+        return merged
+    return If(condition=contexts[0].splits > 1, then=seq(merged))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from attndsl.graph import nodes
 from attndsl.schedule.errors import NotLowered
-from attndsl.schedule.pattern import Attention
+from attndsl.schedule.pattern import Computation
 from attndsl.source_line import SourceLine
 from attndsl.spec.arguments import OutputSpec, TensorSpec
 from attndsl.spec.layout import Layout
@@ -24,13 +24,13 @@ IO_DTYPES = ("float16", "bfloat16")
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A recognised attention with the declarations it came from.
+    """A recognised computation with the declarations it came from.
 
     ``layouts``: the layouts that each tensor, results included, can have in this specialisation.
     """
 
     operator: Operator
-    attention: Attention
+    computation: Computation
     dtype: str
     layouts: dict[str, tuple[Layout, ...]]
 
@@ -53,26 +53,51 @@ def check_lowerable(candidate: Candidate) -> None:
 def io_dtype_is_16_bit(c: Candidate) -> Iterator[Finding]:
     """Probabilities are stored in the io dtype and multiplied on the cube."""
     if c.dtype not in IO_DTYPES:
-        yield f"io dtype {c.dtype} (kernels take {' and '.join(IO_DTYPES)})", c.attention.query.where
+        yield f"io dtype {c.dtype} (kernels take {' and '.join(IO_DTYPES)})", c.computation.output.where
 
 
 def one_query_position(c: Candidate) -> Iterator[Finding]:
-    """The rows of a task are the query heads of one key/value head."""
-    if "Q" in c.attention.query.axes and not _is_one(c.operator.axis_extents.get("Q", Const(1))):
-        yield "more than one query position a batch row", c.attention.query.where
+    """Queries of several positions are covered only where they are packed."""
+    for attention in c.computation.attentions:
+        query = attention.query
+        if isinstance(query, nodes.Input) and "Q" in query.axes:
+            extent = c.operator.axis_extents.get("Q", Const(1))
+            if not _is_one(extent):
+                yield "more than one query position a batch row", query.where
 
 
-def value_heads_have_the_key_size(c: Candidate) -> Iterator[Finding]:
-    """One head size sizes keys, values and results."""
-    extents = c.operator.axis_extents
-    if not extents["E"].same(extents["D"]):
-        yield "a value head size of its own (E other than D)", c.attention.values.where
+def keys_and_values_have_one_length(c: Candidate) -> Iterator[Finding]:
+    """A key tile is a value tile."""
+    for attention in c.computation.attentions:
+        if not _same_length(attention.keys.length, attention.values.length):
+            yield "values with lengths of their own", attention.values.where
+
+
+def only_attention_results(c: Candidate) -> Iterator[Finding]:
+    """Row statistics and selections are not written yet."""
+    selection = c.computation.selection
+    for output in (*c.computation.statistics, *((selection,) if selection else ())):
+        yield f"output '{output.name}'", output.where
+
+
+def rows_leave_as_they_are(c: Candidate) -> Iterator[Finding]:
+    """Nothing is done to finished rows but rounding."""
+    for node in c.computation.finish:
+        yield f"{type(node).__name__} of the result", node.where
+
+
+def probabilities_stay(c: Candidate) -> Iterator[Finding]:
+    """Probabilities are multiplied in the io dtype."""
+    for attention in c.computation.attentions:
+        if attention.requantize is not None:
+            yield "probabilities through int8", attention.requantize.where
 
 
 def rows_are_contiguous(c: Candidate) -> Iterator[Finding]:
     """The last axis of every tensor is contiguous in all its layouts."""
-    wanted = [(node.name, node.axes[-1], node.where) for node in _inputs(c.attention)]
-    wanted.append((c.attention.output.name, c.attention.output.axes[-1], c.attention.output.where))
+    wanted = [(node.name, node.axes[-1], node.where) for node in _inputs(c) if node.name in c.layouts]
+    output = c.computation.output
+    wanted.append((output.name, output.axes[-1], output.where))
     for name, axis, where in wanted:
         for layout in c.layouts[name]:
             stride = layout.strides().get(axis)
@@ -82,23 +107,24 @@ def rows_are_contiguous(c: Candidate) -> Iterator[Finding]:
 
 def tensors_have_the_io_dtype(c: Candidate) -> Iterator[Finding]:
     """Floating-point tensors have the dtype of the query."""
-    for node in _inputs(c.attention):
+    for node in _inputs(c):
         spec = c.operator.tensor(node.name)
-        if not _follows(spec, c.attention.query.name) and not _is_bytes(spec):
+        if spec.kind == "lengths" or spec.dtype_like or spec.name == c.computation.output.dtype:
+            continue
+        if not _is_bytes(spec) and not set(IO_DTYPES).issuperset(spec.dtypes):
             yield f"{node.name} of a dtype of its own ({', '.join(spec.dtypes)})", node.where
 
 
 def output_follows_the_query(c: Candidate) -> Iterator[Finding]:
-    """The result has the query's dtype."""
-    output: OutputSpec = next(o for o in c.operator.outputs if o.name == c.attention.output.name)
-    if output.dtype or output.like != c.attention.query.name:
-        wanted = output.dtype or f"that of {output.like}"
-        yield f"result {output.name} of dtype {wanted}", c.attention.output.where
+    """The result has the io dtype."""
+    output: OutputSpec = next(o for o in c.operator.outputs if o.name == c.computation.output.name)
+    if output.dtype:
+        yield f"result {output.name} of dtype {output.dtype}", c.computation.output.where
 
 
 def differences_have_the_score_first(c: Candidate) -> Iterator[Finding]:
     """``scores - x`` is lowered, ``x - scores`` is not."""
-    for node in c.attention.modifiers:
+    for node in (modifier for attention in c.computation.attentions for modifier in attention.modifiers):
         if isinstance(node, nodes.Elementwise) and node.op in ("subtract", "divide"):
             first = node.inputs[0]
             if not any(isinstance(inner, nodes.Scores) for inner in first.walk()):
@@ -108,7 +134,10 @@ def differences_have_the_score_first(c: Candidate) -> Iterator[Finding]:
 RULES: tuple[Rule, ...] = (
     io_dtype_is_16_bit,
     one_query_position,
-    value_heads_have_the_key_size,
+    keys_and_values_have_one_length,
+    only_attention_results,
+    rows_leave_as_they_are,
+    probabilities_stay,
     rows_are_contiguous,
     tensors_have_the_io_dtype,
     output_follows_the_query,
@@ -116,22 +145,29 @@ RULES: tuple[Rule, ...] = (
 )
 
 
-def _inputs(attention: Attention) -> tuple[nodes.Input, ...]:
-    """Every floating-point or mask tensor that the attention reads."""
+def _inputs(c: Candidate) -> tuple[nodes.Input, ...]:
+    """Every tensor that the computation reads, lengths and other integers aside."""
     found: dict[str, nodes.Input] = {}
-    tensors = (attention.query, attention.keys.tensor, attention.values.tensor)
-    for node in (*tensors, *(o for m in attention.modifiers for o in m.operands())):
-        if isinstance(node, nodes.Input):
+    for node in c.computation.output.walk():
+        if isinstance(node, nodes.Input) and c.operator.tensor(node.name).kind == "tensor":
             found.setdefault(node.name, node)
-    return tuple(found.values())
+    return tuple(node for node in found.values() if not _is_integer(c.operator.tensor(node.name)))
 
 
-def _follows(spec: TensorSpec, query: str) -> bool:
-    return spec.name == query or query in spec.dtype_like or bool(spec.dtype_like)
+def _same_length(first: nodes.Node | None, second: nodes.Node | None) -> bool:
+    if isinstance(first, nodes.Scalar) and isinstance(second, nodes.Scalar):
+        return first.value.same(second.value)
+    if isinstance(first, nodes.Input) and isinstance(second, nodes.Input):
+        return first.name == second.name
+    return first is second
 
 
 def _is_bytes(spec: TensorSpec) -> bool:
     return {"bool", "int8", "uint8"}.issuperset(spec.dtypes)
+
+
+def _is_integer(spec: TensorSpec) -> bool:
+    return {"int32", "uint32", "int64"}.issuperset(spec.dtypes)
 
 
 def _is_one(extent: Expr) -> bool:

@@ -4,19 +4,16 @@ Online softmax (Milakov and Gimelshein, 2018; FlashAttention, 2022) in fp32, for
 
     newMax = max(rowMax, max(score));  rescale = exp(rowMax - newMax);  prob = exp(score - newMax)
     rowSum = rowSum * rescale + sum(prob);  accumulator = accumulator * rescale + prob . values
-
-The two vector cores of a block share the rows of the group, the first half to the first.
 """
 
 from __future__ import annotations
 
-from attndsl.hardware import Core, MemorySpace
-from attndsl.schedule.choices import Schedule
+from dataclasses import dataclass
+
+from attndsl.hardware import Core
 from attndsl.schedule.context import (
     CHUNK,
-    HEAD,
     KEYS,
-    KV_HEAD,
     LANES,
     LOWEST,
     R0,
@@ -24,17 +21,17 @@ from attndsl.schedule.context import (
     ROW_BEGIN,
     ROWS,
     SLOT,
-    SMALLEST,
     SPAN,
     TILE,
     Context,
     chunks,
-    local,
+    whole,
 )
 from attndsl.schedule.cube import tile_bounds
-from attndsl.schedule.score_rules import ScoreStep
-from attndsl.symbolic import Const, Expr, Symbol, as_expr, ceil_div, minimum, round_up
-from attndsl.tile.buffers import Buffer, GlobalRegion, Region
+from attndsl.schedule.rings import out_ring, prob_ring, score_ring
+from attndsl.schedule.score_step import ScoreStep
+from attndsl.symbolic import Const, Expr, Symbol, as_expr, minimum, round_up
+from attndsl.tile.buffers import Buffer, Region
 from attndsl.tile.instructions import (
     Binary,
     BroadcastRows,
@@ -47,110 +44,116 @@ from attndsl.tile.instructions import (
     Unary,
     WithScalar,
 )
-from attndsl.tile.program import SUB_BLOCK
-from attndsl.tile.statements import Alloc, For, If, Let, Note, Seq, Stage, Statement, seq
+from attndsl.tile.statements import Alloc, For, If, Let, Note, Stage, Statement, seq
 
 _C0, _D0 = Symbol("c0"), Symbol("d0")
+_BLOCK = 8  # fp32 lanes of a 32-byte block
 
 
-def vector_buffers(s: Schedule, dtype: str, bucket: int) -> dict[str, Buffer]:
-    """The vector core's buffers of a schedule, modifiers' own aside."""
-    ub, rows = MemorySpace.UB, s.max_rows // 2
-    made = (
-        local(
-            "score", ub, "float32", s.rows * s.tile_k, "scores of the rows, then exp(score - max)", s.slots
-        ),
-        local("prob", ub, dtype, s.rows * s.tile_k, "probabilities in the io dtype", s.slots),
-        local("lanes", ub, "float32", s.rows * LANES, "reduction over the tile, one repeat a row"),
-        local("tileStat", ub, "float32", s.rows, "maximum or sum of each row of the tile"),
-        local("newMax", ub, "float32", s.rows, "running maximum including the tile"),
-        local("rowBlocks", ub, "float32", s.rows * 8, "a row statistic, one block a row"),
-        local("otherBlocks", ub, "float32", s.rows * 8, "a second row statistic, one block a row"),
-        local("rowMax", ub, "float32", rows, "running maximum of each row"),
-        local("rowSum", ub, "float32", rows, "running sum of each row"),
-        local("rescale", ub, "float32", s.ring * rows, "exp(old max - new max) of the tiles in flight"),
-        local("accumulator", ub, "float32", rows * bucket, "running weighted sum of each row"),
-        local("partial", ub, "float32", s.rows * bucket, "weighted sum of one tile or split", s.slots),
-        local("partMax", ub, "float32", s.rows, "row maximum of one split", s.slots),
-        local("partSum", ub, "float32", s.rows, "row sum of one split", s.slots),
-        local("result", ub, dtype, s.rows * bucket, "finished rows in the io dtype", s.slots),
+@dataclass(frozen=True, slots=True)
+class VectorBuffers:
+    """The vector cores' buffers, modifiers' own aside."""
+
+    score: Buffer
+    prob: Buffer
+    lanes: Buffer
+    tile_stat: Buffer
+    new_max: Buffer
+    row_blocks: Buffer
+    row_max: Buffer
+    row_sum: Buffer
+    rescale: Buffer
+    accumulator: Buffer
+    partial: Buffer
+
+    @property
+    def row_state(self) -> tuple[Buffer, ...]:
+        """What lives as long as an item's rows."""
+        return (self.row_max, self.row_sum, self.accumulator)
+
+
+def vector_buffers(context: Context) -> VectorBuffers:
+    """The buffers that the vector cores' stages share."""
+    s, ub, bucket = context.schedule, context.in_ub, context.problem.value_bucket
+    rows, tile = s.max_rows // 2, s.rows * s.tile_k
+    return VectorBuffers(
+        score=ub("score", "float32", tile, "scores of the rows, then exp(score - max)", s.slots),
+        prob=ub("prob", context.dtype, tile, "probabilities in the io dtype", s.slots),
+        lanes=ub("lanes", "float32", s.rows * LANES, "reduction over the tile, one repeat a row"),
+        tile_stat=ub("tileStat", "float32", s.rows, "maximum or sum of each row of the tile"),
+        new_max=ub("newMax", "float32", s.rows, "running maximum including the tile"),
+        row_blocks=ub("rowBlocks", "float32", s.rows * _BLOCK, "a row statistic, one block a row"),
+        row_max=ub("rowMax", "float32", rows, "running maximum of each row"),
+        row_sum=ub("rowSum", "float32", rows, "running sum of each row"),
+        rescale=ub("rescale", "float32", s.ring * rows, "exp(old max - new max) of the tiles in flight"),
+        accumulator=ub("accumulator", "float32", rows * bucket, "running weighted sum of each row"),
+        partial=ub("partial", "float32", s.rows * bucket, "weighted sum of one tile or split", s.slots),
     )
-    return {buffer.name: buffer for buffer in made}
-
-
-def row_share(context: Context) -> list[Statement]:
-    """The rows of the group that this vector core works on."""
-    group = context.scalar("group")
-    half = Symbol("rowsPerCore")
-    return [
-        Let(symbol=half, value=ceil_div(group, 2)),
-        Let(symbol=ROW_BEGIN, value=minimum(SUB_BLOCK * half, group)),
-        Let(symbol=ROWS, value=minimum(half, group - ROW_BEGIN)),
-    ]
 
 
 def start_rows(context: Context) -> Stage:
     """The state of rows that have seen no key: max lowest, sum and weighted sum zero."""
-    where = context.attention.output.where
+    where, b = context.where, vector_buffers(context)
     body = seq(
-        Fill(dst=context.region("rowMax", 0, 1, ROWS), value=LOWEST, where=where),
-        Fill(dst=context.region("rowSum", 0, 1, ROWS), value=Const(0), where=where),
-        Fill(
-            dst=context.region("accumulator", 0, 1, ROWS * context.constant("headDimBucket")),
-            value=Const(0),
-            where=where,
-        ),
+        Fill(dst=whole(b.row_max, 0, ROWS), value=LOWEST, where=where),
+        Fill(dst=whole(b.row_sum, 0, ROWS), value=Const(0), where=where),
+        Fill(dst=whole(b.accumulator, 0, ROWS * context.value_bucket), value=Const(0), where=where),
     )
+    if context.rows.may_be_empty():
+        body = seq(If(condition=ROWS > 0, then=body))
     doc = "Rows that have seen no key yet."
-    return Stage(name="StartRows", core=Core.AIV, doc=doc, body=body, where=where)
+    return Stage(name=context.label("StartRows"), core=Core.AIV, doc=doc, body=body, where=where)
 
 
 def softmax_tile(context: Context, steps: tuple[ScoreStep, ...]) -> Stage:
     """Online softmax of one tile: scores from their ring slot, probabilities to theirs."""
-    where = context.attention.output.where
-    size, group = context.constant("tileKeys"), context.scalar("group")
-    stat = SLOT * context.constant("rowsPerVector") + R0
+    where, size, b = context.where, context.tile_keys, vector_buffers(context)
+    rows_per_task = context.rows.rows_per_task(context)
+    stat = SLOT * context.rows_per_vector + R0
 
     def one_chunk(r0: Expr, chunk: Expr) -> list[Statement]:
-        offset = (SLOT * group + ROW_BEGIN + r0) * size
-        loads = [statement for step in steps for statement in step.load_rows(context)]
-        loaded = (context.buffers["score"], *(buffer for step in steps for buffer in step.row_loads))
+        offset = (SLOT * rows_per_task + ROW_BEGIN + r0) * size
         body = seq(
-            Let(symbol=HEAD, value=KV_HEAD * group + ROW_BEGIN + r0),
-            LoadRows(
-                dst=context.region("score", 0, chunk, KEYS, size),
-                src=context.gm("scoreRing", offset, chunk, KEYS, size),
-                where=where,
-            ),
-            *loads,
-            Let(symbol=SPAN, value=(chunk - 1) * size + round_up(KEYS, REPEAT_LANES)),
-            *(statement for step in steps for statement in _applied(context, step)),
-            Note(text="Lanes behind the last key take no part in the maximum, nor below in the sum."),
-            _fill_tail(context, LOWEST),
+            *_scored(context, steps, score_ring(context).region(offset, chunk, KEYS, size)),
             *_update_maximum(context, stat),
-            *_exponentials(context),
+            *exponentials(context, b.new_max),
             *_update_sum(context, stat),
             Alloc(
-                buffers=(context.buffers["prob"],),
+                buffers=(b.prob,),
                 body=seq(
-                    Convert(
-                        dst=context.region("prob", 0, 1, SPAN),
-                        src=context.region("score", 0, 1, SPAN),
-                        mode="CAST_RINT",
-                    ),
+                    Convert(dst=whole(b.prob, 0, SPAN), src=whole(b.score, 0, SPAN), mode="CAST_RINT"),
                     StoreRows(
-                        dst=context.gm("probRing", offset, chunk, KEYS, size),
-                        src=context.region("prob", 0, chunk, KEYS, size),
+                        dst=prob_ring(context).region(offset, chunk, KEYS, size),
+                        src=b.prob.region(0, chunk, KEYS, size),
                     ),
                 ),
             ),
         )
-        return [Alloc(buffers=loaded, body=body)]
+        return [Alloc(buffers=_loaded(b, steps), body=body)]
 
-    over_rows = chunks(ROWS, context.constant("rowsPerStep"), one_chunk, where)
+    over_rows = chunks(ROWS, context.rows_per_step, one_chunk, where)
     body = seq(*tile_bounds(context), _with_tile_operands(context, steps, over_rows))
     doc = "Online softmax of one tile: scores in, probabilities out, row maxima and sums updated."
-    return Stage(name="SoftmaxTile", core=Core.AIV, doc=doc, body=body, where=where)
+    return Stage(name=context.label("SoftmaxTile"), core=Core.AIV, doc=doc, body=body, where=where)
+
+
+def _loaded(b: VectorBuffers, steps: tuple[ScoreStep, ...]) -> tuple[Buffer, ...]:
+    return (b.score, *(buffer for step in steps for buffer in step.row_loads))
+
+
+def _scored(context: Context, steps: tuple[ScoreStep, ...], source: object) -> list[Statement]:
+    """The step's scores in the unified buffer, modified; lanes behind the last key hold the lowest number."""
+    size, b = context.tile_keys, vector_buffers(context)
+    load = LoadRows(dst=b.score.region(0, CHUNK, KEYS, size), src=source, where=context.where)  # type: ignore[arg-type]
+    return [
+        *context.rows.first_of_step(),
+        load,
+        *(statement for step in steps for statement in step.load_rows(context)),
+        Let(symbol=SPAN, value=(CHUNK - 1) * size + round_up(KEYS, REPEAT_LANES)),
+        *(statement for step in steps for statement in _applied(context, step)),
+        Note(text="Lanes behind the last key take no part in the maximum, nor below in the sum."),
+        _fill_tail(context, LOWEST),
+    ]
 
 
 def _applied(context: Context, step: ScoreStep) -> list[Statement]:
@@ -170,31 +173,33 @@ def _with_tile_operands(context: Context, steps: tuple[ScoreStep, ...], rows: St
 
 def _fill_tail(context: Context, value: Expr) -> Statement:
     """``value`` in the lanes behind the last key, up to the end of their repeat."""
-    size = context.constant("tileKeys")
-    last = context.region("score", KEYS // REPEAT_LANES * REPEAT_LANES, CHUNK, REPEAT_LANES, size)
+    score = vector_buffers(context).score
+    last = score.region(KEYS // REPEAT_LANES * REPEAT_LANES, CHUNK, REPEAT_LANES, context.tile_keys)
     fill = FillLanes(dst=last, first_lane=KEYS % REPEAT_LANES, value=value)
     return If(condition=KEYS % REPEAT_LANES != 0, then=seq(fill))
 
 
 def _fold_lanes(context: Context, op: str, start: Expr) -> list[Statement]:
     """``lanes[r, :] = op over the tile's repeats of score[r, :]``."""
-    size = context.constant("tileKeys")
-    lanes = context.region("lanes", 0, CHUNK, REPEAT_LANES, REPEAT_LANES)
-    column = context.region("score", _C0, CHUNK, REPEAT_LANES, size)
+    b = vector_buffers(context)
+    lanes = b.lanes.region(0, CHUNK, REPEAT_LANES, REPEAT_LANES)
+    column = b.score.region(_C0, CHUNK, REPEAT_LANES, context.tile_keys)
     fold = Binary(op=op, dst=lanes, first=lanes, second=column)
     return [
-        Fill(dst=context.region("lanes", 0, 1, CHUNK * REPEAT_LANES), value=start),
+        Fill(dst=whole(b.lanes, 0, CHUNK * REPEAT_LANES), value=start),
         For(var=_C0, end=KEYS, step=REPEAT_LANES, body=seq(fold), runs=True),
     ]
 
 
 def _update_maximum(context: Context, stat: Expr) -> list[Statement]:
-    tile_max, new_max = context.region("tileStat", 0, 1, CHUNK), context.region("newMax", 0, 1, CHUNK)
-    row_max, rescale = context.region("rowMax", R0, 1, CHUNK), context.region("rescale", stat, 1, CHUNK)
+    b = vector_buffers(context)
+    tile_max, new_max = whole(b.tile_stat, 0, CHUNK), whole(b.new_max, 0, CHUNK)
+    row_max, rescale = whole(b.row_max, R0, CHUNK), whole(b.rescale, stat, CHUNK)
+    lanes = b.lanes.region(0, CHUNK, REPEAT_LANES, REPEAT_LANES)
     return [
         Note(text="newMax = max(rowMax, row maximum of the tile); rescale = exp(rowMax - newMax)"),
         *_fold_lanes(context, "Max", LOWEST),
-        RowReduce(op="Max", dst=tile_max, src=context.region("lanes", 0, CHUNK, REPEAT_LANES, REPEAT_LANES)),
+        RowReduce(op="Max", dst=tile_max, src=lanes),
         Binary(op="Max", dst=new_max, first=row_max, second=tile_max),
         Binary(op="Sub", dst=rescale, first=row_max, second=new_max),
         Unary(op="Exp", dst=rescale, src=rescale),
@@ -202,124 +207,83 @@ def _update_maximum(context: Context, stat: Expr) -> list[Statement]:
     ]
 
 
-def _exponentials(context: Context) -> list[Statement]:
-    """``score = exp(score - newMax)``."""
-    size, whole = context.constant("tileKeys"), context.region("score", 0, 1, SPAN)
-    column = context.region("score", _C0, CHUNK, REPEAT_LANES, size)
-    subtract = Binary(
-        op="Sub", dst=column, first=column, second=row_blocks(context, "rowBlocks"), broadcast=True
-    )
+def exponentials(context: Context, maximum: Buffer, offset: Expr | int = 0) -> list[Statement]:
+    """``score = exp(score - maximum)``, zero in the lanes behind the last key."""
+    b = vector_buffers(context)
+    column = b.score.region(_C0, CHUNK, REPEAT_LANES, context.tile_keys)
+    subtract = Binary(op="Sub", dst=column, first=column, second=row_blocks(b.row_blocks), broadcast=True)
+    span = whole(b.score, 0, SPAN)
     return [
-        Note(text="score = exp(score - newMax)"),
-        broadcast(context, "rowBlocks", "newMax"),
-        For(
-            var=_C0,
-            end=KEYS,
-            step=REPEAT_LANES,
-            body=seq(subtract),
-            disjoint=(context.buffers["score"],),
-            runs=True,
-        ),
-        Unary(op="Exp", dst=whole, src=whole),
+        Note(text=f"score = exp(score - {maximum.name})"),
+        broadcast(context, b.row_blocks, maximum, offset),
+        For(var=_C0, end=KEYS, step=REPEAT_LANES, body=seq(subtract), disjoint=(b.score,), runs=True),
+        Unary(op="Exp", dst=span, src=span),
         _fill_tail(context, Const(0)),
     ]
 
 
 def _update_sum(context: Context, stat: Expr) -> list[Statement]:
-    row_sum, tile_sum = context.region("rowSum", R0, 1, CHUNK), context.region("tileStat", 0, 1, CHUNK)
-    rescale = context.region("rescale", stat, 1, CHUNK)
+    b = vector_buffers(context)
+    row_sum, tile_sum = whole(b.row_sum, R0, CHUNK), whole(b.tile_stat, 0, CHUNK)
+    lanes = b.lanes.region(0, CHUNK, REPEAT_LANES, REPEAT_LANES)
     return [
         Note(text="rowSum = rowSum * rescale + row sum of the tile"),
         *_fold_lanes(context, "Add", Const(0)),
-        RowReduce(op="Sum", dst=tile_sum, src=context.region("lanes", 0, CHUNK, REPEAT_LANES, REPEAT_LANES)),
-        Binary(op="Mul", dst=row_sum, first=row_sum, second=rescale),
+        RowReduce(op="Sum", dst=tile_sum, src=lanes),
+        Binary(op="Mul", dst=row_sum, first=row_sum, second=whole(b.rescale, stat, CHUNK)),
         Binary(op="Add", dst=row_sum, first=row_sum, second=tile_sum),
     ]
 
 
 def update_tile(context: Context) -> Stage:
     """``accumulator = accumulator * rescale + partial`` of one tile."""
-    where = context.attention.output.where
-    bucket, group = context.constant("headDimBucket"), context.scalar("group")
+    where, bucket, b = context.where, context.value_bucket, vector_buffers(context)
+    rows_per_task = context.rows.rows_per_task(context)
 
     def one_chunk(r0: Expr, chunk: Expr) -> list[Statement]:
-        offset = (SLOT * group + ROW_BEGIN + r0) * bucket
-        accumulator = context.region("accumulator", r0 * bucket, 1, chunk * bucket)
-        partial = context.region("partial", 0, 1, chunk * bucket)
+        offset = (SLOT * rows_per_task + ROW_BEGIN + r0) * bucket
+        accumulator = whole(b.accumulator, r0 * bucket, chunk * bucket)
+        partial = whole(b.partial, 0, chunk * bucket)
         body = seq(
-            LoadRows(dst=partial, src=context.gm("outRing", offset, 1, chunk * bucket), where=where),
+            LoadRows(dst=partial, src=out_ring(context).region(offset, 1, chunk * bucket), where=where),
             Note(text="accumulator = accumulator * rescale + partial"),
-            broadcast(context, "rowBlocks", "rescale", SLOT * context.constant("rowsPerVector") + r0),
-            scale_rows(context, "Mul", "accumulator", r0 * bucket, "rowBlocks"),
+            broadcast(context, b.row_blocks, b.rescale, SLOT * context.rows_per_vector + r0),
+            scale_rows(context, "Mul", b.accumulator, r0 * bucket, b.row_blocks),
             Binary(op="Add", dst=accumulator, first=accumulator, second=partial, where=where),
         )
-        return [Alloc(buffers=(context.buffers["partial"],), body=body)]
+        return [Alloc(buffers=(b.partial,), body=body)]
 
     body = seq(
-        Let(symbol=SLOT, value=TILE % context.constant("ring")),
-        chunks(ROWS, context.constant("rowsPerStep"), one_chunk, where),
+        Let(symbol=SLOT, value=TILE % context.ring),
+        chunks(ROWS, context.rows_per_step, one_chunk, where),
     )
     doc = "Adds one tile's weighted sum to the running one, rescaled to the new maximum."
-    return Stage(name="UpdateTile", core=Core.AIV, doc=doc, body=body, where=where)
+    return Stage(name=context.label("UpdateTile"), core=Core.AIV, doc=doc, body=body, where=where)
 
 
-def broadcast(context: Context, blocks: str, source: str, offset: Expr | int = 0) -> Statement:
+def broadcast(context: Context, blocks: Buffer, source: Buffer, offset: Expr | int = 0) -> Statement:
     """A row statistic spread over one block a row; a whole step of rows is read."""
-    rows = context.constant("rowsPerStep")
-    target = context.region(blocks, 0, rows, 8, 8)
-    return BroadcastRows(dst=target, src=context.region(source, offset, 1, rows))
+    rows = context.rows_per_step
+    return BroadcastRows(dst=blocks.region(0, rows, _BLOCK, _BLOCK), src=whole(source, offset, rows))
 
 
-def row_blocks(context: Context, blocks: str) -> Region:
+def row_blocks(blocks: Buffer) -> Region:
     """The spread statistic as an operand of a broadcasting instruction."""
-    return context.region(blocks, 0, CHUNK, 8, 8)
+    return blocks.region(0, CHUNK, _BLOCK, _BLOCK)
 
 
-def scale_rows(context: Context, op: str, buffer: str, offset: Expr | int, blocks: str) -> Statement:
-    """``buffer[r, :] = buffer[r, :] op blocks[r]`` over the head size."""
-    bucket = context.constant("headDimBucket")
-    target = context.buffers[buffer]
+def scale_rows(context: Context, op: str, target: Buffer, offset: Expr | int, blocks: Buffer) -> Statement:
+    """``target[r, :] = target[r, :] op blocks[r]`` over the head size of values."""
+    bucket = context.value_bucket
 
     def columns(d0: Expr, width: Expr) -> Statement:
         region = target.region(as_expr(offset) + d0, CHUNK, width, bucket)
-        return Binary(op=op, dst=region, first=region, second=row_blocks(context, blocks), broadcast=True)
+        return Binary(op=op, dst=region, first=region, second=row_blocks(blocks), broadcast=True)
 
-    if context.bucket <= LANES:
+    if int(bucket.value) <= LANES:
         return columns(as_expr(0), bucket)
-    whole = context.bucket % LANES == 0
-    width = REPEAT_LANES if whole else minimum(REPEAT_LANES, bucket - _D0)
+    divides = int(bucket.value) % LANES == 0
+    width = REPEAT_LANES if divides else minimum(REPEAT_LANES, bucket - _D0)
     return For(
         var=_D0, end=bucket, step=REPEAT_LANES, body=seq(columns(_D0, width)), disjoint=(target,), runs=True
-    )
-
-
-def normalise_and_store(context: Context, r0: Expr, target: GlobalRegion) -> Seq:
-    """``result = accumulator / rowSum`` of a chunk, in the io dtype, to the output.
-
-    A row without keys has sum 0 and accumulator 0; the smallest normal number as sum gives its zeros.
-    """
-    bucket, where = context.constant("headDimBucket"), context.attention.output.where
-    row_sum = context.region("rowSum", r0, 1, CHUNK)
-    span = CHUNK * bucket
-    return seq(
-        Note(text="result = accumulator / rowSum; a row without keys has sum 0 and gives zeros"),
-        WithScalar(op="Maxs", dst=row_sum, src=row_sum, scalar=SMALLEST, where=where),
-        broadcast(context, "rowBlocks", "rowSum", r0),
-        scale_rows(context, "Div", "accumulator", r0 * bucket, "rowBlocks"),
-        Alloc(
-            buffers=(context.buffers["result"],),
-            body=seq(
-                Convert(
-                    dst=context.region("result", 0, 1, span),
-                    src=context.region("accumulator", r0 * bucket, 1, span),
-                    mode="CAST_RINT",
-                    where=where,
-                ),
-                StoreRows(
-                    dst=target,
-                    src=context.region("result", 0, CHUNK, context.scalar("headDim"), bucket),
-                    where=where,
-                ),
-            ),
-        ),
     )

@@ -1,0 +1,244 @@
+"""Where the rows of keys and values are: for a key tile, the copies that bring a block of it to L1.
+
+A class for each kind of graph node, entered in a table. A source knows nothing of what is computed with its
+rows; it tells how many a batch row has, and where rows ``[n0, n0 + rows)`` of the running tile lie.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from attndsl.graph import nodes
+from attndsl.hardware import ATLAS_A2
+from attndsl.schedule.context import BATCH, FIRST_KEY, KV_HEAD, Context
+from attndsl.schedule.errors import NotLowered
+from attndsl.source_line import SourceLine
+from attndsl.spec.folds import total
+from attndsl.symbolic import Const, Expr, Load, Symbol, select
+from attndsl.tile.buffers import Buffer
+from attndsl.tile.instructions import LoadNz
+from attndsl.tile.instructions.cube import FRACTAL_SIZE, padded
+from attndsl.tile.statements import For, If, Let, Statement, seq
+
+_ROW, _PAGE = Symbol("row"), Symbol("page")
+_BEFORE = Symbol("b")
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeySource(ABC):
+    """Keys or values of one attention.
+
+    Attributes:
+        tensor: the stored tensor. ``fixed``: indices of axes that are fixed, such as the layer of a cache.
+        rows_axis: the axis along which rows are stored.
+        valid: valid rows of each batch row, None for all of them.
+        role: "key" or "value", for names.
+    """
+
+    tensor: nodes.Input
+    rows_axis: str
+    valid: nodes.Node | None
+    role: str
+    where: SourceLine
+    fixed: tuple[tuple[str, Expr], ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The tensor's name."""
+        return self.tensor.name
+
+    @property
+    def tile_start(self) -> Symbol:
+        """The scalar that says where the running tile is."""
+        return Symbol(f"{self.role}Tile")
+
+    def capacity(self, context: Context) -> Expr:
+        """Rows that a batch row can have, for the host."""
+        return context.problem.extents[self.rows_axis]
+
+    def length(self, context: Context) -> Expr:
+        """Valid rows of the batch row."""
+        capacity = context.inventory.field(
+            context.label("keyCapacity"), self.capacity(context), "keys of a row when no lengths are given"
+        )
+        return batch_scalar(context, self.valid, capacity)
+
+    def locate(self, context: Context) -> list[Statement]:
+        """What a tile defines before its rows are loaded."""
+        return []
+
+    def enter(self, context: Context) -> list[Statement]:
+        """What a task defines once, behind its batch row and key/value head."""
+        return []
+
+    def has_rows(self, context: Context) -> Expr | None:
+        """Whether the batch row takes part in the attention at all; None where every one does."""
+        return None
+
+    @abstractmethod
+    def load(
+        self, context: Context, target: Buffer, n0: Expr, rows: Expr, column: Expr, width: Expr
+    ) -> Statement:
+        """Rows ``n0 .. n0 + rows - 1`` of the running tile to L1 in Nz, ``width`` columns from ``column``."""
+
+    def fixed_offset(self, context: Context) -> Expr:
+        """Elements to the part of the tensor that the fixed indices name."""
+        offset: Expr = Const(0)
+        for axis, index in self.fixed:
+            offset = offset + context.in_kernel(index) * context.stride(self.name, axis)
+        return offset
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contiguous(KeySource):
+    """Rows at an even pitch: a cache of its own for each batch row, or all rows back to back."""
+
+    packed: bool = False
+    ends: nodes.Node | None = None
+    start: nodes.Node | None = None
+
+    def locate(self, context: Context) -> list[Statement]:
+        start = self._first_row(context) + FIRST_KEY
+        offset = self.fixed_offset(context) + KV_HEAD * context.stride(self.name, "K")
+        if not self.packed:
+            offset = BATCH * context.stride(self.name, "B") + offset
+        pitch = context.stride(self.name, self.rows_axis)
+        return [Let(symbol=self.tile_start, value=offset + start * pitch, where=self.where)]
+
+    def load(
+        self, context: Context, target: Buffer, n0: Expr, rows: Expr, column: Expr, width: Expr
+    ) -> Statement:
+        pitch = context.stride(self.name, self.rows_axis)
+        offset = self.tile_start + n0 * pitch + column
+        return load_matrix(context, target, self.name, offset, rows, width, pitch)
+
+    def _first_row(self, context: Context) -> Expr:
+        """Row of the tensor in which row 0 of the batch row is."""
+        if self.packed:
+            return packed_start(context, self.ends, self.valid)
+        return batch_scalar(context, self.start, Const(0))
+
+
+def batch_scalar(context: Context, node: nodes.Node | None, default: Expr) -> Expr:
+    """A number of the batch row, such as its length: an entry of a tensor, or computed from entries.
+
+    Entries of a tensor that a call may leave out are ``default`` then.
+    """
+    if node is None:
+        return default
+    if isinstance(node, nodes.Input):
+        one = context.entry(node.name, BATCH)
+        return select(context.count(node.name) == 0, default, one) if node.optional else one
+    if isinstance(node, nodes.Scalar):
+        return context.in_kernel(node.value, {"b": BATCH})
+    raise NotLowered(type(node).__name__, node.where)
+
+
+def packed_start(context: Context, ends: nodes.Node | None, lengths: nodes.Node | None) -> Expr:
+    """First row of a batch row where those of all batch rows are back to back."""
+    if isinstance(ends, nodes.Input):
+        return select(BATCH == 0, 0, context.entry(ends.name, BATCH - 1))
+    if isinstance(lengths, nodes.Scalar):
+        return context.in_kernel(total(lengths.value, _BEFORE, BATCH), {})
+    if isinstance(lengths, nodes.Input):
+        return context.in_kernel(total(Load(lengths.name, _BEFORE), _BEFORE, BATCH), {})
+    where = ends.where if ends is not None else context.where
+    raise NotLowered("packed rows without lengths", where)
+
+
+def load_matrix(
+    context: Context, target: Buffer, tensor: str, offset: Expr, rows: Expr, width: Expr, pitch: Expr
+) -> Statement:
+    """A row-major matrix to L1; row by row where the row pitch exceeds what one copy can express."""
+    all_rows = LoadNz(
+        dst=target.region(),
+        src=context.gm(tensor, offset, rows, width, pitch),
+        padded_rows=padded(rows),
+    )
+    one_row = LoadNz(
+        dst=target.region(_ROW * FRACTAL_SIZE),
+        src=context.gm(tensor, offset + _ROW * pitch, 1, width, width),
+        padded_rows=padded(rows),
+    )
+    by_row = For(var=_ROW, end=rows, body=seq(one_row), disjoint=(target,), runs=True)
+    return If(condition=pitch <= ATLAS_A2.max_nd2nz_pitch, then=seq(all_rows), otherwise=seq(by_row))
+
+
+# ------------------------------------------------------------------------------------------------
+# From graph nodes to sources
+
+
+def key_source(rows: nodes.Rows, role: str) -> KeySource:
+    """The source of a graph node.
+
+    Raises:
+        NotLowered: for a kind of rows without an entry in the table.
+    """
+    rule = _SOURCES.get(type(rows))
+    if rule is None:
+        raise NotLowered(type(rows).__name__, rows.where)
+    return rule(rows, role)
+
+
+def _dense(rows: nodes.Rows, role: str) -> KeySource:
+    assert isinstance(rows, nodes.Dense)
+    if rows.start is not None:
+        raise NotLowered("a first key row (left padding)", rows.where)
+    tensor, fixed = stored_in(rows.tensor)
+    return Contiguous(
+        tensor=tensor,
+        fixed=fixed,
+        rows_axis="T",
+        valid=rows.length,
+        start=rows.start,
+        role=role,
+        where=rows.where,
+    )
+
+
+def _packed(rows: nodes.Rows, role: str) -> KeySource:
+    assert isinstance(rows, nodes.Packed)
+    tensor, fixed = stored_in(rows.tensor)
+    return Contiguous(
+        tensor=tensor,
+        fixed=fixed,
+        rows_axis="U",
+        packed=True,
+        ends=rows.ends,
+        valid=packed_length(rows.ends, rows.length),
+        role=role,
+        where=rows.where,
+    )
+
+
+def packed_length(ends: nodes.Node | None, length: nodes.Node | None) -> nodes.Node | None:
+    """The rows of each batch row, from their ends where no lengths are given."""
+    if not isinstance(ends, nodes.Input) or length is not None:
+        return length
+    b = Symbol("b")
+    before = select(b == 0, 0, Load(ends.name, b - 1))
+    return nodes.Scalar(value=Load(ends.name, b) - before, axes=("B",), where=ends.where)
+
+
+def stored_in(node: nodes.Node) -> tuple[nodes.Input, tuple[tuple[str, Expr], ...]]:
+    """The input in which rows are stored, with the indices of axes that are taken from it.
+
+    Raises:
+        NotLowered: something is computed with the tensor before its rows are read.
+    """
+    fixed: list[tuple[str, Expr]] = []
+    while isinstance(node, nodes.Take):
+        index = node.index if isinstance(node.index, Expr) else Const(node.index)
+        fixed.append((node.axis, index))
+        node = node.source
+    if not isinstance(node, nodes.Input):
+        raise NotLowered(f"{type(node).__name__} of keys or values", node.where)
+    return node, tuple(fixed)
+
+
+_SOURCES: dict[type[nodes.Rows], Callable[[nodes.Rows, str], KeySource]] = {
+    nodes.Dense: _dense,
+    nodes.Packed: _packed,
+}

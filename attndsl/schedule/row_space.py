@@ -1,0 +1,313 @@
+"""Which query rows a task has, where each is stored and where its result goes.
+
+A task is a batch row, a key/value head, and as many of the query heads that share it and of the query
+positions as ``max_rows`` rows hold. Row r of a task is head ``firstHead + r % heads`` at position
+``firstQuery + r // heads``: the heads of a position lie side by side, so that a decoding step (one position)
+and a prompt (many) are one case. The two vector cores share the rows of a task, the first half to the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from attndsl.graph import nodes
+from attndsl.hardware import ATLAS_A2
+from attndsl.schedule.context import (
+    BATCH,
+    CHUNK,
+    FIRST_HEAD,
+    FIRST_QUERY,
+    HEAD,
+    HEADS,
+    KV_HEAD,
+    QUERIES,
+    QUERY,
+    R0,
+    ROW_BEGIN,
+    ROW_FRACTALS,
+    ROWS,
+    TASK,
+    TASK_ROWS,
+    Context,
+)
+from attndsl.schedule.key_source import batch_scalar, packed_length, packed_start, stored_in
+from attndsl.source_line import SourceLine
+from attndsl.symbolic import Const, Expr, Symbol, ceil_div, maximum, minimum
+from attndsl.tile.buffers import Buffer, GlobalRegion
+from attndsl.tile.instructions import LoadNz
+from attndsl.tile.instructions.cube import FRACTAL_SIZE
+from attndsl.tile.program import SUB_BLOCK, earlier
+from attndsl.tile.statements import For, If, Let, Seq, Statement, seq
+
+HEAD_TILE, QUERY_TILE = Symbol("headTile"), Symbol("queryTile")
+FIRST_TOKEN = Symbol("firstToken")
+QUERY_LENGTH = Symbol("queryLength")
+_POSITION, _ROW = Symbol("position"), Symbol("row")
+_AXES = ("B", "S", "N", "K", "Q")
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Rows of a vector step that a tensor stores at an even pitch.
+
+    Attributes:
+        row: the first of them, within the step. ``rows``: how many.
+        along: the axis on which they follow each other.
+    """
+
+    row: Expr
+    rows: Expr
+    along: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowSpace:
+    """The query rows of one attention.
+
+    Attributes:
+        query: the stored queries.
+        token_axis: "S" where tokens of all batch rows are back to back, else "Q".
+        one_position: every batch row has a single query position.
+        valid: queries of each batch row, None for all. ``ends``: where those of packed batch rows end.
+        whole_positions: a vector core has all heads of its positions.
+    """
+
+    query: nodes.Input
+    token_axis: str
+    one_position: bool
+    valid: nodes.Node | None
+    ends: nodes.Node | None
+    where: SourceLine
+    whole_positions: bool = False
+
+    # Tasks ----------------------------------------------------------------------------------------------
+
+    def tasks(self, context: Context) -> Symbol:
+        """The number of tasks, with the tiling fields it is made of."""
+        add, extents = context.inventory.field, context.problem.extents
+        add("kvHeads", extents["K"], "key/value heads")
+        add("group", extents["N"] // extents["K"], "query heads of a key/value head")
+        most = context.schedule.max_rows
+        group = earlier("group")
+        add("headsPerTask", minimum(group, most), "query heads of a task, at most")
+        heads = earlier("headsPerTask")
+        add("headTiles", ceil_div(group, heads), "tasks that share the query heads of a key/value head")
+        count = extents["B"] * earlier("kvHeads") * earlier("headTiles")
+        per_task: Expr = heads
+        if not self.one_position:
+            queries = maximum(1, most // maximum(heads, 1))
+            add("queriesPerTask", queries, "query positions of a task, at most")
+            tiles = ceil_div(extents["Q"], earlier("queriesPerTask"))
+            add("queryTiles", tiles, "tasks that share the query positions of a batch row")
+            count, per_task = count * earlier("queryTiles"), heads * earlier("queriesPerTask")
+        add("rowsPerTask", per_task, "query rows of a task, at most")
+        return add(context.label("tasks"), count, "units of work before keys are split")
+
+    def rows_per_task(self, context: Context) -> Expr:
+        """Rows of a task at most, in the kernel."""
+        del context
+        return Symbol("rowsPerTask", "rowsPerTask_")
+
+    def enter(self, context: Context) -> list[Statement]:
+        """The scalars of task ``task``: batch row, heads, positions, rows."""
+        group, per_task, head_tiles, kv_heads = (
+            _field(name) for name in ("group", "headsPerTask", "headTiles", "kvHeads")
+        )
+        outer: Expr = TASK
+        lets: list[Statement] = []
+        if not self.one_position:
+            query_tiles = _field("queryTiles")
+            lets.append(Let(symbol=QUERY_TILE, value=TASK % query_tiles))
+            outer = TASK // query_tiles
+        lets += [
+            Let(symbol=HEAD_TILE, value=outer % head_tiles),
+            Let(symbol=KV_HEAD, value=outer // head_tiles % kv_heads),
+            Let(symbol=BATCH, value=outer // (head_tiles * kv_heads)),
+            Let(symbol=FIRST_HEAD, value=KV_HEAD * group + HEAD_TILE * per_task),
+            Let(symbol=HEADS, value=minimum(per_task, group - HEAD_TILE * per_task)),
+        ]
+        return [*lets, *self._positions(context)]
+
+    def _positions(self, context: Context) -> list[Statement]:
+        if self.one_position:
+            return [
+                Let(symbol=TASK_ROWS, value=HEADS),
+                Let(symbol=ROW_FRACTALS, value=ceil_div(TASK_ROWS, FRACTAL_SIZE)),
+            ]
+        per_task = _field("queriesPerTask")
+        longest = context.host(context.problem.extents["Q"], "query positions of the longest batch row")
+        length = batch_scalar(context, self.valid, longest)
+        lets: list[Statement] = [
+            Let(symbol=QUERY_LENGTH, value=length, where=self.where),
+            Let(symbol=FIRST_QUERY, value=QUERY_TILE * per_task),
+            Let(symbol=QUERIES, value=maximum(0, minimum(per_task, QUERY_LENGTH - FIRST_QUERY))),
+            Let(symbol=TASK_ROWS, value=HEADS * QUERIES),
+            Let(symbol=ROW_FRACTALS, value=ceil_div(TASK_ROWS, FRACTAL_SIZE)),
+        ]
+        if self.token_axis == "S":
+            start = packed_start(context, self.ends, self.valid)
+            lets.append(Let(symbol=FIRST_TOKEN, value=start, where=self.where))
+        return lets
+
+    def may_be_empty(self) -> bool:
+        """Whether a task can have no rows."""
+        return not self.one_position
+
+    def share(self) -> list[Statement]:
+        """The rows of the task that this vector core works on."""
+        half = Symbol("rowsPerCore")
+        if self.whole_positions and not self.one_position:
+            size: Expr = ceil_div(QUERIES, ATLAS_A2.aiv_per_aic) * HEADS
+        else:
+            size = ceil_div(TASK_ROWS, ATLAS_A2.aiv_per_aic)
+        return [
+            Let(symbol=half, value=size),
+            Let(symbol=ROW_BEGIN, value=minimum(SUB_BLOCK * half, TASK_ROWS)),
+            Let(symbol=ROWS, value=minimum(half, TASK_ROWS - ROW_BEGIN)),
+        ]
+
+    # Rows -----------------------------------------------------------------------------------------------
+
+    def load_query(self, context: Context, target: Buffer) -> Statement:
+        """The task's query rows to L1 in Nz."""
+        name, dim, padded_rows = self.query.name, context.head_dim, ROW_FRACTALS * FRACTAL_SIZE
+
+        def heads_of(position: Expr) -> LoadNz:
+            offset = self.offset(context, name, FIRST_HEAD, FIRST_QUERY + position)
+            source = context.gm(name, offset, HEADS, dim, context.stride(name, "N"))
+            place = target.region(position * HEADS * FRACTAL_SIZE)
+            return LoadNz(dst=place, src=source, padded_rows=padded_rows, where=self.where)
+
+        if self.one_position:
+            offset = self.offset(context, name, FIRST_HEAD, Const(0))
+            source = context.gm(name, offset, HEADS, dim, context.stride(name, "N"))
+            return LoadNz(dst=target.region(), src=source, padded_rows=padded_rows, where=self.where)
+        pitch = context.stride(name, self.token_axis)
+        offset = self.offset(context, name, FIRST_HEAD, FIRST_QUERY)
+        one_head = LoadNz(
+            dst=target.region(),
+            src=context.gm(name, offset, QUERIES, dim, pitch),
+            padded_rows=padded_rows,
+            where=self.where,
+        )
+        by_position = For(
+            var=_POSITION, end=QUERIES, body=seq(heads_of(_POSITION)), disjoint=(target,), runs=True
+        )
+        fits = (HEADS == 1) & (pitch <= ATLAS_A2.max_nd2nz_pitch)
+        return If(condition=fits, then=seq(one_head), otherwise=seq(by_position))
+
+    def offset(self, context: Context, tensor: str, head: Expr, query: Expr) -> Expr:
+        """Elements from the start of a tensor to the row of a query head at a query position."""
+        values: dict[str, Expr] = {"B": BATCH, "N": head, "K": KV_HEAD, "Q": query}
+        if not self.one_position and self.token_axis == "S":
+            values["S"] = FIRST_TOKEN + query
+        total: Expr = Const(0)
+        for axis in _AXES:
+            if axis in values and context.has_stride(tensor, axis):
+                total = total + values[axis] * context.stride(tensor, axis)
+        return total
+
+    def first_of_step(self) -> list[Statement]:
+        """Where the first row of a vector step stands."""
+        row = ROW_BEGIN + R0
+        if self.one_position:
+            return [Let(symbol=HEAD, value=FIRST_HEAD + row)]
+        return []
+
+    def each_run(self, body: Callable[[Run], Statement], touched: tuple[Buffer, ...] = ()) -> Seq:
+        """``body`` for every run of the step's rows, with ``head`` and ``queryIndex`` of its first row.
+
+        ``touched``: the buffers of which different rows touch different elements.
+        """
+        if self.one_position:
+            return seq(body(Run(Const(0), CHUNK, "N")))
+        row = ROW_BEGIN + R0
+        same_head = seq(
+            Let(symbol=HEAD, value=FIRST_HEAD),
+            Let(symbol=QUERY, value=FIRST_QUERY + row),
+            body(Run(Const(0), CHUNK, self.token_axis)),
+        )
+        return seq(
+            If(
+                condition=HEADS == 1,
+                then=same_head,
+                otherwise=seq(self.each_row(lambda at: body(Run(at, Const(1), "N")), touched)),
+            )
+        )
+
+    def each_row(self, body: Callable[[Expr], Statement], touched: tuple[Buffer, ...] = ()) -> For:
+        """``body`` for every row of the step, with its ``head`` and ``queryIndex``."""
+        row = ROW_BEGIN + R0 + _ROW
+        if self.one_position:
+            place: list[Statement] = [Let(symbol=HEAD, value=FIRST_HEAD + row)]
+        else:
+            place = [
+                Let(symbol=HEAD, value=FIRST_HEAD + row % HEADS),
+                Let(symbol=QUERY, value=FIRST_QUERY + row // HEADS),
+            ]
+        return For(var=_ROW, end=CHUNK, body=seq(*place, body(_ROW)), disjoint=touched, runs=True)
+
+    def place(self, context: Context, tensor: str, run: Run, cols: Expr) -> GlobalRegion:
+        """The rows of a run in a tensor."""
+        query: Expr = Const(0) if self.one_position else QUERY
+        offset = self.offset(context, tensor, HEAD, query)
+        pitch: Expr = Const(0) if run.rows.same(Const(1)) else context.stride(tensor, run.along)
+        return context.gm(tensor, offset, run.rows, cols, pitch)
+
+    # Identities of rows, for partial results --------------------------------------------------------------
+
+    def row_total(self, context: Context) -> Expr:
+        """Result rows of the operator, for the host."""
+        extents = context.problem.extents
+        if self.one_position:
+            return extents["B"] * extents["N"]
+        tokens = extents["S"] if self.token_axis == "S" else extents["B"] * extents["Q"]
+        return tokens * extents["N"]
+
+    def identity(self, context: Context, run: Run) -> tuple[Expr, Expr]:
+        """The number of a run's first row among all result rows, and the distance to the next."""
+        heads = context.host(context.problem.extents["N"], "query heads", "queryHeads")
+        if self.one_position:
+            return BATCH * heads + HEAD, Const(1)
+        if self.token_axis == "S":
+            token: Expr = FIRST_TOKEN + QUERY
+        else:
+            token = BATCH * context.host(context.problem.extents["Q"], stem="positions") + QUERY
+        return token * heads + HEAD, (heads if run.along != "N" else Const(1))
+
+    def enter_token(self, context: Context, token: Expr) -> list[Statement]:
+        """The scalars of one token among all, instead of a task's."""
+        if self.one_position:
+            return [Let(symbol=BATCH, value=token)]
+        if self.token_axis == "S":
+            return [Let(symbol=FIRST_TOKEN, value=token), Let(symbol=QUERY, value=Const(0))]
+        positions = context.host(context.problem.extents["Q"], stem="positions")
+        return [Let(symbol=BATCH, value=token // positions), Let(symbol=QUERY, value=token % positions)]
+
+
+def _field(name: str) -> Symbol:
+    return Symbol(name, f"{name}_")
+
+
+# ------------------------------------------------------------------------------------------------
+# From graph nodes to row spaces
+
+
+def row_space(query: nodes.Node, one_position: bool) -> RowSpace:
+    """The rows that the query node of some scores gives.
+
+    Raises:
+        NotLowered: for queries that are computed, not stored.
+    """
+    if isinstance(query, nodes.PackedQueries):
+        stored, _ = stored_in(query.tensor)
+        valid = packed_length(query.ends, query.length)
+        return RowSpace(
+            query=stored, token_axis="S", one_position=False, valid=valid, ends=query.ends, where=query.where
+        )
+    stored, _ = stored_in(query)
+    single = one_position or "Q" not in stored.axes
+    return RowSpace(
+        query=stored, token_axis="Q", one_position=single, valid=None, ends=None, where=query.where
+    )
