@@ -4,11 +4,12 @@ from __future__ import annotations
 
 WIDTH = 110
 _INDENT = "    "
+_OPERATORS = ("?", ":", "&&", "||")
 
 
 def wrap(line: str, width: int = WIDTH) -> list[str]:
-    """A line of code in pieces of at most ``width`` columns, broken behind the ``=`` or behind
-    top-level commas.
+    """A line of code in pieces of at most ``width`` columns, broken behind the ``=``, in front of
+    top-level operators of choice, or behind top-level commas.
 
     Comments and lines without a call are left alone; literals are kept whole.
     """
@@ -19,6 +20,9 @@ def wrap(line: str, width: int = WIDTH) -> list[str]:
     left, equals, right = code.partition(" = ")
     if equals and "(" not in left and '"' not in left:
         return [f"{pad}{left} =", *wrap(f"{pad}{_INDENT}{right}", width)]
+    choices = _split_operators(code)
+    if len(choices) > 1:
+        return [part for i, piece in enumerate(choices) for part in wrap(pad + _INDENT * bool(i) + piece, width)]
     pieces = _split_arguments(code)
     lines, current = [], pad
     for piece in pieces:
@@ -30,6 +34,17 @@ def wrap(line: str, width: int = WIDTH) -> list[str]:
     if len(lines) == 1:
         return lines
     return [piece for part in lines for piece in wrap(part, width)]
+
+
+def _split_operators(code: str) -> list[str]:
+    """The text cut in front of every ``?`` and ``:``, ``&&`` and ``||`` outside parentheses."""
+    pieces, start, depth = [], 0, 0
+    for index, character in enumerate(code):
+        depth += (character in "([{") - (character in ")]}")
+        if depth == 0 and any(code.startswith(f" {op} ", index) for op in _OPERATORS):
+            pieces.append(code[start:index])
+            start = index + 1
+    return [*pieces, code[start:]]
 
 
 def _split_arguments(code: str) -> list[str]:

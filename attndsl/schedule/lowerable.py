@@ -109,9 +109,7 @@ def tensors_have_the_io_dtype(c: Candidate) -> Iterator[Finding]:
     """Floating-point tensors have the dtype of the query."""
     for node in _inputs(c):
         spec = c.operator.tensor(node.name)
-        if spec.kind == "lengths" or spec.dtype_like or spec.name == c.computation.output.dtype:
-            continue
-        if not _is_bytes(spec) and not set(IO_DTYPES).issuperset(spec.dtypes):
+        if not spec.dtype_like and not _is_bytes(spec) and spec.name not in _queries(c):
             yield f"{node.name} of a dtype of its own ({', '.join(spec.dtypes)})", node.where
 
 
@@ -152,6 +150,12 @@ def _inputs(c: Candidate) -> tuple[nodes.Input, ...]:
         if isinstance(node, nodes.Input) and c.operator.tensor(node.name).kind == "tensor":
             found.setdefault(node.name, node)
     return tuple(node for node in found.values() if not _is_integer(c.operator.tensor(node.name)))
+
+
+def _queries(c: Candidate) -> frozenset[str]:
+    """The tensors whose dtype is the io dtype."""
+    inputs = (node for attention in c.computation.attentions for node in attention.query.walk())
+    return frozenset(node.name for node in inputs if isinstance(node, nodes.Input))
 
 
 def _same_length(first: nodes.Node | None, second: nodes.Node | None) -> bool:

@@ -204,8 +204,9 @@ class RowSpace:
             values["S"] = FIRST_TOKEN + query
         total: Expr = Const(0)
         for axis in _AXES:
-            if axis in values and context.has_stride(tensor, axis):
-                total = total + values[axis] * context.stride(tensor, axis)
+            at = values.get(axis, Const(0))
+            if not at.same(Const(0)) and context.has_stride(tensor, axis):
+                total = total + at * context.stride(tensor, axis)
         return total
 
     def first_of_step(self) -> list[Statement]:

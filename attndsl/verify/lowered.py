@@ -6,8 +6,9 @@ from attndsl.graph.errors import GraphError
 from attndsl.schedule.choices import resolve
 from attndsl.schedule.errors import NotLowered
 from attndsl.schedule.lower import lower
+from attndsl.schedule.lowerable import check_lowerable
 from attndsl.schedule.pattern import recognise
-from attndsl.schedule.problem import describe_problem
+from attndsl.schedule.problem import candidate, describe_problem
 from attndsl.spec.errors import SpecError
 from attndsl.spec.operator import Operator
 
@@ -30,8 +31,9 @@ def _reason(operator: Operator, dtype: str, present: frozenset[str]) -> str:
     features = present - lengths
     problem = describe_problem(operator, dtype, 16, features)
     try:
-        attention = recognise(operator.graph(problem.present).outputs)
-        lower(attention, problem, resolve(operator.schedule_choices, operator.schedule_lines))
+        computation = recognise(operator.graph(problem.present).outputs)
+        check_lowerable(candidate(operator, computation, dtype, problem.present))
+        lower(computation, problem, resolve(operator.schedule_choices, operator.schedule_lines))
     except NotLowered as gap:
         return str(gap)
     except (GraphError, SpecError):
