@@ -22,7 +22,9 @@ def wrap(line: str, width: int = WIDTH) -> list[str]:
         return [f"{pad}{left} =", *wrap(f"{pad}{_INDENT}{right}", width)]
     choices = _split_operators(code)
     if len(choices) > 1:
-        return [part for i, piece in enumerate(choices) for part in wrap(pad + _INDENT * bool(i) + piece, width)]
+        return [
+            part for i, piece in enumerate(choices) for part in wrap(pad + _INDENT * bool(i) + piece, width)
+        ]
     pieces = _split_arguments(code)
     lines, current = [], pad
     for piece in pieces:

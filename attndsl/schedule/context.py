@@ -20,13 +20,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from attndsl.folds import Fold
 from attndsl.hardware import MemorySpace
 from attndsl.schedule.choices import Schedule
 from attndsl.schedule.inventory import Inventory
 from attndsl.schedule.pattern import Attention, Computation
 from attndsl.schedule.problem import Problem, length_count, stride_value
 from attndsl.source_line import SourceLine
-from attndsl.spec.folds import Fold
 from attndsl.symbolic import Const, Expr, ExprLike, Load, Named, Symbol, as_expr, minimum
 from attndsl.tile.buffers import Buffer, GlobalRegion, Region
 from attndsl.tile.naming import camel, gm_member

@@ -10,12 +10,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from attndsl.folds import total
 from attndsl.graph import nodes
 from attndsl.hardware import ATLAS_A2
 from attndsl.schedule.context import BATCH, FIRST_KEY, KV_HEAD, Context
 from attndsl.schedule.errors import NotLowered
 from attndsl.source_line import SourceLine
-from attndsl.spec.folds import total
 from attndsl.symbolic import Const, Expr, Load, Symbol, select
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import LoadNz

@@ -66,13 +66,6 @@ def one_query_position(c: Candidate) -> Iterator[Finding]:
                 yield "more than one query position a batch row", query.where
 
 
-def keys_and_values_have_one_length(c: Candidate) -> Iterator[Finding]:
-    """A key tile is a value tile."""
-    for attention in c.computation.attentions:
-        if not _same_length(attention.keys.length, attention.values.length):
-            yield "values with lengths of their own", attention.values.where
-
-
 def only_attention_results(c: Candidate) -> Iterator[Finding]:
     """Row statistics and selections are not written yet."""
     selection = c.computation.selection
@@ -132,7 +125,6 @@ def differences_have_the_score_first(c: Candidate) -> Iterator[Finding]:
 RULES: tuple[Rule, ...] = (
     io_dtype_is_16_bit,
     one_query_position,
-    keys_and_values_have_one_length,
     only_attention_results,
     rows_leave_as_they_are,
     probabilities_stay,
@@ -156,14 +148,6 @@ def _queries(c: Candidate) -> frozenset[str]:
     """The tensors whose dtype is the io dtype."""
     inputs = (node for attention in c.computation.attentions for node in attention.query.walk())
     return frozenset(node.name for node in inputs if isinstance(node, nodes.Input))
-
-
-def _same_length(first: nodes.Node | None, second: nodes.Node | None) -> bool:
-    if isinstance(first, nodes.Scalar) and isinstance(second, nodes.Scalar):
-        return first.value.same(second.value)
-    if isinstance(first, nodes.Input) and isinstance(second, nodes.Input):
-        return first.name == second.name
-    return first is second
 
 
 def _is_bytes(spec: TensorSpec) -> bool:

@@ -8,6 +8,8 @@ of flash decoding: with maxima m_i, sums l_i and unnormalised weighted sums o_i,
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from attndsl.hardware import Core
 from attndsl.schedule.context import CHUNK, R0, ROWS, SMALLEST, SPLIT, Context, chunks, whole
 from attndsl.schedule.finish_rules import finish_rows
@@ -17,7 +19,7 @@ from attndsl.schedule.vector import broadcast, scale_rows, vector_buffers
 from attndsl.symbolic import Const, Expr
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import StoreRows, WithScalar
-from attndsl.tile.statements import Alloc, If, Note, Seq, Stage, Statement, seq
+from attndsl.tile.statements import Alloc, For, If, Note, Seq, Stage, Statement, seq
 
 
 def may_split(context: Context) -> bool:
@@ -27,23 +29,27 @@ def may_split(context: Context) -> bool:
 
 def write_rows(context: Context) -> Stage:
     """An item's rows: to the output where it covered all keys, else to the workspace as a partial."""
-    where, step = context.where, context.rows_per_step
-    partial = chunks(ROWS, step, lambda r0, chunk: [*context.rows.first_of_step(), *_partial(context)], where)
-    whole_rows = chunks(
-        ROWS, step, lambda r0, chunk: [*context.rows.first_of_step(), _normalised(context)], where
-    )
+    where = context.where
+
+    def steps(body: Callable[[Context], list[Statement]]) -> For:
+        lines = [*context.rows.first_of_step(), *body(context)]
+        return chunks(ROWS, context.rows_per_step, lambda r0, chunk: lines, where)
+
+    body: Statement
     if len(context.computation.attentions) > 1:
-        body: Statement = partial
+        body = steps(_partial)
     elif not may_split(context):
-        body = whole_rows
+        body = steps(_normalised)
     else:
         unsplit = context.splits == 1
-        body = If(condition=unsplit, then=seq(whole_rows), otherwise=seq(partial), where=where)
+        body = If(
+            condition=unsplit, then=seq(steps(_normalised)), otherwise=seq(steps(_partial)), where=where
+        )
     doc = "Rows of a finished item: normalised to the output, or kept as a partial of their key split."
     return Stage(name=context.label("WriteRows"), core=Core.AIV, doc=doc, body=seq(body), where=where)
 
 
-def _normalised(context: Context) -> Seq:
+def _normalised(context: Context) -> list[Statement]:
     """``accumulator / rowSum`` of a chunk, finished and stored.
 
     A row without keys has sum 0 and accumulator 0; the smallest normal number as sum gives its zeros.
@@ -51,13 +57,13 @@ def _normalised(context: Context) -> Seq:
     b = vector_buffers(context)
     row_sum = whole(b.row_sum, R0, CHUNK)
     offset = R0 * context.value_bucket
-    return seq(
+    return [
         Note(text="result = accumulator / rowSum; a row without keys has sum 0 and gives zeros"),
         WithScalar(op="Maxs", dst=row_sum, src=row_sum, scalar=SMALLEST, where=context.where),
         broadcast(context, b.row_blocks, b.row_sum, R0),
         scale_rows(context, "Div", b.accumulator, offset, b.row_blocks),
         finish_rows(context, b.accumulator, offset, context.rows.each_run),
-    )
+    ]
 
 
 def _partial(context: Context) -> list[Statement]:

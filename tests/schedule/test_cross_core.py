@@ -147,7 +147,7 @@ def test_flags_stand_behind_the_last_write_and_before_the_first_read():
 
 def test_all_vector_cores_meet_before_splits_are_merged():
     tree = compiled().program.cores[Core.AIV]
-    merge = next(item for item in tree.walk() if isinstance(item, Stage) and item.name == "MergeSplits")
+    merge = next(item for item in tree.walk() if isinstance(item, Stage) and item.name == "MergePartials")
     raised, awaited, *_ = merge.body.body
     assert isinstance(raised, SetCrossFlag) and (raised.mode, raised.pipe) == (0, Pipe.MTE3)
     assert isinstance(awaited, WaitCrossFlag) and awaited.flag == raised.flag

@@ -12,7 +12,6 @@ from attndsl.schedule.choices import resolve
 from attndsl.schedule.compile import Specialisation, compile_operator
 from attndsl.schedule.errors import IllegalScheduleValue, NotLowered
 from attndsl.schedule.lowerable import RULES
-from attndsl.spec.errors import TargetLimitError
 from attndsl.spec.loader import load_file
 from attndsl.spec.operator import Operator
 
@@ -21,7 +20,7 @@ from attndsl.spec import Operator, attend
 op = Operator("some_attention", summary="A variant.")
 B, N, KN, T, D = op.dims("B N KN T D")
 {extra}
-op.axes(B=B, N=N, K=KN, Q={queries}, T=T, D=D, E={value_size})
+op.axes(B=B, N=N, K=KN, Q={queries}, T=T, D=D, E={value_size}, L=8)
 query = op.input("query", "B N {query_dim} D", dtype={io}, axes="B N Q D")
 key = op.input("key", "{key}", dtype={key_dtype}, axes="B K T D")
 value = op.input("value", "B KN T {value_letter}", dtype=query, axes="B K T E")
@@ -30,7 +29,10 @@ bias = op.input("bias", "{bias}", dtype=query, axes="{bias_axes}"{optional})
 op.schedule({schedule})
 s = attend.scores(query, attend.rows(key)) * {scale}
 s = {modified}
-op.output("out", attend.softmax(s) @ attend.rows(value), like=query{output})
+p = attend.softmax(s)
+out = {weights} @ attend.rows(value)
+op.output("out", {result}, like=query{output})
+{more}
 """
 PLAIN = {
     "extra": "",
@@ -48,6 +50,9 @@ PLAIN = {
     "schedule": "",
     "modified": "s + bias",
     "output": "",
+    "weights": "p",
+    "result": "out",
+    "more": "",
 }
 
 
@@ -67,10 +72,12 @@ REFUSED = {
         {"extra": "Q = op.dim('Q')", "queries": "Q", "query_dim": "Q", "bias": "B N Q T"},
         "query position",
     ),
-    "value_heads_have_the_key_size": (
-        {"extra": "E = op.dim('E')", "value_size": "E", "value_letter": "E"},
-        "value head size",
+    "only_attention_results": (
+        {"more": 'op.output("peaks", p.row_max.repeated(), like=query, layouts="B N 1 8", dtype="float32")'},
+        "output 'peaks'",
     ),
+    "rows_leave_as_they_are": ({"result": 'out.cast("float32")'}, "Cast of the result"),
+    "probabilities_stay": ({"weights": "attend.requantize(p, 128)"}, "through int8"),
     "rows_are_contiguous": ({"key": "B KN D T"}, "not contiguous"),
     "tensors_have_the_io_dtype": ({"key_dtype": '"bfloat16"'}, "key of a dtype of its own"),
     "differences_have_the_score_first": ({"modified": "bias - s", "optional": ""}, "second operand"),
@@ -139,17 +146,3 @@ def test_rows_must_divide_a_vector_core(tmp_path: Path) -> None:
     with pytest.raises(IllegalScheduleValue, match="nearest legal value is 8"):
         resolve({"rows": 16, "max_rows": 48})
     assert resolve({"rows": 8, "max_rows": 48}).rows == 8
-
-
-def test_a_group_beyond_the_schedule_is_refused(tmp_path: Path) -> None:
-    op = operator(tmp_path, schedule="max_rows=16", modified="s")
-    rng = np.random.default_rng(4)
-
-    def call(heads: int) -> np.ndarray:
-        query = rng.standard_normal((1, heads, 1, 16)).astype(np.float16)
-        key, value = (rng.standard_normal((1, 1, 40, 16)).astype(np.float16) for _ in range(2))
-        return op(query, key, value, backend="tile")
-
-    assert call(16).shape == (1, 16, 1, 16)
-    with pytest.raises(TargetLimitError, match="max_rows is 16"):
-        call(17)

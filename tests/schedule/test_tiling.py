@@ -21,6 +21,8 @@ from .specials import compiled
 
 FEATURES = ("attn_mask", "pse_shift")
 BUCKET, TILE, RING = 128, 512, 3
+# Strides of these tensors are the same whatever the layout: the choice among them is arbitrary.
+ONE_LAYOUT = {"queryLayout": 0, "attentionOutLayout": 0, "attnMaskLayout": 0}
 
 
 @st.composite
@@ -39,6 +41,7 @@ def hosts(draw):
         "keyLayout": draw(st.integers(0, 1)),
         "valueLayout": draw(st.integers(0, 1)),
         "pseShiftLayout": draw(st.integers(0, 1)),
+        **ONE_LAYOUT,
     }
 
 
@@ -77,6 +80,7 @@ def test_python_and_cxx_compute_the_same_tiling(host):
 
 def test_the_host_supplies_exactly_what_the_fields_need():
     layouts = {"keyLayout", "valueLayout", "pseShiftLayout"}
+    layouts |= {name for name in outside_names(program().tiling) if name in ONE_LAYOUT}
     sizes = {"B", "kvN", "N", "S", "D", "cores", "actualSeqLengthsCount"}
     assert set(outside_names(program().tiling)) == {*sizes, *layouts, "scale_value"}
 
@@ -121,10 +125,11 @@ def test_strides_are_those_of_the_layouts(host):
 @given(hosts())
 def test_the_workspace_holds_every_ring_and_partial_apart(host):
     t = program().tiling_values(host)
-    group, blocks, items = host["N"] // host["kvN"], t["blocks"], t["items"]
-    rows = items * group if t["splits"] > 1 else 0  # partials exist only of split rows
+    group, blocks = host["N"] // host["kvN"], t["blocks"]
+    # Partials exist only of split rows; a statistic has a block of 8 lanes.
+    rows = t["splits"] * host["B"] * host["N"] if t["splits"] > 1 else 0
     needed = {"scoreRing": RING * group * TILE * 4, "probRing": RING * group * TILE * 2}
-    needed |= {"outRing": RING * group * BUCKET * 4, "partialMax": rows * 4, "partialSum": rows * 4}
+    needed |= {"outRing": RING * group * BUCKET * 4, "partialMax": rows * 32, "partialSum": rows * 32}
     needed |= {"partialOut": rows * BUCKET * 4}
     ranges = []
     for name, size in needed.items():
@@ -174,7 +179,7 @@ def shares(draw):
     host = {
         "B": batch, "kvN": kv_heads, "N": kv_heads * draw(st.integers(1, 64)), "S": capacity, "D": 128,
         "cores": draw(st.integers(1, 24)), "actualSeqLengthsCount": batch, "scale_value": 1.0,
-        "keyLayout": 0, "valueLayout": 0, "pseShiftLayout": 0,
+        "keyLayout": 0, "valueLayout": 0, "pseShiftLayout": 0, **ONE_LAYOUT,
     }  # fmt: skip
     return host, lengths
 
@@ -204,15 +209,7 @@ def test_every_item_is_done_once_and_its_splits_cover_the_keys(problem):
 @settings(max_examples=60)
 @given(group=st.integers(1, 64))
 def test_the_two_vector_cores_share_the_rows(group):
-    env = {
-        "group": group,
-        "blocks": 1,
-        "items": 1,
-        "splits": 1,
-        "kvHeads": 1,
-        "lengthCount": 0,
-        "keyCapacity": 9,
-    }
+    env = {**one_task(group), "splits": 1, "items": 1, "blocks": 1}
     taken = []
     for sub in (0, 1):
         ((begin, rows),) = walk_items(Core.AIV, {**env, "subBlock": sub}, ("rowBegin", "rows"))
@@ -221,25 +218,35 @@ def test_the_two_vector_cores_share_the_rows(group):
     assert sorted(taken) == list(range(group))
 
 
+def one_task(group):
+    sizes = {"B": 1, "kvN": 1, "N": group, "S": 9, "D": 128, "cores": 1}
+    rest = {
+        "actualSeqLengthsCount": 0,
+        "scale_value": 1.0,
+        "keyLayout": 0,
+        "valueLayout": 0,
+        "pseShiftLayout": 0,
+    }
+    return program().tiling_values({**sizes, **rest, **ONE_LAYOUT})
+
+
 def _stage(name) -> Statement:
     tree = program().cores[Core.AIV]
     return next(item for item in tree.walk() if isinstance(item, Stage) and item.name == name)
 
 
 @settings(max_examples=60)
-@given(group=st.integers(1, 64), pairs=st.integers(1, 5), splits=st.integers(2, 6), blocks=st.integers(1, 12))
-def test_all_vector_cores_merge_every_row_once(group, pairs, splits, blocks):
-    stage = _stage("MergeSplits")
+@given(heads=st.integers(1, 200), tokens=st.integers(1, 5), blocks=st.integers(1, 12))
+def test_all_vector_cores_merge_every_row_once(heads, tokens, blocks):
+    stage = _stage("MergePartials")
     loop = next(item for item in stage.walk() if isinstance(item, For) and item.var.name == "unit")
-    env = {"group": group, "pairs": pairs, "kvHeads": pairs, "items": pairs * splits, "splits": splits}
-    env["blockCount"] = blocks
-    env = _lets(stage, env)
+    env = _lets(stage, {"rowTotal": tokens * heads, "queryHeads": heads, "blockCount": blocks})
     rows = []
     for core in range(2 * blocks):
         scalars = {**env, "blockIndex": core // 2, "subBlock": core % 2}
         bounds = (int(e.evaluate(scalars)) for e in (loop.begin, loop.end, loop.step))
         for unit in range(*bounds):
             one = _lets(loop.body, {**scalars, "unit": unit})
-            assert one["firstItem"] % splits == 0
-            rows += [(one["firstItem"] // splits, one["r0"] + row) for row in range(one["chunk"])]
-    assert sorted(rows) == [(pair, row) for pair in range(pairs) for row in range(group)]
+            assert one["firstRow"] == one["batch"] * heads + one["head"]
+            rows += [(one["batch"], one["head"] + row) for row in range(one["chunk"])]
+    assert sorted(rows) == [(token, head) for token in range(tokens) for head in range(heads)]
