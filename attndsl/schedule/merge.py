@@ -21,7 +21,8 @@ from attndsl.tile.instructions import Binary, Fill, LoadRows, Unary, WithScalar
 from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, SUB_BLOCK
 from attndsl.tile.statements import Alloc, For, If, Let, Note, Seq, Stage, Statement, seq
 
-_UNIT, _PART, _STEPS, _ROW0 = Symbol("unit"), Symbol("part"), Symbol("stepsPerToken"), Symbol("firstRow")
+_UNIT, _UNITS, _STEPS = Symbol("unit"), Symbol("units"), Symbol("stepsPerToken")
+_PART, _ROW0 = Symbol("part"), Symbol("firstRow")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +65,17 @@ def merge_partials(contexts: tuple[Context, ...]) -> Stage:
     loop = For(
         var=_UNIT,
         begin=BLOCK_INDEX * ATLAS_A2.aiv_per_aic + SUB_BLOCK,
-        end=row_total(context) // heads * _STEPS,
+        end=_UNITS,
         step=BLOCK_COUNT * ATLAS_A2.aiv_per_aic,
         body=one_unit,
         where=where,
     )
-    steps = Let(symbol=_STEPS, value=ceil_div(heads, step))
+    counts = (
+        Let(symbol=_STEPS, value=ceil_div(heads, step)),
+        Let(symbol=_UNITS, value=row_total(context) // heads * _STEPS),
+    )
     doc = "Log-sum-exp merge of the partials of each row; all vector cores share the rows."
-    return Stage(name="MergePartials", core=Core.AIV, doc=doc, body=seq(steps, loop), where=where)
+    return Stage(name="MergePartials", core=Core.AIV, doc=doc, body=seq(*counts, loop), where=where)
 
 
 def _parts_of(context: Context) -> Statement:

@@ -5,29 +5,32 @@
 #include <cstdint>
 
 struct IncreFlashAttentionTiling {
-    int64_t pairs;  // pairs of batch row and key/value head
-    int64_t splits;  // parts the keys of a row are split into
-    int64_t items;  // units of work: a pair and a split
-    int64_t blocks;  // blocks that are launched
     int64_t kvHeads;  // key/value heads
     int64_t group;  // query heads of a key/value head
-    int64_t rowFractals;  // fractals of 16 rows that the group fills
-    int64_t headDim;  // true head size
-    int64_t keyCapacity;  // keys of a row when no lengths are given
-    int64_t lengthCount;  // entries of actual_seq_lengths, 0 without it
+    int64_t headsPerTask;  // query heads of a task, at most
+    int64_t headTiles;  // tasks that share the query heads of a key/value head
+    int64_t rowsPerTask;  // query rows of a task, at most
+    int64_t tasks;  // units of work before keys are split
+    int64_t splits;  // parts the keys of a row are split into
+    int64_t items;  // units of work: a task and a split
+    int64_t rowTotal;  // rows of the result
+    int64_t blocks;  // blocks that are launched
     float scaleValue;  // scale_value
-    int64_t queryStrideB;  // elements between neighbours of query along B
-    int64_t queryStrideN;  // elements between neighbours of query along N
-    int64_t keyStrideB;  // elements between neighbours of key along B
-    int64_t keyStrideK;  // elements between neighbours of key along K
+    int64_t headDim;  // true head size
     int64_t keyStrideT;  // elements between neighbours of key along T
-    int64_t valueStrideB;  // elements between neighbours of value along B
-    int64_t valueStrideK;  // elements between neighbours of value along K
-    int64_t valueStrideT;  // elements between neighbours of value along T
+    int64_t keyStrideK;  // elements between neighbours of key along K
+    int64_t keyStrideB;  // elements between neighbours of key along B
     int64_t attnMaskStrideB;  // elements between neighbours of attn_mask along B
-    int64_t attnMaskStrideT;  // elements between neighbours of attn_mask along T
+    int64_t valueStrideT;  // elements between neighbours of value along T
+    int64_t valueStrideK;  // elements between neighbours of value along K
+    int64_t valueStrideB;  // elements between neighbours of value along B
     int64_t attentionOutStrideB;  // elements between neighbours of attention_out along B
     int64_t attentionOutStrideN;  // elements between neighbours of attention_out along N
+    int64_t queryHeads;  // query heads
+    int64_t keyCapacity;  // keys of a row when no lengths are given
+    int64_t actualSeqLengthsCount;  // entries of actual_seq_lengths, 0 without it
+    int64_t queryStrideB;  // elements between neighbours of query along B
+    int64_t queryStrideN;  // elements between neighbours of query along N
     int64_t scoreRingOffset;  // bytes from the workspace to the ring of score tiles, cube to vector
     int64_t scoreRingPart;  // bytes of one block's scoreRing
     int64_t probRingOffset;  // bytes from the workspace to the ring of probability tiles, vector to cube

@@ -20,16 +20,16 @@ struct Problem {
     int64_t antiquantOffsetGiven = 0;  // whether antiquant_offset is passed
     int64_t blockTableGiven = 0;  // whether block_table is passed
     int64_t kvPaddingSizeGiven = 0;  // whether kv_padding_size is passed
-    int64_t B = 0;  // size B of the contract
     int64_t kvN = 0;  // size kvN of the contract
+    int64_t N = 0;  // size N of the contract
+    int64_t B = 0;  // size B of the contract
     int64_t cores = 0;  // cube cores of the device
     int64_t S = 0;  // size S of the contract
-    int64_t N = 0;  // size N of the contract
-    int64_t D = 0;  // size D of the contract
-    int64_t actualSeqLengthsCount = 0;  // entries of actualSeqLengths, 0 without it
     float scale_value = 0;  // parameter scale_value
+    int64_t D = 0;  // size D of the contract
     int64_t keyLayout = 0;  // index of the layout of key
     int64_t valueLayout = 0;  // index of the layout of value
+    int64_t actualSeqLengthsCount = 0;  // entries of actualSeqLengths, 0 without it
     int64_t pseShiftLayout = 0;  // index of the layout of pseShift
 };
 
@@ -49,42 +49,52 @@ inline IncreFlashAttentionTiling TileFloat16D128(const Problem &problem)
     [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
 
     IncreFlashAttentionTiling tiling{};
-    tiling.pairs = problem.B * problem.kvN;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / tiling.pairs, CeilDiv(problem.S, 512)));
-    tiling.items = tiling.pairs * tiling.splits;
-    tiling.blocks = MinOf(tiling.items, problem.cores);
     tiling.kvHeads = problem.kvN;
     tiling.group = problem.N / problem.kvN;
-    tiling.rowFractals = CeilDiv(tiling.group, 16);
-    tiling.headDim = problem.D;
-    tiling.keyCapacity = problem.S;
-    tiling.lengthCount = problem.actualSeqLengthsCount;
+    tiling.headsPerTask = MinOf(tiling.group, 64);
+    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
+    tiling.rowsPerTask = tiling.headsPerTask;
+    tiling.tasks = problem.B * tiling.kvHeads * tiling.headTiles;
+    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
+    tiling.items = tiling.tasks * tiling.splits;
+    tiling.rowTotal = problem.B * problem.N;
+    tiling.blocks = MinOf(tiling.items, problem.cores);
     tiling.scaleValue = problem.scale_value;
-    tiling.queryStrideB = problem.N * problem.D;
-    tiling.queryStrideN = problem.D;
-    tiling.keyStrideB =
-        problem.keyLayout == 0 ? problem.S * (problem.kvN * problem.D) : problem.kvN * (problem.S * problem.D);
-    tiling.keyStrideK = problem.keyLayout == 0 ? problem.D : problem.S * problem.D;
+    tiling.headDim = problem.D;
     tiling.keyStrideT = problem.keyLayout == 0 ? problem.kvN * problem.D : problem.D;
-    tiling.valueStrideB =
-        problem.valueLayout == 0 ? problem.S * (problem.kvN * problem.D) : problem.kvN * (problem.S * problem.D);
-    tiling.valueStrideK = problem.valueLayout == 0 ? problem.D : problem.S * problem.D;
+    tiling.keyStrideK = problem.keyLayout == 0 ? problem.D : problem.S * problem.D;
+    tiling.keyStrideB =
+        problem.keyLayout == 0
+            ? problem.S * (problem.kvN * problem.D)
+            : problem.kvN * (problem.S * problem.D);
     tiling.valueStrideT = problem.valueLayout == 0 ? problem.kvN * problem.D : problem.D;
+    tiling.valueStrideK = problem.valueLayout == 0 ? problem.D : problem.S * problem.D;
+    tiling.valueStrideB =
+        problem.valueLayout == 0
+            ? problem.S * (problem.kvN * problem.D)
+            : problem.kvN * (problem.S * problem.D);
     tiling.attentionOutStrideB = problem.N * problem.D;
     tiling.attentionOutStrideN = problem.D;
+    tiling.queryHeads = problem.N;
+    tiling.keyCapacity = problem.S;
+    tiling.actualSeqLengthsCount = problem.actualSeqLengthsCount;
+    tiling.queryStrideB = problem.N * problem.D;
+    tiling.queryStrideN = problem.D;
     tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.group * 512 * 4, 512);
+    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.group * 512 * 2, 512);
+    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
     tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.group * 128 * 4, 512);
+    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.items * tiling.group : 0) * 4, 512);
+        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
+            512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.items * tiling.group : 0) * 4, 512);
+        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
+            512);
     tiling.workspaceBytes =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.items * tiling.group : 0) * 128 * 4,
+        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
             512);
     return tiling;
 }
@@ -97,44 +107,53 @@ inline IncreFlashAttentionTiling TileFloat16D128AttnMask(const Problem &problem)
     [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
 
     IncreFlashAttentionTiling tiling{};
-    tiling.pairs = problem.B * problem.kvN;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / tiling.pairs, CeilDiv(problem.S, 512)));
-    tiling.items = tiling.pairs * tiling.splits;
-    tiling.blocks = MinOf(tiling.items, problem.cores);
     tiling.kvHeads = problem.kvN;
     tiling.group = problem.N / problem.kvN;
-    tiling.rowFractals = CeilDiv(tiling.group, 16);
-    tiling.headDim = problem.D;
-    tiling.keyCapacity = problem.S;
-    tiling.lengthCount = problem.actualSeqLengthsCount;
+    tiling.headsPerTask = MinOf(tiling.group, 64);
+    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
+    tiling.rowsPerTask = tiling.headsPerTask;
+    tiling.tasks = problem.B * tiling.kvHeads * tiling.headTiles;
+    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
+    tiling.items = tiling.tasks * tiling.splits;
+    tiling.rowTotal = problem.B * problem.N;
+    tiling.blocks = MinOf(tiling.items, problem.cores);
     tiling.scaleValue = problem.scale_value;
-    tiling.queryStrideB = problem.N * problem.D;
-    tiling.queryStrideN = problem.D;
-    tiling.keyStrideB =
-        problem.keyLayout == 0 ? problem.S * (problem.kvN * problem.D) : problem.kvN * (problem.S * problem.D);
-    tiling.keyStrideK = problem.keyLayout == 0 ? problem.D : problem.S * problem.D;
+    tiling.headDim = problem.D;
     tiling.keyStrideT = problem.keyLayout == 0 ? problem.kvN * problem.D : problem.D;
-    tiling.valueStrideB =
-        problem.valueLayout == 0 ? problem.S * (problem.kvN * problem.D) : problem.kvN * (problem.S * problem.D);
-    tiling.valueStrideK = problem.valueLayout == 0 ? problem.D : problem.S * problem.D;
-    tiling.valueStrideT = problem.valueLayout == 0 ? problem.kvN * problem.D : problem.D;
+    tiling.keyStrideK = problem.keyLayout == 0 ? problem.D : problem.S * problem.D;
+    tiling.keyStrideB =
+        problem.keyLayout == 0
+            ? problem.S * (problem.kvN * problem.D)
+            : problem.kvN * (problem.S * problem.D);
     tiling.attnMaskStrideB = problem.S;
-    tiling.attnMaskStrideT = 1;
+    tiling.valueStrideT = problem.valueLayout == 0 ? problem.kvN * problem.D : problem.D;
+    tiling.valueStrideK = problem.valueLayout == 0 ? problem.D : problem.S * problem.D;
+    tiling.valueStrideB =
+        problem.valueLayout == 0
+            ? problem.S * (problem.kvN * problem.D)
+            : problem.kvN * (problem.S * problem.D);
     tiling.attentionOutStrideB = problem.N * problem.D;
     tiling.attentionOutStrideN = problem.D;
+    tiling.queryHeads = problem.N;
+    tiling.keyCapacity = problem.S;
+    tiling.actualSeqLengthsCount = problem.actualSeqLengthsCount;
+    tiling.queryStrideB = problem.N * problem.D;
+    tiling.queryStrideN = problem.D;
     tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.group * 512 * 4, 512);
+    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.group * 512 * 2, 512);
+    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
     tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.group * 128 * 4, 512);
+    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.items * tiling.group : 0) * 4, 512);
+        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
+            512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.items * tiling.group : 0) * 4, 512);
+        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
+            512);
     tiling.workspaceBytes =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.items * tiling.group : 0) * 128 * 4,
+        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
             512);
     return tiling;
 }
@@ -147,45 +166,54 @@ inline IncreFlashAttentionTiling TileFloat16D128PseShift(const Problem &problem)
     [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
 
     IncreFlashAttentionTiling tiling{};
-    tiling.pairs = problem.B * problem.kvN;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / tiling.pairs, CeilDiv(problem.S, 512)));
-    tiling.items = tiling.pairs * tiling.splits;
-    tiling.blocks = MinOf(tiling.items, problem.cores);
     tiling.kvHeads = problem.kvN;
     tiling.group = problem.N / problem.kvN;
-    tiling.rowFractals = CeilDiv(tiling.group, 16);
-    tiling.headDim = problem.D;
-    tiling.keyCapacity = problem.S;
-    tiling.lengthCount = problem.actualSeqLengthsCount;
+    tiling.headsPerTask = MinOf(tiling.group, 64);
+    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
+    tiling.rowsPerTask = tiling.headsPerTask;
+    tiling.tasks = problem.B * tiling.kvHeads * tiling.headTiles;
+    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
+    tiling.items = tiling.tasks * tiling.splits;
+    tiling.rowTotal = problem.B * problem.N;
+    tiling.blocks = MinOf(tiling.items, problem.cores);
     tiling.scaleValue = problem.scale_value;
-    tiling.queryStrideB = problem.N * problem.D;
-    tiling.queryStrideN = problem.D;
-    tiling.keyStrideB =
-        problem.keyLayout == 0 ? problem.S * (problem.kvN * problem.D) : problem.kvN * (problem.S * problem.D);
-    tiling.keyStrideK = problem.keyLayout == 0 ? problem.D : problem.S * problem.D;
+    tiling.headDim = problem.D;
     tiling.keyStrideT = problem.keyLayout == 0 ? problem.kvN * problem.D : problem.D;
-    tiling.valueStrideB =
-        problem.valueLayout == 0 ? problem.S * (problem.kvN * problem.D) : problem.kvN * (problem.S * problem.D);
-    tiling.valueStrideK = problem.valueLayout == 0 ? problem.D : problem.S * problem.D;
-    tiling.valueStrideT = problem.valueLayout == 0 ? problem.kvN * problem.D : problem.D;
+    tiling.keyStrideK = problem.keyLayout == 0 ? problem.D : problem.S * problem.D;
+    tiling.keyStrideB =
+        problem.keyLayout == 0
+            ? problem.S * (problem.kvN * problem.D)
+            : problem.kvN * (problem.S * problem.D);
     tiling.pseShiftStrideB = problem.pseShiftLayout == 0 ? 0 : problem.N * problem.S;
     tiling.pseShiftStrideN = problem.S;
-    tiling.pseShiftStrideT = 1;
+    tiling.valueStrideT = problem.valueLayout == 0 ? problem.kvN * problem.D : problem.D;
+    tiling.valueStrideK = problem.valueLayout == 0 ? problem.D : problem.S * problem.D;
+    tiling.valueStrideB =
+        problem.valueLayout == 0
+            ? problem.S * (problem.kvN * problem.D)
+            : problem.kvN * (problem.S * problem.D);
     tiling.attentionOutStrideB = problem.N * problem.D;
     tiling.attentionOutStrideN = problem.D;
+    tiling.queryHeads = problem.N;
+    tiling.keyCapacity = problem.S;
+    tiling.actualSeqLengthsCount = problem.actualSeqLengthsCount;
+    tiling.queryStrideB = problem.N * problem.D;
+    tiling.queryStrideN = problem.D;
     tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.group * 512 * 4, 512);
+    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.group * 512 * 2, 512);
+    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
     tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.group * 128 * 4, 512);
+    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.items * tiling.group : 0) * 4, 512);
+        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
+            512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.items * tiling.group : 0) * 4, 512);
+        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
+            512);
     tiling.workspaceBytes =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.items * tiling.group : 0) * 128 * 4,
+        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
             512);
     return tiling;
 }
@@ -198,47 +226,55 @@ inline IncreFlashAttentionTiling TileFloat16D128AttnMaskPseShift(const Problem &
     [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
 
     IncreFlashAttentionTiling tiling{};
-    tiling.pairs = problem.B * problem.kvN;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / tiling.pairs, CeilDiv(problem.S, 512)));
-    tiling.items = tiling.pairs * tiling.splits;
-    tiling.blocks = MinOf(tiling.items, problem.cores);
     tiling.kvHeads = problem.kvN;
     tiling.group = problem.N / problem.kvN;
-    tiling.rowFractals = CeilDiv(tiling.group, 16);
-    tiling.headDim = problem.D;
-    tiling.keyCapacity = problem.S;
-    tiling.lengthCount = problem.actualSeqLengthsCount;
+    tiling.headsPerTask = MinOf(tiling.group, 64);
+    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
+    tiling.rowsPerTask = tiling.headsPerTask;
+    tiling.tasks = problem.B * tiling.kvHeads * tiling.headTiles;
+    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
+    tiling.items = tiling.tasks * tiling.splits;
+    tiling.rowTotal = problem.B * problem.N;
+    tiling.blocks = MinOf(tiling.items, problem.cores);
     tiling.scaleValue = problem.scale_value;
-    tiling.queryStrideB = problem.N * problem.D;
-    tiling.queryStrideN = problem.D;
-    tiling.keyStrideB =
-        problem.keyLayout == 0 ? problem.S * (problem.kvN * problem.D) : problem.kvN * (problem.S * problem.D);
-    tiling.keyStrideK = problem.keyLayout == 0 ? problem.D : problem.S * problem.D;
+    tiling.headDim = problem.D;
     tiling.keyStrideT = problem.keyLayout == 0 ? problem.kvN * problem.D : problem.D;
-    tiling.valueStrideB =
-        problem.valueLayout == 0 ? problem.S * (problem.kvN * problem.D) : problem.kvN * (problem.S * problem.D);
-    tiling.valueStrideK = problem.valueLayout == 0 ? problem.D : problem.S * problem.D;
-    tiling.valueStrideT = problem.valueLayout == 0 ? problem.kvN * problem.D : problem.D;
-    tiling.attnMaskStrideB = problem.S;
-    tiling.attnMaskStrideT = 1;
+    tiling.keyStrideK = problem.keyLayout == 0 ? problem.D : problem.S * problem.D;
+    tiling.keyStrideB =
+        problem.keyLayout == 0
+            ? problem.S * (problem.kvN * problem.D)
+            : problem.kvN * (problem.S * problem.D);
     tiling.pseShiftStrideB = problem.pseShiftLayout == 0 ? 0 : problem.N * problem.S;
     tiling.pseShiftStrideN = problem.S;
-    tiling.pseShiftStrideT = 1;
+    tiling.attnMaskStrideB = problem.S;
+    tiling.valueStrideT = problem.valueLayout == 0 ? problem.kvN * problem.D : problem.D;
+    tiling.valueStrideK = problem.valueLayout == 0 ? problem.D : problem.S * problem.D;
+    tiling.valueStrideB =
+        problem.valueLayout == 0
+            ? problem.S * (problem.kvN * problem.D)
+            : problem.kvN * (problem.S * problem.D);
     tiling.attentionOutStrideB = problem.N * problem.D;
     tiling.attentionOutStrideN = problem.D;
+    tiling.queryHeads = problem.N;
+    tiling.keyCapacity = problem.S;
+    tiling.actualSeqLengthsCount = problem.actualSeqLengthsCount;
+    tiling.queryStrideB = problem.N * problem.D;
+    tiling.queryStrideN = problem.D;
     tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.group * 512 * 4, 512);
+    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.group * 512 * 2, 512);
+    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
     tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.group * 128 * 4, 512);
+    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.items * tiling.group : 0) * 4, 512);
+        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
+            512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.items * tiling.group : 0) * 4, 512);
+        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
+            512);
     tiling.workspaceBytes =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.items * tiling.group : 0) * 128 * 4,
+        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
             512);
     return tiling;
 }

@@ -39,11 +39,11 @@ using namespace AscendC;
 
 constexpr int64_t kHeadDimBucket = 128;  // head size this kernel is specialised on, padded to 16
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
-constexpr int64_t kRing = 3;  // workspace slots between cube and vector cores
 constexpr int64_t kBaseN = 128;  // keys or value columns of one matrix multiply
 constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
-constexpr int64_t kRowsPerStep = 8;  // query rows of one vector step
+constexpr int64_t kRing = 3;  // workspace slots between cube and vector cores
 constexpr int64_t kRowsPerVector = 32;  // query rows of one vector core, at most
+constexpr int64_t kRowsPerStep = 8;  // query rows of one vector step
 constexpr int64_t kRepeatLanes = 64;  // fp32 lanes of one vector repeat
 constexpr int64_t kFractal = 16;  // rows and columns of a cube fractal
 constexpr float kLowest = -3.4028234663852886e+38f;  // stands for minus infinity where no key was seen
@@ -51,7 +51,7 @@ constexpr float kSmallest = 1.1754943508222875e-38f;  // smallest normal number,
 
 // Buffer map: byte address of the first slot and bytes a slot.
 
-// UB, 113984 of 188416 bytes
+// UB, 116672 of 188416 bytes
 constexpr uint32_t kRowMax = 0x00000;  // 1 x 128: running maximum of each row
 constexpr uint32_t kRowSum = 0x00080;  // 1 x 128: running sum of each row
 constexpr uint32_t kAccumulator = 0x00100;  // 1 x 16384: running weighted sum of each row
@@ -71,14 +71,21 @@ constexpr uint32_t kPartial = 0x18bc0;  // 2 x 4096: weighted sum of one tile or
 constexpr uint32_t kPartialSlot = 4096;
 constexpr uint32_t kResult = 0x1abc0;  // 2 x 2048: finished rows in the io dtype
 constexpr uint32_t kResultSlot = 2048;
-constexpr uint32_t kPartMax = 0x1bbc0;  // 2 x 32: row maximum of one split
-constexpr uint32_t kPartMaxSlot = 32;
-constexpr uint32_t kPartSum = 0x1bc00;  // 2 x 32: row sum of one split
-constexpr uint32_t kPartSumSlot = 32;
-constexpr uint32_t kOtherBlocks = 0x1bc40;  // 1 x 256: a second row statistic, one block a row
+constexpr uint32_t kLeavingMax = 0x1bbc0;  // 2 x 256: row maxima of a partial, one block a row
+constexpr uint32_t kLeavingMaxSlot = 256;
+constexpr uint32_t kLeavingSum = 0x1bdc0;  // 2 x 256: row sums of a partial, one block a row
+constexpr uint32_t kLeavingSumSlot = 256;
+constexpr uint32_t kMergedMax = 0x1bfc0;  // 1 x 256: maximum of the merged rows
+constexpr uint32_t kMergedSum = 0x1c0c0;  // 1 x 256: sum of the merged rows
+constexpr uint32_t kPartMax = 0x1c1c0;  // 2 x 256: row maximum of one partial, then exp(it - new max)
+constexpr uint32_t kPartMaxSlot = 256;
+constexpr uint32_t kPartSum = 0x1c3c0;  // 2 x 256: row sum of one partial
+constexpr uint32_t kPartSumSlot = 256;
+constexpr uint32_t kNewMaxBlocks = 0x1c5c0;  // 1 x 256: maximum including the partial
+constexpr uint32_t kMergedRescale = 0x1c6c0;  // 1 x 256: exp(old max - new max) of the merged rows
 
 // L1, 278528 of 524032 bytes
-constexpr uint32_t kQueryL1 = 0x00000;  // 1 x 16384: query rows of the group, Nz
+constexpr uint32_t kQueryL1 = 0x00000;  // 1 x 16384: query rows of the task, Nz
 constexpr uint32_t kKeyL1 = 0x04000;  // 2 x 32768: key block, Nz
 constexpr uint32_t kKeyL1Slot = 32768;
 constexpr uint32_t kProbL1 = 0x14000;  // 2 x 65536: probabilities of a key tile, Nz
@@ -116,7 +123,8 @@ constexpr int32_t kPartialReady = 2;  // MTE2_V, partial: one id a slot
 constexpr int32_t kPartMaxReady = 4;  // MTE2_V, partMax, partSum, partial: one id a slot
 constexpr int32_t kProbFree = 0;  // MTE3_V, prob: one id a slot
 constexpr int32_t kResultFree = 2;  // MTE3_V, result: one id a slot
-constexpr int32_t kRowMaxFree = 4;  // MTE3_V, rowMax, rowSum, accumulator
+constexpr int32_t kLeavingMaxFree = 4;  // MTE3_V, leavingMax, leavingSum: one id a slot
+constexpr int32_t kRowMaxFree = 6;  // MTE3_V, rowMax, rowSum, accumulator
 constexpr int32_t kScoreL0Ready = 0;  // M_FIX, scoreL0: one id a slot
 constexpr int32_t kOutL0Ready = 2;  // M_FIX, outL0: one id a slot
 constexpr int32_t kLeftL0Free = 0;  // M_MTE1, leftL0, rightL0: one id a slot
@@ -124,14 +132,15 @@ constexpr int32_t kScoreFree = 0;  // V_MTE2, score, pseShiftRows: one id a slot
 constexpr int32_t kPartialFree = 2;  // V_MTE2, partial: one id a slot
 constexpr int32_t kPartMaxFree = 4;  // V_MTE2, partMax, partSum: one id a slot
 constexpr int32_t kProbReady = 0;  // V_MTE3, prob: one id a slot
-constexpr int32_t kRowMaxReady = 2;  // V_MTE3, rowMax, rowSum, accumulator
+constexpr int32_t kRowMaxReady = 2;  // V_MTE3, accumulator
 constexpr int32_t kResultReady = 3;  // V_MTE3, result: one id a slot
+constexpr int32_t kLeavingMaxReady = 5;  // V_MTE3, leavingMax, leavingSum: one id a slot
 
 // Cross-core flags.
 constexpr uint16_t kScoreRingReady = 0;
 constexpr uint16_t kProbRingReady = 1;
 constexpr uint16_t kOutRingReady = 2;
-constexpr uint16_t kBeforeMergeSplits = 3;
+constexpr uint16_t kBeforeMergePartials = 3;
 
 class IncreFlashAttentionKernel {
 public:
@@ -140,28 +149,31 @@ public:
                                 GM_ADDR tiling)
     {
         const auto values = reinterpret_cast<__gm__ IncreFlashAttentionTiling *>(tiling);
-        pairs_ = values->pairs;
-        splits_ = values->splits;
-        items_ = values->items;
         kvHeads_ = values->kvHeads;
         group_ = values->group;
-        rowFractals_ = values->rowFractals;
-        headDim_ = values->headDim;
-        keyCapacity_ = values->keyCapacity;
-        lengthCount_ = values->lengthCount;
+        headsPerTask_ = values->headsPerTask;
+        headTiles_ = values->headTiles;
+        rowsPerTask_ = values->rowsPerTask;
+        splits_ = values->splits;
+        items_ = values->items;
+        rowTotal_ = values->rowTotal;
         scaleValue_ = values->scaleValue;
-        queryStrideB_ = values->queryStrideB;
-        queryStrideN_ = values->queryStrideN;
-        keyStrideB_ = values->keyStrideB;
-        keyStrideK_ = values->keyStrideK;
+        headDim_ = values->headDim;
         keyStrideT_ = values->keyStrideT;
-        valueStrideB_ = values->valueStrideB;
-        valueStrideK_ = values->valueStrideK;
-        valueStrideT_ = values->valueStrideT;
+        keyStrideK_ = values->keyStrideK;
+        keyStrideB_ = values->keyStrideB;
         pseShiftStrideB_ = values->pseShiftStrideB;
         pseShiftStrideN_ = values->pseShiftStrideN;
+        valueStrideT_ = values->valueStrideT;
+        valueStrideK_ = values->valueStrideK;
+        valueStrideB_ = values->valueStrideB;
         attentionOutStrideB_ = values->attentionOutStrideB;
         attentionOutStrideN_ = values->attentionOutStrideN;
+        queryHeads_ = values->queryHeads;
+        keyCapacity_ = values->keyCapacity;
+        actualSeqLengthsCount_ = values->actualSeqLengthsCount;
+        queryStrideB_ = values->queryStrideB;
+        queryStrideN_ = values->queryStrideN;
         scoreRingOffset_ = values->scoreRingOffset;
         scoreRingPart_ = values->scoreRingPart;
         probRingOffset_ = values->probRingOffset;
@@ -201,7 +213,7 @@ public:
             l0c_ = l0cStorage_.Get<uint8_t>();
         }
         if ASCEND_IS_AIV {
-            pipe.InitBuffer(ubStorage_, 113984);
+            pipe.InitBuffer(ubStorage_, 116672);
             ub_ = ubStorage_.Get<uint8_t>();
             rowMax_ = ub_[kRowMax].ReinterpretCast<float>();
             rowSum_ = ub_[kRowSum].ReinterpretCast<float>();
@@ -212,7 +224,10 @@ public:
             newMax_ = ub_[kNewMax].ReinterpretCast<float>();
             rescale_ = ub_[kRescale].ReinterpretCast<float>();
             rowBlocks_ = ub_[kRowBlocks].ReinterpretCast<float>();
-            otherBlocks_ = ub_[kOtherBlocks].ReinterpretCast<float>();
+            mergedMax_ = ub_[kMergedMax].ReinterpretCast<float>();
+            mergedSum_ = ub_[kMergedSum].ReinterpretCast<float>();
+            newMaxBlocks_ = ub_[kNewMaxBlocks].ReinterpretCast<float>();
+            mergedRescale_ = ub_[kMergedRescale].ReinterpretCast<float>();
         }
         // TPipe holds events of its own until it is destroyed; from here on all events are this kernel's.
         pipe.Destroy();
@@ -235,26 +250,34 @@ public:
         SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
         for (int64_t item = blockIndex_; item < items_; item += blockCount_) {
             const int64_t split = item % splits_;
-            const int64_t kvHead = item / splits_ % kvHeads_;
-            const int64_t batch = item / (splits_ * kvHeads_);
+            const int64_t task = item / splits_;
+            const int64_t headTile = task % headTiles_;
+            const int64_t kvHead = task / headTiles_ % kvHeads_;
+            const int64_t batch = task / (headTiles_ * kvHeads_);
+            const int64_t firstHead = kvHead * group_ + headTile * headsPerTask_;
+            const int64_t heads = MinOf(headsPerTask_, group_ - headTile * headsPerTask_);
+            const int64_t taskRows = heads;
+            const int64_t rowFractals = CeilDiv(taskRows, kFractal);
             const int64_t length =
-                lengthCount_ == 0 ? keyCapacity_ : actualSeqLengthsGm_.GetValue(MinOf(batch, lengthCount_ - 1));
+                actualSeqLengthsCount_ == 0
+                    ? keyCapacity_
+                    : actualSeqLengthsGm_.GetValue(MinOf(batch, actualSeqLengthsCount_ - 1));
             const int64_t tileTotal = CeilDiv(length, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, splits_);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
             const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
-            LoadQuery(batch, kvHead);
+            LoadQuery(batch, firstHead, heads, rowFractals);
             SetFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
             WaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
             for (int64_t step = 0; step < tiles + 2; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
-                    ScoreTile(tile, firstTile, length, batch, kvHead);
+                    ScoreTile(tile, firstTile, length, batch, kvHead, rowFractals, taskRows);
                 }
                 if (step >= 2) {
                     const int64_t tile = step - 2;
-                    WeightedTile(tile, firstTile, length, batch, kvHead);
+                    WeightedTile(tile, firstTile, length, batch, kvHead, taskRows, rowFractals);
                 }
             }
             SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
@@ -284,28 +307,37 @@ public:
         SetFlag<HardEvent::V_MTE2>(kPartialFree + 1);
         SetFlag<HardEvent::MTE3_V>(kResultFree);
         SetFlag<HardEvent::MTE3_V>(kResultFree + 1);
+        SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
+        SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + 1);
         SetFlag<HardEvent::MTE3_V>(kRowMaxFree);
         SetFlag<HardEvent::V_MTE2>(kPartMaxFree);
         SetFlag<HardEvent::V_MTE2>(kPartMaxFree + 1);
         for (int64_t item = blockIndex_; item < items_; item += blockCount_) {
             const int64_t split = item % splits_;
-            const int64_t kvHead = item / splits_ % kvHeads_;
-            const int64_t batch = item / (splits_ * kvHeads_);
+            const int64_t task = item / splits_;
+            const int64_t headTile = task % headTiles_;
+            const int64_t kvHead = task / headTiles_ % kvHeads_;
+            const int64_t batch = task / (headTiles_ * kvHeads_);
+            const int64_t firstHead = kvHead * group_ + headTile * headsPerTask_;
+            const int64_t heads = MinOf(headsPerTask_, group_ - headTile * headsPerTask_);
+            const int64_t taskRows = heads;
             const int64_t length =
-                lengthCount_ == 0 ? keyCapacity_ : actualSeqLengthsGm_.GetValue(MinOf(batch, lengthCount_ - 1));
+                actualSeqLengthsCount_ == 0
+                    ? keyCapacity_
+                    : actualSeqLengthsGm_.GetValue(MinOf(batch, actualSeqLengthsCount_ - 1));
             const int64_t tileTotal = CeilDiv(length, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, splits_);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
             const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
-            const int64_t rowsPerCore = CeilDiv(group_, 2);
-            const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, group_);
-            const int64_t rows = MinOf(rowsPerCore, group_ - rowBegin);
+            const int64_t rowsPerCore = CeilDiv(taskRows, 2);
+            const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
+            const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
             WaitFlag<HardEvent::MTE3_V>(kRowMaxFree);
             StartRows(rows);
             for (int64_t step = 0; step < tiles + 2; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
-                    SoftmaxTile(tile, firstTile, length, rows, kvHead, rowBegin, batch);
+                    SoftmaxTile(tile, firstTile, length, rows, firstHead, rowBegin, batch);
                 }
                 if (step >= 2) {
                     const int64_t tile = step - 2;
@@ -314,11 +346,11 @@ public:
             }
             SetFlag<HardEvent::V_MTE3>(kRowMaxReady);
             WaitFlag<HardEvent::V_MTE3>(kRowMaxReady);
-            WriteRows(rows, kvHead, rowBegin, batch, item);
+            WriteRows(rows, firstHead, rowBegin, batch, split);
             SetFlag<HardEvent::MTE3_V>(kRowMaxFree);
         }
         if (splits_ > 1) {
-            MergeSplits();
+            MergePartials();
         }
         WaitFlag<HardEvent::MTE3_V>(kProbFree);
         WaitFlag<HardEvent::MTE3_V>(kProbFree + 1);
@@ -328,6 +360,8 @@ public:
         WaitFlag<HardEvent::V_MTE2>(kPartialFree + 1);
         WaitFlag<HardEvent::MTE3_V>(kResultFree);
         WaitFlag<HardEvent::MTE3_V>(kResultFree + 1);
+        WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
+        WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + 1);
         WaitFlag<HardEvent::MTE3_V>(kRowMaxFree);
         WaitFlag<HardEvent::V_MTE2>(kPartMaxFree);
         WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + 1);
@@ -357,16 +391,16 @@ private:
 
     // Cube stages
 
-    // Query rows of the group from global memory to L1.
-    __aicore__ inline void LoadQuery(int64_t batch, int64_t kvHead)
+    // Query rows of the task from global memory to L1.
+    __aicore__ inline void LoadQuery(int64_t batch, int64_t firstHead, int64_t heads, int64_t rowFractals)
     {
-        DataCopy(queryL1_, queryGm_[batch * queryStrideB_ + kvHead * group_ * queryStrideN_],
-            Nd2NzParams(1, group_, headDim_, 0, queryStrideN_, rowFractals_ * kFractal, 1, 0));
+        DataCopy(queryL1_, queryGm_[batch * queryStrideB_ + firstHead * queryStrideN_],
+            Nd2NzParams(1, heads, headDim_, 0, queryStrideN_, rowFractals * kFractal, 1, 0));
     }
 
     // Scores of one key tile, query times keys transposed, to their ring slot.
     __aicore__ inline void ScoreTile(int64_t tile, int64_t firstTile, int64_t length, int64_t batch,
-        int64_t kvHead)
+        int64_t kvHead, int64_t rowFractals, int64_t taskRows)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
@@ -403,17 +437,17 @@ private:
                         const int64_t depthFractals = CeilDiv(kHeadDimBucket, kFractal);
                         const int64_t columnFractals = CeilDiv(cols, kFractal);
                         WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                        for (int64_t rowGroup = 0; rowGroup < rowFractals_; ++rowGroup) {
+                        for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
                             LoadData(leftL0[rowGroup * depthFractals * (kFractal * kFractal)],
                                 queryL1_[rowGroup * (kFractal * kFractal)],
-                                LoadData2DParams(0, depthFractals, rowFractals_, 0, 0, false, 0));
+                                LoadData2DParams(0, depthFractals, rowFractals, 0, 0, false, 0));
                         }
                         LoadData(rightL0, keyL1,
                             LoadData2DParams(0, depthFractals * columnFractals, 1, 0, 0, false, 0));
                         SetFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                         WaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                         Mmad(scoreL0, leftL0, rightL0,
-                            MmadParams(rowFractals_ * kFractal, cols, kHeadDimBucket, 0, false, true));
+                            MmadParams(rowFractals * kFractal, cols, kHeadDimBucket, 0, false, true));
                         SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                         leftL0Slot_ ^= 1;
                     }
@@ -422,8 +456,9 @@ private:
                 }
                 SetFlag<HardEvent::M_FIX>(kScoreL0Ready + scoreL0Slot_);
                 WaitFlag<HardEvent::M_FIX>(kScoreL0Ready + scoreL0Slot_);
-                Fixpipe<float, float, CFG_ROW_MAJOR>(scoreRingGm_[slot * group_ * kTileKeys + n0], scoreL0,
-                    FixpipeParamsV220(RoundUp(cols, kFractal), group_, rowFractals_ * kFractal, kTileKeys,
+                Fixpipe<float, float, CFG_ROW_MAJOR>(scoreRingGm_[slot * rowsPerTask_ * kTileKeys + n0],
+                    scoreL0,
+                    FixpipeParamsV220(RoundUp(cols, kFractal), taskRows, rowFractals * kFractal, kTileKeys,
                         false));
                 SetFlag<HardEvent::FIX_M>(kScoreL0Free + scoreL0Slot_);
                 scoreL0Slot_ ^= 1;
@@ -434,7 +469,7 @@ private:
 
     // Weighted sum of one tile's values, probabilities times values, to its ring slot.
     __aicore__ inline void WeightedTile(int64_t tile, int64_t firstTile, int64_t length, int64_t batch,
-        int64_t kvHead)
+        int64_t kvHead, int64_t taskRows, int64_t rowFractals)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
@@ -445,8 +480,8 @@ private:
             LocalTensor<bfloat16_t> probL1 =
                 l1_[kProbL1 + probL1Slot_ * kProbL1Slot].ReinterpretCast<bfloat16_t>();
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
-            DataCopy(probL1, probRingGm_[slot * group_ * kTileKeys],
-                Nd2NzParams(1, group_, keys, 0, kTileKeys, rowFractals_ * kFractal, 1, 0));
+            DataCopy(probL1, probRingGm_[slot * rowsPerTask_ * kTileKeys],
+                Nd2NzParams(1, taskRows, keys, 0, kTileKeys, rowFractals * kFractal, 1, 0));
             {
                 LocalTensor<float> outL0 = l0c_[kOutL0 + outL0Slot_ * kOutL0Slot].ReinterpretCast<float>();
                 WaitFlag<HardEvent::FIX_M>(kOutL0Free + outL0Slot_);
@@ -478,10 +513,10 @@ private:
                             const int64_t depthFractals = CeilDiv(depth, kFractal);
                             const int64_t columnFractals = CeilDiv(kHeadDimBucket, kFractal);
                             WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                            for (int64_t rowGroup = 0; rowGroup < rowFractals_; ++rowGroup) {
+                            for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
                                 LoadData(leftL0[rowGroup * depthFractals * (kFractal * kFractal)],
-                                    probL1[(k0 / kFractal * rowFractals_ + rowGroup) * (kFractal * kFractal)],
-                                    LoadData2DParams(0, depthFractals, rowFractals_, 0, 0, false, 0));
+                                    probL1[(k0 / kFractal * rowFractals + rowGroup) * (kFractal * kFractal)],
+                                    LoadData2DParams(0, depthFractals, rowFractals, 0, 0, false, 0));
                             }
                             for (int64_t depthGroup = 0; depthGroup < depthFractals; ++depthGroup) {
                                 LoadDataWithTranspose(rightL0[depthGroup * columnFractals * (kFractal * kFractal)],
@@ -492,8 +527,7 @@ private:
                             WaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                             PipeBarrier<PIPE_M>();
                             Mmad(outL0, leftL0, rightL0,
-                                MmadParams(rowFractals_ * kFractal, kHeadDimBucket, depth, 0, false,
-                                    k0 == 0));
+                                MmadParams(rowFractals * kFractal, kHeadDimBucket, depth, 0, false, k0 == 0));
                             SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                             leftL0Slot_ ^= 1;
                         }
@@ -503,8 +537,8 @@ private:
                 }
                 SetFlag<HardEvent::M_FIX>(kOutL0Ready + outL0Slot_);
                 WaitFlag<HardEvent::M_FIX>(kOutL0Ready + outL0Slot_);
-                Fixpipe<float, float, CFG_ROW_MAJOR>(outRingGm_[slot * group_ * kHeadDimBucket], outL0,
-                    FixpipeParamsV220(kHeadDimBucket, group_, rowFractals_ * kFractal, kHeadDimBucket,
+                Fixpipe<float, float, CFG_ROW_MAJOR>(outRingGm_[slot * rowsPerTask_ * kHeadDimBucket], outL0,
+                    FixpipeParamsV220(kHeadDimBucket, taskRows, rowFractals * kFractal, kHeadDimBucket,
                         false));
                 SetFlag<HardEvent::FIX_M>(kOutL0Free + outL0Slot_);
                 outL0Slot_ ^= 1;
@@ -527,7 +561,7 @@ private:
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
     __aicore__ inline void SoftmaxTile(int64_t tile, int64_t firstTile, int64_t length, int64_t rows,
-        int64_t kvHead, int64_t rowBegin, int64_t batch)
+        int64_t firstHead, int64_t rowBegin, int64_t batch)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
@@ -539,14 +573,14 @@ private:
                 LocalTensor<float> score = ub_[kScore + scoreSlot_ * kScoreSlot].ReinterpretCast<float>();
                 LocalTensor<bfloat16_t> pseShiftRows =
                     ub_[kPseShiftRows + scoreSlot_ * kPseShiftRowsSlot].ReinterpretCast<bfloat16_t>();
-                const int64_t head = kvHead * group_ + rowBegin + r0;
+                const int64_t head = firstHead + rowBegin + r0;
                 WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-                DataCopyPad(score, scoreRingGm_[(slot * group_ + rowBegin + r0) * kTileKeys],
+                DataCopyPad(score, scoreRingGm_[(slot * rowsPerTask_ + rowBegin + r0) * kTileKeys],
                     DataCopyExtParams(chunk, keys * 4, (kTileKeys - keys) * 4,
                         (kTileKeys - RoundUp(keys, 8)) / 8, 0),
                     DataCopyPadExtParams<float>(false, 0, 0, 0));
                 DataCopyPad(pseShiftRows,
-                    pseShiftGm_[batch * pseShiftStrideB_ + firstKey + head * pseShiftStrideN_],
+                    pseShiftGm_[batch * pseShiftStrideB_ + head * pseShiftStrideN_ + firstKey],
                     DataCopyExtParams(chunk, keys * 2, (pseShiftStrideN_ - keys) * 2,
                         (kTileKeys - RoundUp(keys, 16)) / 16, 0),
                     DataCopyPadExtParams<bfloat16_t>(false, 0, 0, 0));
@@ -621,7 +655,7 @@ private:
                     Cast(prob, score, RoundMode::CAST_RINT, span);
                     SetFlag<HardEvent::V_MTE3>(kProbReady + probSlot_);
                     WaitFlag<HardEvent::V_MTE3>(kProbReady + probSlot_);
-                    DataCopyPad(probRingGm_[(slot * group_ + rowBegin + r0) * kTileKeys], prob,
+                    DataCopyPad(probRingGm_[(slot * rowsPerTask_ + rowBegin + r0) * kTileKeys], prob,
                         DataCopyExtParams(chunk, keys * 2, (kTileKeys - RoundUp(keys, 16)) / 16,
                             (kTileKeys - keys) * 2, 0));
                     SetFlag<HardEvent::MTE3_V>(kProbFree + probSlot_);
@@ -645,7 +679,7 @@ private:
                 LocalTensor<float> partial =
                     ub_[kPartial + partialSlot_ * kPartialSlot].ReinterpretCast<float>();
                 WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-                DataCopyPad(partial, outRingGm_[(slot * group_ + rowBegin + r0) * kHeadDimBucket],
+                DataCopyPad(partial, outRingGm_[(slot * rowsPerTask_ + rowBegin + r0) * kHeadDimBucket],
                     DataCopyExtParams(1, chunk * kHeadDimBucket * 4, 0, 0, 0),
                     DataCopyPadExtParams<float>(false, 0, 0, 0));
                 SetFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
@@ -669,13 +703,13 @@ private:
     }
 
     // Rows of a finished item: normalised to the output, or kept as a partial of their key split.
-    __aicore__ inline void WriteRows(int64_t rows, int64_t kvHead, int64_t rowBegin, int64_t batch,
-        int64_t item)
+    __aicore__ inline void WriteRows(int64_t rows, int64_t firstHead, int64_t rowBegin, int64_t batch,
+        int64_t split)
     {
         if (splits_ == 1) {
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
                 const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-                const int64_t head = kvHead * group_ + rowBegin + r0;
+                const int64_t head = firstHead + rowBegin + r0;
                 // result = accumulator / rowSum; a row without keys has sum 0 and gives zeros
                 PipeBarrier<PIPE_V>();
                 Maxs(rowSum_[r0], rowSum_[r0], float(kSmallest), chunk);
@@ -705,31 +739,52 @@ private:
                 }
             }
         } else {
-            DataCopyPad(partialMaxGm_[item * group_ + rowBegin], rowMax_,
-                DataCopyExtParams(1, rows * 4, 0, 0, 0));
-            DataCopyPad(partialSumGm_[item * group_ + rowBegin], rowSum_,
-                DataCopyExtParams(1, rows * 4, 0, 0, 0));
-            DataCopyPad(partialOutGm_[(item * group_ + rowBegin) * kHeadDimBucket], accumulator_,
-                DataCopyExtParams(1, rows * kHeadDimBucket * 4, 0, 0, 0));
+            PipeBarrier<PIPE_V>();
+            for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
+                const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
+                const int64_t head = firstHead + rowBegin + r0;
+                {
+                    LocalTensor<float> leavingMax =
+                        ub_[kLeavingMax + leavingMaxSlot_ * kLeavingMaxSlot].ReinterpretCast<float>();
+                    LocalTensor<float> leavingSum =
+                        ub_[kLeavingSum + leavingMaxSlot_ * kLeavingSumSlot].ReinterpretCast<float>();
+                    WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
+                    Brcb(leavingMax, rowMax_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
+                    Brcb(leavingSum, rowSum_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
+                    SetFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
+                    WaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
+                    DataCopyPad(partialMaxGm_[(split * rowTotal_ + batch * queryHeads_ + head) * 8],
+                        leavingMax, DataCopyExtParams(chunk, 32, 0, 0, 0));
+                    DataCopyPad(partialSumGm_[(split * rowTotal_ + batch * queryHeads_ + head) * 8],
+                        leavingSum, DataCopyExtParams(chunk, 32, 0, 0, 0));
+                    SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
+                    leavingMaxSlot_ ^= 1;
+                }
+                DataCopyPad(partialOutGm_[(split * rowTotal_ + batch * queryHeads_ + head) * kHeadDimBucket],
+                    accumulator_[r0 * kHeadDimBucket],
+                    DataCopyExtParams(chunk, kHeadDimBucket * 4,
+                        (kHeadDimBucket - RoundUp(kHeadDimBucket, 8)) / 8,
+                        (kHeadDimBucket - kHeadDimBucket) * 4, 0));
+            }
         }
     }
 
-    // Log-sum-exp merge of the key splits of each row; all vector cores share the rows.
-    __aicore__ inline void MergeSplits()
+    // Log-sum-exp merge of the partials of each row; all vector cores share the rows.
+    __aicore__ inline void MergePartials()
     {
-        CrossCoreSetFlag<0, PIPE_MTE3>(kBeforeMergeSplits);
-        CrossCoreWaitFlag(kBeforeMergeSplits);
-        const int64_t stepsPerGroup = CeilDiv(group_, kRowsPerStep);
-        for (int64_t unit = blockIndex_ * 2 + subBlock_; unit < pairs_ * stepsPerGroup; unit += blockCount_ * 2) {
-            const int64_t r0 = unit % stepsPerGroup * kRowsPerStep;
-            const int64_t chunk = MinOf(kRowsPerStep, group_ - r0);
-            const int64_t kvHead = unit / stepsPerGroup % kvHeads_;
-            const int64_t batch = unit / stepsPerGroup / kvHeads_;
-            const int64_t head = kvHead * group_ + r0;
-            const int64_t firstItem = unit / stepsPerGroup * splits_;
+        CrossCoreSetFlag<0, PIPE_MTE3>(kBeforeMergePartials);
+        CrossCoreWaitFlag(kBeforeMergePartials);
+        const int64_t stepsPerToken = CeilDiv(queryHeads_, kRowsPerStep);
+        const int64_t units = rowTotal_ / queryHeads_ * stepsPerToken;
+        for (int64_t unit = blockIndex_ * 2 + subBlock_; unit < units; unit += blockCount_ * 2) {
+            const int64_t r0 = unit % stepsPerToken * kRowsPerStep;
+            const int64_t chunk = MinOf(kRowsPerStep, queryHeads_ - r0);
+            const int64_t head = r0;
+            const int64_t firstRow = unit / stepsPerToken * queryHeads_ + r0;
+            const int64_t batch = unit / stepsPerToken;
+            Duplicate(mergedMax_, float(kLowest), chunk * 8);
+            Duplicate(mergedSum_, float(0), chunk * 8);
             WaitFlag<HardEvent::MTE3_V>(kRowMaxFree);
-            Duplicate(rowMax_, float(kLowest), chunk);
-            Duplicate(rowSum_, float(0), chunk);
             Duplicate(accumulator_, float(0), chunk * kHeadDimBucket);
             for (int64_t part = 0; part < splits_; ++part) {
                 {
@@ -741,42 +796,39 @@ private:
                     {
                         LocalTensor<float> partial =
                             ub_[kPartial + partialSlot_ * kPartialSlot].ReinterpretCast<float>();
-                        DataCopyPad(partMax, partialMaxGm_[(firstItem + part) * group_ + r0],
-                            DataCopyExtParams(1, chunk * 4, 0, 0, 0),
+                        DataCopyPad(partMax, partialMaxGm_[(part * rowTotal_ + firstRow) * 8],
+                            DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0),
                             DataCopyPadExtParams<float>(false, 0, 0, 0));
-                        DataCopyPad(partSum, partialSumGm_[(firstItem + part) * group_ + r0],
-                            DataCopyExtParams(1, chunk * 4, 0, 0, 0),
+                        DataCopyPad(partSum, partialSumGm_[(part * rowTotal_ + firstRow) * 8],
+                            DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0),
                             DataCopyPadExtParams<float>(false, 0, 0, 0));
                         WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-                        DataCopyPad(partial,
-                            partialOutGm_[((firstItem + part) * group_ + r0) * kHeadDimBucket],
+                        DataCopyPad(partial, partialOutGm_[(part * rowTotal_ + firstRow) * kHeadDimBucket],
                             DataCopyExtParams(1, chunk * kHeadDimBucket * 4, 0, 0, 0),
                             DataCopyPadExtParams<float>(false, 0, 0, 0));
                         SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
-                        // newMax = max(rowMax, partMax); both sides are rescaled to it and added
+                        // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
                         WaitFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
                         PipeBarrier<PIPE_V>();
-                        Max(newMax_, rowMax_, partMax, chunk);
+                        Max(newMaxBlocks_, mergedMax_, partMax, chunk * 8);
                         PipeBarrier<PIPE_V>();
-                        Sub(tileStat_, rowMax_, newMax_, chunk);
-                        Sub(rescale_, partMax, newMax_, chunk);
+                        Sub(mergedRescale_, mergedMax_, newMaxBlocks_, chunk * 8);
+                        Sub(partMax, partMax, newMaxBlocks_, chunk * 8);
                         PipeBarrier<PIPE_V>();
-                        Exp(tileStat_, tileStat_, chunk);
-                        Exp(rescale_, rescale_, chunk);
-                        Adds(rowMax_, newMax_, float(0), chunk);
+                        Exp(mergedRescale_, mergedRescale_, chunk * 8);
+                        Exp(partMax, partMax, chunk * 8);
+                        Adds(mergedMax_, newMaxBlocks_, float(0), chunk * 8);
                         PipeBarrier<PIPE_V>();
-                        Brcb(rowBlocks_, tileStat_, CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
-                        Brcb(otherBlocks_, rescale_, CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
-                        Mul(rowSum_, rowSum_, tileStat_, chunk);
-                        Mul(partSum, partSum, rescale_, chunk);
+                        Mul(mergedSum_, mergedSum_, mergedRescale_, chunk * 8);
+                        Mul(partSum, partSum, partMax, chunk * 8);
                         PipeBarrier<PIPE_V>();
-                        Add(rowSum_, rowSum_, partSum, chunk);
+                        Add(mergedSum_, mergedSum_, partSum, chunk * 8);
                         for (int64_t d0 = 0; d0 < kHeadDimBucket; d0 += kRepeatLanes) {
-                            Mul(accumulator_[d0], accumulator_[d0], rowBlocks_, kRepeatLanes, chunk,
+                            Mul(accumulator_[d0], accumulator_[d0], mergedRescale_, kRepeatLanes, chunk,
                                 BinaryRepeatParams(1, 1, 0, kHeadDimBucket / 8, kHeadDimBucket / 8, 1));
                         }
                         for (int64_t d0 = 0; d0 < kHeadDimBucket; d0 += kRepeatLanes) {
-                            Mul(partial[d0], partial[d0], otherBlocks_, kRepeatLanes, chunk,
+                            Mul(partial[d0], partial[d0], partMax, kRepeatLanes, chunk,
                                 BinaryRepeatParams(1, 1, 0, kHeadDimBucket / 8, kHeadDimBucket / 8, 1));
                         }
                         PipeBarrier<PIPE_V>();
@@ -788,13 +840,11 @@ private:
                     partMaxSlot_ ^= 1;
                 }
             }
-            // result = accumulator / rowSum; a row without keys has sum 0 and gives zeros
-            Maxs(rowSum_, rowSum_, float(kSmallest), chunk);
-            PipeBarrier<PIPE_V>();
-            Brcb(rowBlocks_, rowSum_, CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
+            // result = accumulator / sum; a row without keys has sum 0 and gives zeros
+            Maxs(mergedSum_, mergedSum_, float(kSmallest), chunk * 8);
             PipeBarrier<PIPE_V>();
             for (int64_t d0 = 0; d0 < kHeadDimBucket; d0 += kRepeatLanes) {
-                Div(accumulator_[d0], accumulator_[d0], rowBlocks_, kRepeatLanes, chunk,
+                Div(accumulator_[d0], accumulator_[d0], mergedSum_, kRepeatLanes, chunk,
                     BinaryRepeatParams(1, 1, 0, kHeadDimBucket / 8, kHeadDimBucket / 8, 1));
             }
             {
@@ -817,28 +867,31 @@ private:
     }
 
     // Tiling values
-    int64_t pairs_ = 0;
-    int64_t splits_ = 0;
-    int64_t items_ = 0;
     int64_t kvHeads_ = 0;
     int64_t group_ = 0;
-    int64_t rowFractals_ = 0;
-    int64_t headDim_ = 0;
-    int64_t keyCapacity_ = 0;
-    int64_t lengthCount_ = 0;
+    int64_t headsPerTask_ = 0;
+    int64_t headTiles_ = 0;
+    int64_t rowsPerTask_ = 0;
+    int64_t splits_ = 0;
+    int64_t items_ = 0;
+    int64_t rowTotal_ = 0;
     float scaleValue_ = 0;
-    int64_t queryStrideB_ = 0;
-    int64_t queryStrideN_ = 0;
-    int64_t keyStrideB_ = 0;
-    int64_t keyStrideK_ = 0;
+    int64_t headDim_ = 0;
     int64_t keyStrideT_ = 0;
-    int64_t valueStrideB_ = 0;
-    int64_t valueStrideK_ = 0;
-    int64_t valueStrideT_ = 0;
+    int64_t keyStrideK_ = 0;
+    int64_t keyStrideB_ = 0;
     int64_t pseShiftStrideB_ = 0;
     int64_t pseShiftStrideN_ = 0;
+    int64_t valueStrideT_ = 0;
+    int64_t valueStrideK_ = 0;
+    int64_t valueStrideB_ = 0;
     int64_t attentionOutStrideB_ = 0;
     int64_t attentionOutStrideN_ = 0;
+    int64_t queryHeads_ = 0;
+    int64_t keyCapacity_ = 0;
+    int64_t actualSeqLengthsCount_ = 0;
+    int64_t queryStrideB_ = 0;
+    int64_t queryStrideN_ = 0;
     int64_t scoreRingOffset_ = 0;
     int64_t scoreRingPart_ = 0;
     int64_t probRingOffset_ = 0;
@@ -863,6 +916,7 @@ private:
     uint32_t probSlot_ = 0;
     uint32_t partialSlot_ = 0;
     uint32_t resultSlot_ = 0;
+    uint32_t leavingMaxSlot_ = 0;
     uint32_t partMaxSlot_ = 0;
 
     // Global memory
@@ -891,7 +945,10 @@ private:
     LocalTensor<float> newMax_;
     LocalTensor<float> rescale_;
     LocalTensor<float> rowBlocks_;
-    LocalTensor<float> otherBlocks_;
+    LocalTensor<float> mergedMax_;
+    LocalTensor<float> mergedSum_;
+    LocalTensor<float> newMaxBlocks_;
+    LocalTensor<float> mergedRescale_;
     TBuf<TPosition::A1> l1Storage_;
     LocalTensor<uint8_t> l1_;
     LocalTensor<bfloat16_t> queryL1_;
