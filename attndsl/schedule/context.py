@@ -7,7 +7,7 @@ Scalar names (all ``int64``), in the order they come into being inside a kernel:
     batch, kvHead             the task's batch row and key/value head
     firstHead, heads          its query heads; firstQuery, queries: its query positions
     taskRows                  its rows, heads * queries; rowFractals: fractals of 16 rows that they fill
-    length    valid keys of the batch row
+    keyBegin  first valid key of the batch row, where it is not 0; length: behind its last
     firstTile, tiles          the item's range of key tiles
     tile      running tile of the item; firstKey, keys: its keys; slot: its slot of the rings
     rowBegin, rows            the task's rows of one vector core
@@ -52,6 +52,7 @@ FIRST_QUERY = Symbol("firstQuery")
 QUERIES = Symbol("queries")
 TASK_ROWS = Symbol("taskRows")
 ROW_FRACTALS = Symbol("rowFractals")
+KEY_BEGIN = Symbol("keyBegin")
 LENGTH = Symbol("length")
 FIRST_TILE = Symbol("firstTile")
 TILES = Symbol("tiles")
@@ -69,9 +70,9 @@ QUERY = Symbol("queryIndex")
 
 # Names that are taken in every kernel; a size or parameter of such a name gets another field.
 _TAKEN = """
-    item task split batch kvHead firstHead heads firstQuery queries taskRows rowFractals length firstTile
-    tiles tile slot firstKey keys span rowBegin rows r0 chunk head queryIndex step unit part row page group
-    tasks splits items blocks kvHeads headDim valueDim blockIndex subBlock blockCount workspaceBytes
+    item task split batch kvHead firstHead heads firstQuery queries taskRows rowFractals keyBegin length
+    firstTile tiles tile slot firstKey keys span rowBegin rows r0 chunk head queryIndex step unit part row page
+    group tasks splits items blocks kvHeads headDim valueDim blockIndex subBlock blockCount workspaceBytes
 """
 KERNEL_SCALARS = frozenset(_TAKEN.split())
 

@@ -13,6 +13,7 @@ from attndsl.hardware import Core, MemorySpace
 from attndsl.schedule.context import (
     FIRST_KEY,
     FIRST_TILE,
+    KEY_BEGIN,
     KEYS,
     LENGTH,
     ROW_FRACTALS,
@@ -73,9 +74,12 @@ def cube_buffers(context: Context) -> CubeBuffers:
 def tile_bounds(context: Context) -> list[Statement]:
     """Ring slot, first key and number of keys of the running tile."""
     size = context.tile_keys
+    first = (FIRST_TILE + TILE) * size
+    if context.keys.first(context) is not None:
+        first = KEY_BEGIN + first
     return [
         Let(symbol=SLOT, value=TILE % context.ring),
-        Let(symbol=FIRST_KEY, value=(FIRST_TILE + TILE) * size),
+        Let(symbol=FIRST_KEY, value=first),
         Let(symbol=KEYS, value=minimum(size, LENGTH - FIRST_KEY)),
     ]
 

@@ -16,11 +16,11 @@ from attndsl.hardware import ATLAS_A2
 from attndsl.schedule.context import BATCH, FIRST_KEY, KV_HEAD, Context
 from attndsl.schedule.errors import NotLowered
 from attndsl.source_line import SourceLine
-from attndsl.symbolic import Const, Expr, Load, Symbol, select
+from attndsl.symbolic import Const, Expr, Load, Symbol, ceil_div, maximum, minimum, select
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import LoadNz
 from attndsl.tile.instructions.cube import FRACTAL_SIZE, padded
-from attndsl.tile.statements import For, If, Let, Statement, seq
+from attndsl.tile.statements import For, If, Let, PickTensor, Statement, seq
 
 _ROW, _PAGE = Symbol("row"), Symbol("page")
 _BEFORE = Symbol("b")
@@ -65,6 +65,10 @@ class KeySource(ABC):
         )
         return batch_scalar(context, self.valid, capacity)
 
+    def first(self, context: Context) -> Expr | None:
+        """Number of the first valid row of the batch row; None where it is 0."""
+        return None
+
     def locate(self, context: Context) -> list[Statement]:
         """What a tile defines before its rows are loaded."""
         return []
@@ -99,6 +103,17 @@ class Contiguous(KeySource):
     ends: nodes.Node | None = None
     start: nodes.Node | None = None
 
+    def first(self, context: Context) -> Expr | None:
+        return None if self.start is None else batch_scalar(context, self.start, Const(0))
+
+    def length(self, context: Context) -> Expr:
+        """Valid rows of the batch row: none if one of them would lie outside the tensor."""
+        valid, first = super().length(context), self.first(context)
+        if first is None:
+            return valid
+        capacity = context.host(self.capacity(context), stem=context.label("keyCapacity"))
+        return select((first < 0) | (first + valid > capacity), 0, valid)
+
     def locate(self, context: Context) -> list[Statement]:
         start = self._first_row(context) + FIRST_KEY
         offset = self.fixed_offset(context) + KV_HEAD * context.stride(self.name, "K")
@@ -116,9 +131,91 @@ class Contiguous(KeySource):
 
     def _first_row(self, context: Context) -> Expr:
         """Row of the tensor in which row 0 of the batch row is."""
-        if self.packed:
-            return packed_start(context, self.ends, self.valid)
-        return batch_scalar(context, self.start, Const(0))
+        return packed_start(context, self.ends, self.valid) if self.packed else Const(0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Blocks(KeySource):
+    """Rows in blocks of ``size``, rows of a block at an even pitch.
+
+    Attributes:
+        size: rows of a block.
+        table: axes (B, W), the block in which rows ``w * size`` and on of a batch row are.
+    """
+
+    size: Expr
+    table: nodes.Input
+
+    def load(
+        self, context: Context, target: Buffer, n0: Expr, rows: Expr, column: Expr, width: Expr
+    ) -> Statement:
+        size, first = self.block_rows(context), Symbol("firstRow")
+        begin, end = Symbol("pageBegin"), Symbol("pageEnd")
+        one = seq(
+            Let(symbol=begin, value=maximum(_PAGE * size, first)),
+            Let(symbol=end, value=minimum(_PAGE * size + size, first + rows)),
+            load_matrix(
+                context,
+                target,
+                self.name,
+                self.block_start(context) + (begin - _PAGE * size) * self.pitch(context) + column,
+                end - begin,
+                width,
+                self.pitch(context),
+                place=(begin - first, rows),
+            ),
+        )
+        over_pages = For(
+            var=_PAGE,
+            begin=first // size,
+            end=ceil_div(first + rows, size),
+            body=one,
+            disjoint=(target,),
+            runs=True,
+            where=self.where,
+        )
+        return seq(Let(symbol=first, value=FIRST_KEY + n0), over_pages)
+
+    def block_rows(self, context: Context) -> Expr:
+        """Rows of a block."""
+        return context.host(self.size, "rows of a block")
+
+    def pitch(self, context: Context) -> Expr:
+        """Elements between neighbouring rows of a block."""
+        return context.stride(self.name, self.rows_axis)
+
+    def block_start(self, context: Context) -> Expr:
+        """Elements to the first row of block ``page`` of the batch row."""
+        entry = context.entry(self.table.name, BATCH * context.stride(self.table.name, "B") + _PAGE)
+        offset = entry * context.stride(self.name, "P") + KV_HEAD * context.stride(self.name, "K")
+        return self.fixed_offset(context) + offset
+
+    def capacity(self, context: Context) -> Expr:
+        return context.problem.extents["T"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListEntry(Contiguous):
+    """Rows in a tensor of a list: that of the batch row, or the one that ``index`` names.
+
+    A negative index means that the batch row takes no part.
+    """
+
+    index: nodes.Node | None = None
+
+    def _first_row(self, context: Context) -> Expr:
+        return Const(0)
+
+    def enter(self, context: Context) -> list[Statement]:
+        tensor = next(item for item in context.problem.parameters if item.name == self.name)
+        entry = batch_scalar(context, self.index, BATCH)
+        pick = PickTensor(tensor=tensor, index=entry, where=self.where)
+        return [pick if self.index is None else If(condition=entry >= 0, then=seq(pick))]
+
+    def length(self, context: Context) -> Expr:
+        """Valid rows of the batch row, none without a tensor."""
+        valid = super().length(context)
+        return valid if self.index is None else select(batch_scalar(context, self.index, BATCH) < 0, 0, valid)
 
 
 def batch_scalar(context: Context, node: nodes.Node | None, default: Expr) -> Expr:
@@ -149,18 +246,29 @@ def packed_start(context: Context, ends: nodes.Node | None, lengths: nodes.Node 
 
 
 def load_matrix(
-    context: Context, target: Buffer, tensor: str, offset: Expr, rows: Expr, width: Expr, pitch: Expr
+    context: Context,
+    target: Buffer,
+    tensor: str,
+    offset: Expr,
+    rows: Expr,
+    width: Expr,
+    pitch: Expr,
+    place: tuple[Expr, Expr] | None = None,
 ) -> Statement:
-    """A row-major matrix to L1; row by row where the row pitch exceeds what one copy can express."""
+    """A row-major matrix to L1; row by row where the row pitch exceeds what one copy can express.
+
+    ``place``: the first row in L1 and the rows of the whole matrix there, where this is a part of one.
+    """
+    at, total_rows = place or (Const(0), rows)
     all_rows = LoadNz(
-        dst=target.region(),
+        dst=target.region(at * FRACTAL_SIZE),
         src=context.gm(tensor, offset, rows, width, pitch),
-        padded_rows=padded(rows),
+        padded_rows=padded(total_rows),
     )
     one_row = LoadNz(
-        dst=target.region(_ROW * FRACTAL_SIZE),
+        dst=target.region((at + _ROW) * FRACTAL_SIZE),
         src=context.gm(tensor, offset + _ROW * pitch, 1, width, width),
-        padded_rows=padded(rows),
+        padded_rows=padded(total_rows),
     )
     by_row = For(var=_ROW, end=rows, body=seq(one_row), disjoint=(target,), runs=True)
     return If(condition=pitch <= ATLAS_A2.max_nd2nz_pitch, then=seq(all_rows), otherwise=seq(by_row))
@@ -184,8 +292,6 @@ def key_source(rows: nodes.Rows, role: str) -> KeySource:
 
 def _dense(rows: nodes.Rows, role: str) -> KeySource:
     assert isinstance(rows, nodes.Dense)
-    if rows.start is not None:
-        raise NotLowered("a first key row (left padding)", rows.where)
     tensor, fixed = stored_in(rows.tensor)
     return Contiguous(
         tensor=tensor,
@@ -208,6 +314,37 @@ def _packed(rows: nodes.Rows, role: str) -> KeySource:
         packed=True,
         ends=rows.ends,
         valid=packed_length(rows.ends, rows.length),
+        role=role,
+        where=rows.where,
+    )
+
+
+def _paged(rows: nodes.Rows, role: str) -> KeySource:
+    assert isinstance(rows, nodes.Paged)
+    tensor, fixed = stored_in(rows.tensor)
+    table, _ = stored_in(rows.table)
+    return Blocks(
+        tensor=tensor,
+        fixed=fixed,
+        rows_axis="R",
+        valid=rows.length,
+        size=rows.block_size,
+        table=table,
+        role=role,
+        where=rows.where,
+    )
+
+
+def _listed(rows: nodes.Rows, role: str) -> KeySource:
+    assert isinstance(rows, nodes.Listed)
+    tensor, fixed = stored_in(rows.tensors)
+    return ListEntry(
+        tensor=tensor,
+        fixed=fixed,
+        rows_axis="U" if "U" in tensor.axes else "T",
+        packed=True,
+        valid=rows.length,
+        index=rows.index,
         role=role,
         where=rows.where,
     )
@@ -241,4 +378,6 @@ def stored_in(node: nodes.Node) -> tuple[nodes.Input, tuple[tuple[str, Expr], ..
 _SOURCES: dict[type[nodes.Rows], Callable[[nodes.Rows, str], KeySource]] = {
     nodes.Dense: _dense,
     nodes.Packed: _packed,
+    nodes.Paged: _paged,
+    nodes.Listed: _listed,
 }

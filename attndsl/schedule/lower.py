@@ -8,6 +8,7 @@ from attndsl.schedule.choices import Schedule
 from attndsl.schedule.context import (
     FIRST_TILE,
     ITEM,
+    KEY_BEGIN,
     LENGTH,
     LOWEST,
     REPEAT_LANES,
@@ -137,11 +138,19 @@ def _attention_loop(context: Context, steps: tuple[ScoreStep, ...]) -> Pipelined
 def _key_range(context: Context) -> list[Statement]:
     """The item's key tiles: an even share of the tiles of its row."""
     total, share = Symbol("tileTotal"), Symbol("tilesPerSplit")
+    where, first, valid = context.keys.where, context.keys.first(context), context.keys.length(context)
+    bounds = [Let(symbol=LENGTH, value=valid, where=where)]
     count = ceil_div(LENGTH, context.tile_keys)
+    if first is not None:
+        bounds = [
+            Let(symbol=KEY_BEGIN, value=first),
+            Let(symbol=LENGTH, value=KEY_BEGIN + valid, where=where),
+        ]
+        count = ceil_div(LENGTH - KEY_BEGIN, context.tile_keys)
     if context.rows.may_be_empty():
         count = select(TASK_ROWS == 0, 0, count)
     return [
-        Let(symbol=LENGTH, value=context.keys.length(context), where=context.keys.where),
+        *bounds,
         Let(symbol=total, value=count),
         Let(symbol=share, value=ceil_div(total, context.splits)),
         Let(symbol=FIRST_TILE, value=minimum(SPLIT * share, total)),

@@ -196,4 +196,5 @@ def _argument(spec: TensorSpec, dtype: str) -> GlobalTensor:
     if _BYTES.issuperset(spec.dtypes):
         return GlobalTensor(name=spec.name, dtype="uint8", role="input", optional=spec.optional)
     chosen = dtype if dtype in spec.dtypes else spec.dtypes[0]
-    return GlobalTensor(name=spec.name, dtype=chosen, role="input", optional=spec.optional)
+    listed = spec.list_of is not None
+    return GlobalTensor(name=spec.name, dtype=chosen, role="input", optional=spec.optional, listed=listed)
