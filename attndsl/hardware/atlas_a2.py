@@ -77,7 +77,8 @@ class Device:
         max_repeat: highest repeat count of a vector instruction (GUIDE).
         max_repeat_stride: highest repeat stride, in blocks.
         max_nd2nz_pitch: highest srcDValue of an Nd2Nz copy, in elements (GUIDE).
-        max_nd2nz_rows: highest nValue of an Nd2Nz copy (GUIDE).
+        max_nd2nz_rows: highest nValue, dstNzC0Stride and dstNzNStride of an Nd2Nz copy (GUIDE).
+        max_nd2nz_matrices: highest ndNum of an Nd2Nz copy (GUIDE).
         max_mmad_size: highest m, n and k of an Mmad (GUIDE).
         max_copy_blocks: highest blockCount of a DataCopyPad (GUIDE).
         mmad_overlap_fractals: fractals of a result from which a dependent Mmad needs no barrier (GUIDE).
@@ -99,6 +100,7 @@ class Device:
     max_repeat_stride: int = 255
     max_nd2nz_pitch: int = 65535
     max_nd2nz_rows: int = 16384
+    max_nd2nz_matrices: int = 4095
     max_mmad_size: int = 4095
     max_copy_blocks: int = 4095
     mmad_overlap_fractals: int = 10

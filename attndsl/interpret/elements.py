@@ -17,7 +17,6 @@ from attndsl.errors import InternalError
 from attndsl.symbolic import Expr
 from attndsl.tile.buffers import Buffer, Region
 from attndsl.tile.instructions import Instruction, LoadFractals, LoadNz, Machine
-from attndsl.tile.instructions.cube import FRACTAL
 from attndsl.tile.statements import Alloc, For
 
 Mask = npt.NDArray[np.bool_]
@@ -106,9 +105,11 @@ def _operands(item: Instruction, machine: Machine) -> Iterator[tuple[Region, npt
             continue
         if isinstance(item, LoadFractals):
             stride = _int(machine, item.src_stride) if spec.name == "src" else 1
-            yield region, _fractals(machine, region, _int(machine, item.repeat), stride)
+            yield region, _units(machine, region, _int(machine, item.repeat), stride, item.unit)
         elif isinstance(item, LoadNz):
-            yield region, _nz(machine, item)
+            matrices = range(_int(machine, item.matrices))
+            places = [item.places(machine, number).reshape(-1) for number in matrices]
+            yield region, np.concatenate(places) if places else np.zeros(0, np.int64)
         else:
             yield region, _rows(machine, region)
 
@@ -123,13 +124,6 @@ def _rows(machine: Machine, region: Region) -> npt.NDArray[np.int64]:
     return (offset + np.arange(rows)[:, None] * (pitch or cols) + np.arange(cols)).reshape(-1)
 
 
-def _fractals(machine: Machine, region: Region, repeat: int, stride: int) -> npt.NDArray[np.int64]:
-    size = FRACTAL * FRACTAL
+def _units(machine: Machine, region: Region, repeat: int, stride: int, size: int) -> npt.NDArray[np.int64]:
     starts = _int(machine, region.offset) + np.arange(repeat)[:, None] * stride * size
     return (starts + np.arange(size)).reshape(-1)
-
-
-def _nz(machine: Machine, item: LoadNz) -> npt.NDArray[np.int64]:
-    rows, cols = _int(machine, item.src.rows), _int(machine, item.src.cols)
-    groups = np.arange(-(-cols // FRACTAL))[:, None] * _int(machine, item.padded_rows) * FRACTAL
-    return (_int(machine, item.dst.offset) + groups + np.arange(rows * FRACTAL)).reshape(-1)

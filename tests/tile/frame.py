@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from attndsl import emulator
+from attndsl.hardware import MemorySpace
 from attndsl.tile.buffers import CXX_DTYPES, Buffer, GlobalTensor
 from attndsl.tile.instructions import Instruction
 
@@ -94,3 +95,35 @@ class Frame:
             found[target] = after[start : start + target.slot_bytes].view(bench.slot(target).dtype)
             start += target.slot_bytes
         return report, found
+
+
+_POSITIONS = {MemorySpace.L1: "A1", MemorySpace.L0A: "A2", MemorySpace.L0B: "B2", MemorySpace.L0C: "CO1"}
+
+
+def cube_kernel(
+    instructions: Sequence[Instruction], buffers: Sequence[Buffer], tensors: Sequence[GlobalTensor]
+) -> emulator.Kernel:
+    """Cube instructions one behind the other, a full barrier between them; arguments are the tensors."""
+    lines = ["KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);", "TPipe pipe;"]
+    for space, position in _POSITIONS.items():
+        name, start = f"memory{space.value}", 0
+        here = [target for target in buffers if target.space is space]
+        total = sum(target.slot_bytes for target in here)
+        lines += [f"TBuf<TPosition::{position}> {name};", f"pipe.InitBuffer({name}, {total});"]
+        for target in here:
+            ctype = CXX_DTYPES[target.dtype]
+            lines.append(f"auto {target.name} = {name}.Get<uint8_t>()[{start}].ReinterpretCast<{ctype}>();")
+            start += target.slot_bytes
+    for item in tensors:
+        ctype = CXX_DTYPES[item.dtype]
+        lines += [
+            f"GlobalTensor<{ctype}> {item.name};",
+            f"{item.name}.SetGlobalBuffer(reinterpret_cast<__gm__ {ctype} *>({item.name}At));",
+        ]
+    for instruction in instructions:
+        lines += [instruction.text(Names()), "PipeBarrier<PIPE_ALL>();"]
+    arguments = ", ".join(f"GM_ADDR {item.name}At" for item in tensors)
+    head = f'extern "C" __global__ __aicore__ void run_cube({arguments})'
+    body = "\n    ".join(lines)
+    source = f'#include "kernel_operator.h"\nusing namespace AscendC;\n{head}\n{{\n    {body}\n}}\n'
+    return emulator.build(source, entry="run_cube")

@@ -11,7 +11,7 @@ import pytest
 from attndsl import emulator
 from attndsl.hardware import MemorySpace
 from attndsl.symbolic import Const, as_expr
-from attndsl.tile.buffers import CXX_DTYPES, Buffer, GlobalTensor
+from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import (
     Binary,
     BroadcastRows,
@@ -32,8 +32,8 @@ from attndsl.tile.instructions import (
     WithScalar,
 )
 
-from .bench import Bench, Names, buffer, tensor
-from .frame import Frame
+from .bench import Bench, buffer, tensor
+from .frame import Frame, cube_kernel
 
 ONE = Const(1)
 X, Y, OUT = (buffer(name, "float32", 1024) for name in ("x", "y", "out"))
@@ -183,11 +183,11 @@ M, N, K = 20, 37, 50
 M16, N16, K16 = 32, 48, 64
 QUERY, KEYS, VALUES = (tensor(name, "float16") for name in ("query", "keys", "values"))
 SCORES, SUMS = (tensor(name, "float32", "output") for name in ("scores", "sums"))
+CUBE_TENSORS = (QUERY, KEYS, VALUES, SCORES, SUMS)
 L1, L0A, L0B, L0C = MemorySpace.L1, MemorySpace.L0A, MemorySpace.L0B, MemorySpace.L0C
 LEFT1, RIGHT1 = buffer("left1", "float16", 4096, L1), buffer("right1", "float16", 4096, L1)
 LEFT0, RIGHT0 = buffer("left0", "float16", 4096, L0A), buffer("right0", "float16", 4096, L0B)
 RESULT = buffer("result", "float32", 4096, L0C)
-POSITIONS = {L1: "A1", L0A: "A2", L0B: "B2", L0C: "CO1"}
 
 
 def _load(target: Buffer, source: GlobalTensor, rows: int, cols: int, padded: int) -> Instruction:
@@ -236,31 +236,6 @@ CUBE: tuple[Instruction, ...] = (
 )  # fmt: skip
 
 
-def _cube_source() -> str:
-    arguments = ", ".join(f"GM_ADDR {item.name}At" for item in (QUERY, KEYS, VALUES, SCORES, SUMS))
-    lines = ["KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);", "TPipe pipe;"]
-    for space, targets in ((L1, (LEFT1, RIGHT1)), (L0A, (LEFT0,)), (L0B, (RIGHT0,)), (L0C, (RESULT,))):
-        total = sum(target.slot_bytes for target in targets)
-        name = f"memory{space.value}"
-        lines += [f"TBuf<TPosition::{POSITIONS[space]}> {name};", f"pipe.InitBuffer({name}, {total});"]
-        start = 0
-        for target in targets:
-            ctype = CXX_DTYPES[target.dtype]
-            lines.append(f"auto {target.name} = {name}.Get<uint8_t>()[{start}].ReinterpretCast<{ctype}>();")
-            start += target.slot_bytes
-    for item in (QUERY, KEYS, VALUES, SCORES, SUMS):
-        ctype = CXX_DTYPES[item.dtype]
-        lines += [
-            f"GlobalTensor<{ctype}> {item.name};",
-            f"{item.name}.SetGlobalBuffer(reinterpret_cast<__gm__ {ctype} *>({item.name}At));",
-        ]
-    for item in CUBE:
-        lines += [item.text(Names()), "PipeBarrier<PIPE_ALL>();"]
-    body = "\n    ".join(lines)
-    head = f'extern "C" __global__ __aicore__ void run_cube({arguments})'
-    return f'#include "kernel_operator.h"\nusing namespace AscendC;\n{head}\n{{\n    {body}\n}}\n'
-
-
 def test_cube_instructions():
     rng, bench = np.random.default_rng(6), Bench(fill=0.0)
     shapes = {QUERY: (M, K), KEYS: (N, K), VALUES: (K, N)}
@@ -271,9 +246,9 @@ def test_cube_instructions():
         bench.put(item, np.zeros((M, N16)))
     args = [
         emulator.Argument(item.name, bench.tensor(item).copy(), output=item.role == "output")
-        for item in (QUERY, KEYS, VALUES, SCORES, SUMS)
+        for item in CUBE_TENSORS
     ]
-    report = emulator.build(_cube_source(), entry="run_cube").run(1, args)
+    report = cube_kernel(CUBE, (LEFT1, RIGHT1, LEFT0, RIGHT0, RESULT), CUBE_TENSORS).run(1, args)
     assert set(report.finding_counts) <= {"initcheck/undefined_value"}, report.findings[:3]
     for item in CUBE:
         assert not list(item.limits())

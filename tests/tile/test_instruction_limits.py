@@ -279,8 +279,14 @@ LIMITS = (
     Limit(
         "Nz of 16-bit data",
         nz(src=gm32.region(0, 16, 16, 16)),
-        nz(src=gmb16.region(0, 16, 16, 16)),
+        nz(src=gmb16.region(0, 16, 16, 16), dst=buffer("l1b", "bfloat16", 4096, L1).region()),
         "source is float32",
+    ),
+    Limit(
+        "Nz changes no dtype",
+        nz(src=gmb16.region(0, 16, 16, 16)),
+        nz(src=gm16.region(0, 16, 16, 16)),
+        "destination is float16, needs bfloat16",
     ),
     Limit(
         "an Nz source pitch fits 16 bits",

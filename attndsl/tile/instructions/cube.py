@@ -1,16 +1,18 @@
 """Cube instructions: global memory to L1, L1 to L0A/L0B, matrix multiply, L0C to global memory.
 
-Layouts (16-bit data, fractals of 16 x 16; asc-devkit guide, "matrix data layouts"): a matrix in L1 is
-Nz, column groups of 16 one after the other; L0A is Zz, L0B is Zn, L0C is Nz with fp32 fractals.
+Layouts (asc-devkit guide, "matrix data layouts"): a fractal is 16 x C0, C0 the elements of 32 bytes, 16 of
+16-bit data and 32 of int8. A matrix in L1 is Nz, column groups of C0 one after the other; L0A is Zz, L0B is
+Zn, L0C is Nz with fractals of 16 x 16 fp32 or int32.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from attndsl.hardware import ATLAS_A2, Core, MemorySpace, Pipe
 from attndsl.symbolic import Const, Expr, Named, round_up
@@ -21,27 +23,51 @@ from attndsl.tile.instructions.base import (
     Machine,
     Names,
     at_most_rule,
+    block_elements,
+    cxx,
     dtype_rule,
     gm_view,
+    is_one,
     multiple_rule,
     space_rule,
 )
 
 FRACTAL = ATLAS_A2.fractal
 FRACTAL_SIZE = Named(FRACTAL, "fractal", "kFractal")
-_FRACTAL_ELEMENTS = FRACTAL * FRACTAL
-_HALF_TYPES = ("float16", "bfloat16")
-
+_FRACTAL_BYTES = 512
+_FACTORS = ("float16", "bfloat16", "int8")
+_PRODUCTS = {"float16": "float32", "bfloat16": "float32", "int8": "int32"}
 
 _up16 = ATLAS_A2.whole_fractals
 
 
+def fractal_elements(dtype: str) -> int:
+    """Elements of one fractal of a factor."""
+    return _FRACTAL_BYTES // item_bytes(dtype)
+
+
+def _up(size: int, unit: int) -> int:
+    return -(-size // unit) * unit
+
+
+def _one() -> Expr:
+    return Const(1)
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LoadNz(Instruction):
-    """A row-major GM matrix to Nz in L1: DataCopy with Nd2NzParams.
+    """Row-major GM matrices to Nz in L1: DataCopy with Nd2NzParams.
 
-    Element (r, c) goes to ``(c // 16) * padded_rows * 16 + r * 16 + c % 16``. The last column group is
-    filled with zeros; rows from ``src.rows`` to ``padded_rows`` keep what was there.
+    Element (r, c) of matrix j goes to
+    ``(c // C0) * padded_rows * C0 + (j * matrix_step + r * row_step) * C0 + c % C0``: the matrices share one
+    Nz image of ``padded_rows`` rows. The last column group is filled with zeros; rows that no matrix has keep
+    what was there.
+
+    Attributes:
+        src: the first matrix; ``src_matrix_pitch`` elements behind it the next begins.
+        matrices: how many there are.
+        row_step: rows of the image from one row of a matrix to the next.
+        matrix_step: rows of the image from one matrix to the next.
     """
 
     api: ClassVar[str] = "DataCopy"
@@ -50,6 +76,10 @@ class LoadNz(Instruction):
     dst: Region
     src: GlobalRegion
     padded_rows: Expr
+    matrices: Expr = field(default_factory=_one)
+    src_matrix_pitch: Expr = field(default_factory=lambda: Const(0))
+    row_step: Expr = field(default_factory=_one)
+    matrix_step: Expr = field(default_factory=lambda: Const(0))
 
     @property
     def cost_key(self) -> str:
@@ -65,42 +95,71 @@ class LoadNz(Instruction):
         return (self.src.tensor,)
 
     def run(self, machine: Machine) -> None:
-        source = gm_view(machine, self.src)
-        rows, cols = source.shape
-        groups, padded = _up16(cols) // FRACTAL, int(machine.value(self.padded_rows))
-        offset = int(machine.value(self.dst.offset))
-        flat = machine.slot(self.dst.buffer)
-        block = np.zeros((rows, groups * FRACTAL), source.dtype)
-        block[:, :cols] = source
-        size = flat.itemsize
-        target = flat[offset:]
-        needed = (groups - 1) * padded * FRACTAL + rows * FRACTAL if groups else 0
+        for number in range(int(machine.value(self.matrices))):
+            offset = self.src.offset + number * self.src_matrix_pitch
+            source = gm_view(machine, replace(self.src, offset=offset))
+            if source.size:
+                self._place(machine, source, number)
+
+    def _place(self, machine: Machine, source: Array, matrix: int) -> None:
+        depth = 32 // source.itemsize
+        rows, groups = source.shape[0], _up(source.shape[1], depth) // depth
+        group_step, row_step = (int(machine.value(x)) * depth for x in (self.padded_rows, self.row_step))
+        start = int(machine.value(self.dst.offset)) + matrix * int(machine.value(self.matrix_step)) * depth
+        target, size = machine.slot(self.dst.buffer)[start:], source.itemsize
+        needed = (groups - 1) * group_step + (rows - 1) * row_step + depth
         if needed > target.size:
-            raise IndexError(f"{self.dst.buffer.name}: {needed} elements from {offset}, slot has {flat.size}")
-        strides = (padded * FRACTAL * size, FRACTAL * size, size)
-        nz = np.lib.stride_tricks.as_strided(target, (groups, rows, FRACTAL), strides)
-        nz[...] = block.reshape(rows, groups, FRACTAL).transpose(1, 0, 2)
+            text = f"{needed} elements from {start}, slot has {start + target.size}"
+            raise IndexError(f"{self.dst.buffer.name}: {text}")
+        strides = (group_step * size, row_step * size, size)
+        image = np.lib.stride_tricks.as_strided(target, (groups, rows, depth), strides)
+        padded = np.zeros((rows, groups * depth), source.dtype)
+        padded[:, : source.shape[1]] = source
+        image[...] = padded.reshape(rows, groups, depth).transpose(1, 0, 2)
+
+    def places(self, machine: Machine, matrix: int) -> npt.NDArray[np.int64]:
+        """Where the elements of a matrix go in the slot: (rows, columns rounded up to C0)."""
+        depth = block_elements(self.dst.buffer.dtype)
+        cols = np.arange(_up(int(machine.value(self.src.cols)), depth))
+        rows = np.arange(int(machine.value(self.src.rows))) * int(machine.value(self.row_step))
+        rows = rows + matrix * int(machine.value(self.matrix_step))
+        groups = cols // depth * int(machine.value(self.padded_rows)) * depth + cols % depth
+        found: npt.NDArray[np.int64] = int(machine.value(self.dst.offset)) + rows[:, None] * depth + groups
+        return found
 
     def text(self, names: Names) -> str:
-        src = self.src
-        rows, cols, pitch = (names.expr(x) for x in (src.rows, src.cols, src.pitch))
-        params = f"Nd2NzParams(1, {rows}, {cols}, 0, {pitch}, {names.expr(self.padded_rows)}, 1, 0)"
+        src, depth = self.src, block_elements(self.dst.buffer.dtype)
+        sizes = (self.matrices, src.rows, src.cols, self.src_matrix_pitch, src.pitch, self.padded_rows)
+        params = [names.expr(x) for x in (*sizes, self.row_step, self.matrix_step * depth)]
         local = names.local(self.dst.buffer, self.dst.offset)
-        return f"DataCopy({local}, {names.gm(src.tensor, src.offset)}, {params});"
+        return f"DataCopy({local}, {names.gm(src.tensor, src.offset)}, Nd2NzParams({', '.join(params)}));"
 
     def units(self, machine: Machine) -> float:
-        count = machine.value(self.src.rows) * machine.value(self.src.cols)
+        count = machine.value(self.src.rows) * machine.value(self.src.cols) * machine.value(self.matrices)
         return float(count * item_bytes(self.src.tensor.dtype))
 
     def limits(self) -> Iterator[str]:
+        depth = block_elements(self.dst.buffer.dtype)
         yield from space_rule(self.dst, MemorySpace.L1, "destination")
-        yield from multiple_rule(self.dst.offset, FRACTAL, "element offset")
-        yield from dtype_rule(self.src.tensor.dtype, _HALF_TYPES, "source")
+        yield from multiple_rule(self.dst.offset, depth, "element offset")
+        yield from dtype_rule(self.src.tensor.dtype, _FACTORS, "source")
+        yield from dtype_rule(self.dst.buffer.dtype, (self.src.tensor.dtype,), "destination")
         yield from at_most_rule(self.src.pitch, ATLAS_A2.max_nd2nz_pitch, "row pitch", least=1)
         yield from at_most_rule(self.src.rows, ATLAS_A2.max_nd2nz_rows, "number of rows")
+        yield from at_most_rule(self.padded_rows, ATLAS_A2.max_nd2nz_rows, "padded rows", least=1)
+        yield from at_most_rule(self.row_step, ATLAS_A2.max_nd2nz_rows, "row step", least=1)
+        if is_one(self.matrices):
+            return
+        yield from at_most_rule(self.matrices, ATLAS_A2.max_nd2nz_matrices, "number of matrices")
+        yield from at_most_rule(self.src_matrix_pitch, ATLAS_A2.max_nd2nz_pitch, "matrix pitch")
+        most = ATLAS_A2.max_nd2nz_pitch // depth
+        yield from at_most_rule(self.matrix_step, most, "matrix step in rows", least=1)
 
     def describe(self) -> str:
-        return f"{self.dst.buffer.name}[{self.dst.offset}] Nz rows {self.padded_rows} <- {self.src}"
+        several = "" if is_one(self.matrices) else f"{self.matrices} times pitch {self.src_matrix_pitch} "
+        steps = "" if is_one(self.matrices) else f" steps {self.row_step}, {self.matrix_step}"
+        place = f"{self.dst.buffer.name}[{self.dst.offset}] Nz rows {self.padded_rows}{steps}"
+        return f"{place} <- {several}{self.src}"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -109,6 +168,9 @@ class LoadFractals(Instruction):
 
     Source fractal i is number ``i * src_stride`` from the source offset. ``transpose`` turns each 16 x 16
     fractal (LoadDataWithTranspose), otherwise they are copied (LoadData).
+
+    int8 is transposed in blocks of 32 x 32, two adjacent fractals of the source: repeats and strides count
+    blocks, and each leaves two consecutive fractals, columns 0 to 15 and 16 to 31 of the block.
     """
 
     pipe: ClassVar[Pipe] = Pipe.MTE1
@@ -125,7 +187,15 @@ class LoadFractals(Instruction):
 
     @property
     def cost_key(self) -> str:
+        if self.transpose:
+            return "LoadL0Transposed"
         return "LoadL0A" if self.dst.buffer.space is MemorySpace.L0A else "LoadL0B"
+
+    @property
+    def unit(self) -> int:
+        """Elements of one repeat."""
+        size = fractal_elements(self.src.buffer.dtype)
+        return 2 * size if self.transpose and self.src.buffer.dtype == "int8" else size
 
     def reads(self) -> tuple[Buffer, ...]:
         return (self.src.buffer,)
@@ -136,37 +206,41 @@ class LoadFractals(Instruction):
     def run(self, machine: Machine) -> None:
         repeat, stride = int(machine.value(self.repeat)), int(machine.value(self.src_stride))
         source = machine.slot(self.src.buffer)[int(machine.value(self.src.offset)) :]
-        size = source.itemsize
-        needed = (repeat - 1) * stride * _FRACTAL_ELEMENTS + _FRACTAL_ELEMENTS if repeat else 0
+        size, unit = source.itemsize, self.unit
+        needed = (repeat - 1) * stride * unit + unit if repeat else 0
         if needed > source.size:
             raise IndexError(f"{self.src.buffer.name}: {needed} elements are read, {source.size} are left")
-        shape = (repeat, FRACTAL, FRACTAL)
-        strides = (stride * _FRACTAL_ELEMENTS * size, FRACTAL * size, size)
-        fractals = np.lib.stride_tricks.as_strided(source, shape, strides)
+        depth = block_elements(self.src.buffer.dtype)
+        strides = (stride * unit * size, depth * size, size)
+        fractals = np.lib.stride_tricks.as_strided(source, (repeat, unit // depth, depth), strides)
         if self.transpose:
             fractals = fractals.transpose(0, 2, 1)
         start = int(machine.value(self.dst.offset))
-        machine.slot(self.dst.buffer)[start : start + repeat * _FRACTAL_ELEMENTS] = fractals.reshape(-1)
+        machine.slot(self.dst.buffer)[start : start + repeat * unit] = fractals.reshape(-1)
 
     def text(self, names: Names) -> str:
         dst = names.local(self.dst.buffer, self.dst.offset)
         src = names.local(self.src.buffer, self.src.offset)
         repeat, stride = names.expr(self.repeat), names.expr(self.src_stride)
         if self.transpose:
-            params = f"LoadData2dTransposeParams(0, {repeat}, {stride}, 0, 0)"
+            gap = 1 if self.unit > fractal_elements(self.src.buffer.dtype) else 0
+            params = f"LoadData2dTransposeParams(0, {repeat}, {stride}, {gap}, 0)"
         else:
             params = f"LoadData2DParams(0, {repeat}, {stride}, 0, 0, false, 0)"
         return f"{self.api}({dst}, {src}, {params});"
 
     def units(self, machine: Machine) -> float:
-        return float(machine.value(self.repeat) * 512)
+        return float(machine.value(self.repeat) * self.unit * item_bytes(self.src.buffer.dtype))
 
     def limits(self) -> Iterator[str]:
         yield from space_rule(self.src, MemorySpace.L1, "source")
         if self.dst.buffer.space not in (MemorySpace.L0A, MemorySpace.L0B):
             yield f"destination {self.dst.buffer.name} is in {self.dst.buffer.space.value}, needs L0A or L0B"
-        yield from dtype_rule(self.src.buffer.dtype, _HALF_TYPES, "source")
-        yield from multiple_rule(self.dst.offset, _FRACTAL_ELEMENTS, "destination offset")
+        yield from dtype_rule(self.src.buffer.dtype, _FACTORS, "source")
+        yield from dtype_rule(self.dst.buffer.dtype, (self.src.buffer.dtype,), "destination")
+        whole = fractal_elements(self.src.buffer.dtype)
+        yield from multiple_rule(self.dst.offset, whole, "destination offset")
+        yield from multiple_rule(self.src.offset, block_elements(self.src.buffer.dtype), "source offset")
         yield from at_most_rule(self.repeat, ATLAS_A2.max_repeat, "repeat")
 
     def describe(self) -> str:
@@ -177,7 +251,7 @@ class LoadFractals(Instruction):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Mmad(Instruction):
-    """``dst = a . b`` or ``dst += a . b`` in fp32; a is (m, k) in L0A, b is (k, n) in L0B.
+    """``dst = a . b`` or ``dst += a . b`` in fp32, of int8 in int32; a is (m, k) in L0A, b (k, n) in L0B.
 
     ``m`` is a multiple of 16 here, because m = 1 would switch the cube to its GEMV layout; a tail of k
     is ignored by the hardware.
@@ -203,13 +277,16 @@ class Mmad(Instruction):
 
     def run(self, machine: Machine) -> None:
         m, n, k = (int(machine.value(x)) for x in (self.m, self.n, self.k))
-        a = _from_zz(_from(machine, self.a), _up16(m), _up16(k))[:m, :k]
-        b = _from_zn(_from(machine, self.b), _up16(k), _up16(n))[:k, :n]
+        depth = _up(k, block_elements(self.a.buffer.dtype))
+        a = _from_zz(_from(machine, self.a), _up16(m), depth)[:m, :k]
+        b = _from_zn(_from(machine, self.b), depth, _up16(n))[:k, :n]
+        # fp64 holds every sum of int8 products exactly
+        exact = np.float64 if self.a.buffer.dtype == "int8" else np.float32
         with np.errstate(all="ignore"):
-            result = a.astype(np.float32) @ b.astype(np.float32)
+            result = a.astype(exact) @ b.astype(exact)
         rows, groups = _up16(m), _up16(n) // FRACTAL
         out = _from(machine, self.dst)[: groups * rows * FRACTAL].reshape(groups, rows, FRACTAL)
-        padded = np.zeros((rows, groups * FRACTAL), np.float32)
+        padded = np.zeros((rows, groups * FRACTAL), out.dtype)
         padded[:m, :n] = result
         nz = padded.reshape(rows, groups, FRACTAL).transpose(1, 0, 2)
         if machine.value(self.initial):
@@ -223,16 +300,17 @@ class Mmad(Instruction):
         return f"Mmad({', '.join(operands)}, MmadParams({m}, {n}, {k}, 0, false, {initial}));"
 
     def units(self, machine: Machine) -> float:
-        m, n, k = (_up16(int(machine.value(x))) // FRACTAL for x in (self.m, self.n, self.k))
-        return float(m * n * k)
+        m, n = (_up16(int(machine.value(x))) // FRACTAL for x in (self.m, self.n))
+        return float(m * n * -(-int(machine.value(self.k)) // block_elements(self.a.buffer.dtype)))
 
     def limits(self) -> Iterator[str]:
         yield from space_rule(self.dst, MemorySpace.L0C, "destination")
         yield from space_rule(self.a, MemorySpace.L0A, "left operand")
         yield from space_rule(self.b, MemorySpace.L0B, "right operand")
-        yield from dtype_rule(self.a.buffer.dtype, _HALF_TYPES, "left operand")
+        yield from dtype_rule(self.a.buffer.dtype, _FACTORS, "left operand")
         yield from dtype_rule(self.b.buffer.dtype, (self.a.buffer.dtype,), "right operand")
-        yield from dtype_rule(self.dst.buffer.dtype, ("float32",), "destination")
+        product = _PRODUCTS.get(self.a.buffer.dtype, "float32")
+        yield from dtype_rule(self.dst.buffer.dtype, (product,), "destination")
         yield from multiple_rule(self.dst.offset, FRACTAL * FRACTAL, "destination offset")
         for name, size in (("m", self.m), ("n", self.n), ("k", self.k)):
             yield from at_most_rule(size, ATLAS_A2.max_mmad_size, name)
@@ -248,7 +326,7 @@ class Mmad(Instruction):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Fixpipe(Instruction):
-    """fp32 rows from L0C (Nz of ``m`` rows, a multiple of 16) to row-major global memory, unchanged.
+    """fp32 or int32 rows from L0C (Nz of ``m`` rows, a multiple of 16) to row-major global memory, unchanged.
 
     ``dst.cols`` is rounded up to 16 by the caller: the reference asks for that, peers do without.
     """
@@ -279,14 +357,16 @@ class Fixpipe(Instruction):
         dst, src = names.gm(self.dst.tensor, self.dst.offset), names.local(self.src.buffer, self.src.offset)
         sizes = [names.expr(x) for x in (self.dst.cols, self.dst.rows, self.m, self.dst.pitch)]
         params = f"FixpipeParamsV220({', '.join(sizes)}, false)"
-        return f"Fixpipe<float, float, CFG_ROW_MAJOR>({dst}, {src}, {params});"
+        dtype = cxx(self.dst.tensor.dtype)
+        return f"Fixpipe<{dtype}, {dtype}, CFG_ROW_MAJOR>({dst}, {src}, {params});"
 
     def units(self, machine: Machine) -> float:
         return float(machine.value(self.dst.rows) * machine.value(self.dst.cols) * 4)
 
     def limits(self) -> Iterator[str]:
         yield from space_rule(self.src, MemorySpace.L0C, "source")
-        yield from dtype_rule(self.dst.tensor.dtype, ("float32",), "destination")
+        yield from dtype_rule(self.dst.tensor.dtype, ("float32", "int32"), "destination")
+        yield from dtype_rule(self.src.buffer.dtype, (self.dst.tensor.dtype,), "source")
         yield from multiple_rule(self.dst.cols, FRACTAL, "columns")
 
     def describe(self) -> str:
@@ -304,10 +384,12 @@ def _from(machine: Machine, region: Region) -> Array:
 
 
 def _from_zz(flat: Array, rows: int, cols: int) -> Array:
-    grid = flat[: rows * cols].reshape(rows // FRACTAL, cols // FRACTAL, FRACTAL, FRACTAL)
+    depth = 32 // flat.itemsize
+    grid = flat[: rows * cols].reshape(rows // FRACTAL, cols // depth, FRACTAL, depth)
     return grid.transpose(0, 2, 1, 3).reshape(rows, cols)
 
 
 def _from_zn(flat: Array, rows: int, cols: int) -> Array:
-    grid = flat[: rows * cols].reshape(rows // FRACTAL, cols // FRACTAL, FRACTAL, FRACTAL)
+    depth = 32 // flat.itemsize
+    grid = flat[: rows * cols].reshape(rows // depth, cols // FRACTAL, FRACTAL, depth)
     return grid.transpose(0, 3, 1, 2).reshape(rows, cols)
