@@ -84,9 +84,15 @@ void Instruction::note_scratch(const Operand& o) {
 
 void Instruction::track(const Operand& o, const Epoch& e) {
   RaceShadow& shadow = o.memory->race;
-  auto touch = [&](uint64_t block, uint32_t mask) { shadow.access(block, mask, o.kind, e, hazards); };
-  if (o.is_lanes) for_each_block(o.lanes, touch);
-  else for_each_block(o.extent, touch);
+  if (o.is_lanes)
+    return for_each_run(o.lanes, [&](uint64_t block, uint64_t count, uint32_t mask) {
+      if (mask == kAllBytes) shadow.access_blocks(block, count, o.kind, e, hazards);
+      else shadow.access(block, mask, o.kind, e, hazards);
+    });
+  for_each_run(o.extent, [&](uint64_t block, uint64_t count, uint32_t mask) {
+    if (mask == kAllBytes) shadow.access_blocks(block, count, o.kind, e, hazards);
+    else shadow.access(block, mask, o.kind, e, hazards);
+  });
 }
 
 void Instruction::report_hazards(const Memory& m) {

@@ -125,9 +125,26 @@ uint32_t bytes_to_lanes(uint32_t bytes, uint32_t size) {
   return out;
 }
 
+// The words of definedness of one repeat where its lanes fill whole blocks of the memory, else null; `blocks` of them.
+const uint32_t* whole_blocks(const LaneOperand& o, uint32_t repeat, uint32_t lanes, uint32_t& blocks) {
+  uint64_t at = o.repeat_at(repeat), bytes = static_cast<uint64_t>(lanes) * dtype_size(o.type);
+  blocks = static_cast<uint32_t>(bytes / kBlock);
+  if (at % kBlock || bytes % kBlock || at + ((blocks - 1ull) * o.block_step + 1) * kBlock > o.memory->bytes) return nullptr;
+  return o.memory->defined.data() + at / kBlock;
+}
+
+bool all_defined(const LaneOperand& o, uint32_t repeat, uint32_t lanes) {
+  uint32_t blocks = 0;
+  const uint32_t* words = whole_blocks(o, repeat, lanes, blocks);
+  for (uint32_t b = 0; words && b < blocks; ++b)
+    if (words[static_cast<uint64_t>(b) * o.block_step] != kAllBytes) return false;
+  return words != nullptr;
+}
+
 }  // namespace
 
 LaneMask defined_lanes(const LaneOperand& o, uint32_t repeat, uint32_t lanes) {
+  if (all_defined(o, repeat, lanes)) return LaneMask::first(lanes);
   uint32_t size = dtype_size(o.type), per_block = kBlock / size, blocks = static_cast<uint32_t>(ceil_div(lanes, per_block));
   LaneMask m;
   uint64_t at = o.repeat_at(repeat);
@@ -151,8 +168,17 @@ void define_lanes(const LaneOperand& o, uint32_t repeat, const LaneMask& written
 
 void propagate(const LaneOperand& dst, const LaneOperand* sources, int n, const LaneShape& s) {
   if (!machine->knobs.initcheck) return;
+  LaneMask full = LaneMask::first(s.lanes);
   for (uint32_t r = 0; r < s.repeats; ++r) {
-    LaneMask d = LaneMask::first(s.lanes);
+    bool simple = dst.memory->partly_defined.empty() && s.of(r) == full;
+    for (int i = 0; simple && i < n; ++i) simple = all_defined(sources[i], r, s.lanes);
+    uint32_t blocks = 0;
+    uint32_t* words = simple ? const_cast<uint32_t*>(whole_blocks(dst, r, s.lanes, blocks)) : nullptr;
+    if (words) {
+      for (uint32_t b = 0; b < blocks; ++b) words[static_cast<uint64_t>(b) * dst.block_step] = kAllBytes;
+      continue;
+    }
+    LaneMask d = full;
     for (int i = 0; i < n; ++i) d = d & defined_lanes(sources[i], r, s.lanes);
     define_lanes(dst, r, s.of(r), d, s.lanes);
   }

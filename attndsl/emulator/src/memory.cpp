@@ -1,42 +1,6 @@
 #include "attnemu/memory.h"
 
-#include <sys/mman.h>
-
-#include <cstdlib>
-#include <new>
-
 namespace attnemu {
-
-void RaceShadow::Free::operator()(Cell* p) const { std::free(p); }
-
-void RaceShadow::resize(uint64_t bytes) {
-  cells_count_ = ceil_div(bytes, kBlock) + 1;
-  // calloc: untouched cells cost no memory, and all-zero means "no records"
-  cells_.reset(static_cast<Cell*>(std::calloc(cells_count_, sizeof(Cell))));
-  if (!cells_) throw std::bad_alloc();
-}
-
-void RaceShadow::spill(Cell& c, uint32_t mask, AccessKind kind, const Epoch& e) {
-  lists_.emplace_back(c.in_place, c.in_place + c.count);
-  lists_.back().push_back({e.count, e.agent, e.site, mask, kind, e.traits});
-  c.list = static_cast<uint32_t>(lists_.size());
-}
-
-void RaceShadow::slow(Cell& c, uint64_t block, uint32_t mask, AccessKind kind, const Epoch& e,
-                      std::vector<Hazard>& out) {
-  std::vector<AccessRecord>& list = lists_[c.list - 1];
-  size_t kept = 0;
-  for (size_t i = 0; i < list.size(); ++i) {
-    AccessRecord r = list[i];
-    if (r.mask & mask) {
-      if (conflict(r, kind, e)) out.push_back({r, kind, block});
-      if (superseded(r, kind, e)) r.mask &= ~mask;
-    }
-    if (r.mask) list[kept++] = r;
-  }
-  list.resize(kept);
-  list.push_back({e.count, e.agent, e.site, mask, kind, e.traits});
-}
 
 void Memory::attach(MemoryKind k, std::string n, uint8_t* p, uint64_t size, bool is_defined) {
   kind = k;

@@ -89,33 +89,50 @@ struct LaneExtent {
   uint64_t end() const;
 };
 
-// Calls f(block index, byte mask) for every block touched.
+// Calls f(first block, number of blocks, byte mask) for everything touched; more than one block have the full mask.
 template <class F>
-void for_each_block(const Extent& e, F&& f) {
+void for_each_run(const Extent& e, F&& f) {
   for (uint64_t o = 0; o < e.outer; ++o)
     for (uint64_t i = 0; i < e.inner; ++i) {
       uint64_t from = e.at + o * e.jump + i * e.step, to = from + e.run;
-      uint64_t b = from / kBlock, last = (to - 1) / kBlock;
-      if (b == last) { f(b, byte_mask(from % kBlock, to - b * kBlock)); continue; }
-      f(b, byte_mask(from % kBlock, kBlock));
-      for (++b; b < last; ++b) f(b, kAllBytes);
-      f(last, byte_mask(0, to - last * kBlock));
+      uint64_t first = from / kBlock, last = (to - 1) / kBlock;
+      if (first == last) { f(first, 1, byte_mask(from % kBlock, static_cast<uint32_t>(to - first * kBlock))); continue; }
+      if (from % kBlock) f(first++, 1, byte_mask(from % kBlock, kBlock));
+      uint64_t whole = to / kBlock - first;
+      if (whole) f(first, whole, kAllBytes);
+      if (to % kBlock) f(last, 1, byte_mask(0, to % kBlock));
     }
 }
 
 template <class F>
-void for_each_block(const LaneExtent& e, F&& f) {
+void for_each_run(const LaneExtent& e, F&& f) {
+  bool dense = e.block_step == kBlock && e.at % kBlock == 0 && e.repeat_step % kBlock == 0;
   for (uint32_t r = 0; r < e.repeats; ++r) {
     const uint32_t* mask = r + 1 == e.repeats ? e.last : e.mask;
+    uint64_t start = e.at + r * e.repeat_step;
     for (uint32_t b = 0; b < e.blocks; ++b) {
       if (!mask[b]) continue;
-      uint64_t at = e.at + r * e.repeat_step + b * e.block_step;
-      if (at % kBlock == 0) { f(at / kBlock, mask[b]); continue; }
+      uint64_t at = start + b * e.block_step;
+      if (dense && mask[b] == kAllBytes) {
+        uint32_t from = b;
+        while (b + 1 < e.blocks && mask[b + 1] == kAllBytes) ++b;
+        f(at / kBlock, b + 1 - from, kAllBytes);
+        continue;
+      }
+      if (at % kBlock == 0) { f(at / kBlock, 1, mask[b]); continue; }
       uint32_t shift = at % kBlock;  // an unaligned operand: memcheck reports it, the shadow still follows the bytes
-      if (mask[b] << shift) f(at / kBlock, mask[b] << shift);
-      if (mask[b] >> (32 - shift)) f(at / kBlock + 1, mask[b] >> (32 - shift));
+      if (mask[b] << shift) f(at / kBlock, 1, mask[b] << shift);
+      if (mask[b] >> (32 - shift)) f(at / kBlock + 1, 1, mask[b] >> (32 - shift));
     }
   }
+}
+
+// Calls f(block index, byte mask) for every block touched.
+template <class E, class F>
+void for_each_block(const E& e, F&& f) {
+  for_each_run(e, [&](uint64_t block, uint64_t count, uint32_t mask) {
+    for (uint64_t i = 0; i < count; ++i) f(block + i, mask);
+  });
 }
 
 }  // namespace attnemu

@@ -1,5 +1,6 @@
 // Race shadow: per 32-byte block, who wrote and who read which bytes last (after FastTrack, Flanagan and Freund 2009).
 #pragma once
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -37,31 +38,60 @@ struct Hazard {
   uint64_t block;
 };
 
-// Blocks start without records. Cells hold three records in place; further ones move to a side list.
+// Blocks start without records. Eight blocks (256 bytes, what a repeat of a vector instruction covers) share one cell of
+// records as long as every access takes all of them; an access to a part splits the group into a cell a block, until a
+// write takes the whole again. Cells hold three records in place; further ones move to a side list.
 class RaceShadow {
  public:
   void resize(uint64_t bytes);
   // Bytes of a block that were written, as far as records go; `site`: where one of them was written last.
-  uint32_t written(uint64_t block, uint16_t& site) const {
-    const Cell& c = cells_[block];
-    uint32_t mask = 0;
-    auto look = [&](const AccessRecord& r) {
-      if (r.kind != AccessKind::Read) mask |= r.mask, site = r.site;
-    };
-    if (c.list) for (const AccessRecord& r : lists_[c.list - 1]) look(r);
-    else for (uint32_t i = 0; i < c.count; ++i) look(c.in_place[i]);
-    return mask;
-  }
+  uint32_t written(uint64_t block, uint16_t& site) const;
   // Records an access to the bytes `mask` of a block; hazards with earlier accesses are appended to `out`.
   void access(uint64_t block, uint32_t mask, AccessKind kind, const Epoch& e, std::vector<Hazard>& out) {
-    Cell& c = cells_[block];
-    if (c.list) return slow(c, block, mask, kind, e, out);
+    Group& g = groups_[block / kGroup];
+    if (!g.split) split(g);
+    touch(cells_[g.split - 1][block % kGroup], block, block, mask, kind, e, out);
+  }
+  // The same for `count` whole blocks from `block`.
+  void access_blocks(uint64_t block, uint64_t count, AccessKind kind, const Epoch& e, std::vector<Hazard>& out) {
+    while (count) {
+      if (block % kGroup == 0 && count >= kGroup) {
+        access_group(block, kind, e, out);
+        block += kGroup;
+        count -= kGroup;
+        continue;
+      }
+      access(block++, kAllBytes, kind, e, out);
+      --count;
+    }
+  }
+
+ private:
+  static constexpr uint32_t kInPlace = 3;
+  static constexpr uint64_t kGroup = 8;
+  struct Cell {
+    AccessRecord in_place[kInPlace];
+    uint32_t count;
+    uint32_t list;  // 1 + index into lists_, 0 = in place
+  };
+  struct Group {
+    Cell whole;
+    uint32_t split;  // 1 + index into cells_, 0 = one cell for all
+  };
+  void access_group(uint64_t block, AccessKind kind, const Epoch& e, std::vector<Hazard>& out) {
+    Group& g = groups_[block / kGroup];
+    if (g.split && kind == AccessKind::Write) unite(g, block, e, out);
+    if (!g.split) return touch(g.whole, block, block + kGroup - 1, kAllBytes, kind, e, out);
+    for (uint64_t i = 0; i < kGroup; ++i) touch(cells_[g.split - 1][i], block + i, block + i, kAllBytes, kind, e, out);
+  }
+  void touch(Cell& c, uint64_t block, uint64_t last, uint32_t mask, AccessKind kind, const Epoch& e, std::vector<Hazard>& out) {
+    if (c.list) return slow(c, block, last, mask, kind, e, out);
     uint32_t kept = 0;
     for (uint32_t i = 0; i < c.count; ++i) {
       AccessRecord& r = c.in_place[i];
       uint32_t left = r.mask;
       if (left & mask) {
-        if (conflict(r, kind, e)) out.push_back({r, kind, block});
+        if (conflict(r, kind, e)) note(r, kind, block, last, out);
         if (superseded(r, kind, e)) left &= ~mask;
       }
       if (!left) continue;
@@ -72,14 +102,10 @@ class RaceShadow {
     if (kept == kInPlace) return spill(c, mask, kind, e);
     c.in_place[c.count++] = {e.count, e.agent, e.site, mask, kind, e.traits};
   }
-
- private:
-  static constexpr uint32_t kInPlace = 3;
-  struct Cell {
-    AccessRecord in_place[kInPlace];
-    uint32_t count;
-    uint32_t list;  // 1 + index into lists_, 0 = in place
-  };
+  static void note(const AccessRecord& r, AccessKind kind, uint64_t block, uint64_t last, std::vector<Hazard>& out) {
+    out.push_back({r, kind, block});
+    if (last != block) out.push_back({r, kind, last});
+  }
   // Do the two accesses touch in a way that needs an order, and has none?
   static bool conflict(const AccessRecord& r, AccessKind kind, const Epoch& e) {
     if ((*e.clock)[r.agent] >= r.count) return false;
@@ -96,11 +122,15 @@ class RaceShadow {
   static bool superseded(const AccessRecord& r, AccessKind kind, const Epoch& e) {
     return kind == AccessKind::Write || (r.kind == kind && r.agent == e.agent);
   }
-  struct Free { void operator()(Cell* p) const; };
+  struct Free { void operator()(Group* p) const; };
+  const AccessRecord* records(const Cell& c, size_t& n) const;
+  void split(Group& g);
+  void unite(Group& g, uint64_t block, const Epoch& e, std::vector<Hazard>& out);
   void spill(Cell& c, uint32_t mask, AccessKind kind, const Epoch& e);
-  void slow(Cell& c, uint64_t block, uint32_t mask, AccessKind kind, const Epoch& e, std::vector<Hazard>& out);
-  std::unique_ptr<Cell[], Free> cells_;
-  uint64_t cells_count_ = 0;
+  void slow(Cell& c, uint64_t block, uint64_t last, uint32_t mask, AccessKind kind, const Epoch& e, std::vector<Hazard>& out);
+  std::unique_ptr<Group[], Free> groups_;
+  std::vector<std::array<Cell, kGroup>> cells_;
+  std::vector<uint32_t> free_cells_;
   std::vector<std::vector<AccessRecord>> lists_;
 };
 
