@@ -22,7 +22,14 @@ import numpy as np
 import numpy.typing as npt
 
 from attndsl.emulator import Argument, Kernel, Knobs, Report, build
-from attndsl.emulator.toolchain import KERNEL_FLAGS, INCLUDE, cache_dir, require_compiler, run_compiler, runtime
+from attndsl.emulator.toolchain import (
+    KERNEL_FLAGS,
+    INCLUDE,
+    cache_dir,
+    require_compiler,
+    run_compiler,
+    runtime,
+)
 
 Array = npt.NDArray[Any]
 SOURCE = Path(__file__).parent / "kernels" / "causal_attention.cpp"
