@@ -23,8 +23,8 @@ import numpy.typing as npt
 
 from attndsl.emulator import Argument, Kernel, Knobs, Report, build
 from attndsl.emulator.toolchain import (
-    KERNEL_FLAGS,
     INCLUDE,
+    KERNEL_FLAGS,
     cache_dir,
     require_compiler,
     run_compiler,

@@ -71,8 +71,9 @@ QUERY = Symbol("queryIndex")
 # Names that are taken in every kernel; a size or parameter of such a name gets another field.
 _TAKEN = """
     item task split batch kvHead firstHead heads firstQuery queries taskRows rowFractals keyBegin length
-    firstTile tiles tile slot firstKey keys span rowBegin rows r0 chunk head queryIndex step unit part row page
-    group tasks splits items blocks kvHeads headDim valueDim blockIndex subBlock blockCount workspaceBytes
+    firstTile tiles tile slot firstKey keys span rowBegin rows r0 chunk head queryIndex step unit part row
+    page group tasks splits items blocks kvHeads headDim valueDim listEntry members memberTile rowBatch
+    blockIndex subBlock blockCount workspaceBytes
 """
 KERNEL_SCALARS = frozenset(_TAKEN.split())
 

@@ -208,9 +208,13 @@ class ListEntry(Contiguous):
 
     def enter(self, context: Context) -> list[Statement]:
         tensor = next(item for item in context.problem.parameters if item.name == self.name)
-        entry = batch_scalar(context, self.index, BATCH)
-        pick = PickTensor(tensor=tensor, index=entry, where=self.where)
-        return [pick if self.index is None else If(condition=entry >= 0, then=seq(pick))]
+        entry = context.rows.list_entry()
+        if entry is None:
+            entry = maximum(batch_scalar(context, self.index, BATCH), 0)
+        return [PickTensor(tensor=tensor, index=entry, where=self.where)]
+
+    def has_rows(self, context: Context) -> Expr | None:
+        return None if self.index is None else batch_scalar(context, self.index, BATCH) >= 0
 
     def length(self, context: Context) -> Expr:
         """Valid rows of the batch row, none without a tensor."""

@@ -26,6 +26,7 @@ from attndsl.schedule.key_source import key_source
 from attndsl.schedule.merge import merge_partials
 from attndsl.schedule.pattern import Attention, Computation
 from attndsl.schedule.problem import Problem
+from attndsl.schedule.row_groups import grouped_rows
 from attndsl.schedule.row_space import row_space
 from attndsl.schedule.rows_out import may_split, write_rows
 from attndsl.schedule.score_rules import lower_modifier
@@ -92,7 +93,7 @@ def _context(
         attention=attention,
         schedule=schedule,
         inventory=inventory,
-        rows=row_space(attention.query, one_position),
+        rows=grouped_rows(row_space(attention.query, one_position), attention.keys, schedule.max_rows),
         keys=keys,
         values=values,
         suffix=name[:1].upper() + name[1:] if several else "",

@@ -32,7 +32,7 @@ def out_ring(context: Context) -> GlobalTensor:
 
 
 def _ring(context: Context, name: str, dtype: str, row: int, meaning: str) -> GlobalTensor:
-    elements = context.schedule.ring * earlier("rowsPerTask") * row
+    elements = context.schedule.ring * earlier(context.label("rowsPerTask")) * row
     return context.inventory.tensor(context.label(name), dtype, elements, "block", meaning)
 
 

@@ -101,13 +101,12 @@ class RowSpace:
             tiles = ceil_div(extents["Q"], earlier("queriesPerTask"))
             add("queryTiles", tiles, "tasks that share the query positions of a batch row")
             count, per_task = count * earlier("queryTiles"), heads * earlier("queriesPerTask")
-        add("rowsPerTask", per_task, "query rows of a task, at most")
+        add(context.label("rowsPerTask"), per_task, "query rows of a task, at most")
         return add(context.label("tasks"), count, "units of work before keys are split")
 
     def rows_per_task(self, context: Context) -> Expr:
         """Rows of a task at most, in the kernel."""
-        del context
-        return Symbol("rowsPerTask", "rowsPerTask_")
+        return _field(context.label("rowsPerTask"))
 
     def enter(self, context: Context) -> list[Statement]:
         """The scalars of task ``task``: batch row, heads, positions, rows."""
@@ -149,6 +148,10 @@ class RowSpace:
             start = packed_start(context, self.ends, self.valid)
             lets.append(Let(symbol=FIRST_TOKEN, value=start, where=self.where))
         return lets
+
+    def list_entry(self) -> Expr | None:
+        """Which tensor of a list holds the task's keys, where tasks are made by it."""
+        return None
 
     def may_be_empty(self) -> bool:
         """Whether a task can have no rows."""
