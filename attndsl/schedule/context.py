@@ -28,7 +28,7 @@ from attndsl.schedule.pattern import Attention, Computation
 from attndsl.schedule.problem import Problem, length_count, stride_value
 from attndsl.source_line import SourceLine
 from attndsl.symbolic import Const, Expr, ExprLike, Load, Named, Symbol, as_expr, minimum
-from attndsl.tile.buffers import Buffer, GlobalRegion, Region
+from attndsl.tile.buffers import Buffer, GlobalRegion, GlobalTensor, Region
 from attndsl.tile.naming import camel, gm_member
 from attndsl.tile.statements import For, Let, Statement, seq
 
@@ -253,8 +253,11 @@ class Context:
         self, tensor: str, offset: Expr, rows: Expr | int = 1, cols: Expr | int = 1, pitch: Expr | int = 0
     ) -> GlobalRegion:
         """A region of a kernel argument."""
-        found = next(item for item in self.problem.parameters if item.name == tensor)
-        return found.region(offset, rows, cols, pitch)
+        return self.parameter(tensor).region(offset, rows, cols, pitch)
+
+    def parameter(self, tensor: str) -> GlobalTensor:
+        """A kernel argument."""
+        return next(item for item in self.problem.parameters if item.name == tensor)
 
     def buffer(
         self, name: str, space: MemorySpace, dtype: str, elements: int, meaning: str, slots: int = 1

@@ -17,13 +17,28 @@ from attndsl.schedule.context import BATCH, FIRST_KEY, KV_HEAD, Context
 from attndsl.schedule.errors import NotLowered
 from attndsl.source_line import SourceLine
 from attndsl.symbolic import Const, Expr, Load, Symbol, ceil_div, maximum, minimum, select
-from attndsl.tile.buffers import Buffer
+from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import LoadNz
 from attndsl.tile.instructions.cube import FRACTAL_SIZE, padded
-from attndsl.tile.statements import For, If, Let, PickTensor, Statement, seq
+from attndsl.tile.statements import For, If, Let, PickTensor, Stage, Statement, seq
 
 _ROW, _PAGE = Symbol("row"), Symbol("page")
 _BEFORE = Symbol("b")
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Rows at an even pitch.
+
+    Attributes:
+        at: the first of them, counted from the first row that was asked for. ``rows``: how many.
+        offset: elements from the start of the tensor to it. ``pitch``: elements to the next row.
+    """
+
+    at: Expr
+    rows: Expr
+    offset: Expr
+    pitch: Expr
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,11 +96,34 @@ class KeySource(ABC):
         """Whether the batch row takes part in the attention at all; None where every one does."""
         return None
 
+    def prepare(self, context: Context) -> Stage | None:
+        """What the vector cores do to a tile's rows before the cube loads them."""
+        return None
+
     @abstractmethod
+    def pieces(
+        self,
+        context: Context,
+        n0: Expr,
+        rows: Expr,
+        body: Callable[[Piece], Statement],
+        touched: tuple[Buffer, ...],
+    ) -> Statement:
+        """``body`` for each piece of rows ``n0 .. n0 + rows - 1`` of the running tile.
+
+        ``touched``: the buffers of which different pieces touch different elements.
+        """
+
     def load(
         self, context: Context, target: Buffer, n0: Expr, rows: Expr, column: Expr, width: Expr
     ) -> Statement:
         """Rows ``n0 .. n0 + rows - 1`` of the running tile to L1 in Nz, ``width`` columns from ``column``."""
+        tensor = context.parameter(self.name)
+
+        def to_l1(piece: Piece) -> Statement:
+            return load_matrix(target, tensor, piece, rows, column, width)
+
+        return self.pieces(context, n0, rows, to_l1, (target,))
 
     def fixed_offset(self, context: Context) -> Expr:
         """Elements to the part of the tensor that the fixed indices name."""
@@ -122,12 +160,16 @@ class Contiguous(KeySource):
         pitch = context.stride(self.name, self.rows_axis)
         return [Let(symbol=self.tile_start, value=offset + start * pitch, where=self.where)]
 
-    def load(
-        self, context: Context, target: Buffer, n0: Expr, rows: Expr, column: Expr, width: Expr
+    def pieces(
+        self,
+        context: Context,
+        n0: Expr,
+        rows: Expr,
+        body: Callable[[Piece], Statement],
+        touched: tuple[Buffer, ...],
     ) -> Statement:
         pitch = context.stride(self.name, self.rows_axis)
-        offset = self.tile_start + n0 * pitch + column
-        return load_matrix(context, target, self.name, offset, rows, width, pitch)
+        return body(Piece(Const(0), rows, self.tile_start + n0 * pitch, pitch))
 
     def _first_row(self, context: Context) -> Expr:
         """Row of the tensor in which row 0 of the batch row is."""
@@ -146,31 +188,28 @@ class Blocks(KeySource):
     size: Expr
     table: nodes.Input
 
-    def load(
-        self, context: Context, target: Buffer, n0: Expr, rows: Expr, column: Expr, width: Expr
+    def pieces(
+        self,
+        context: Context,
+        n0: Expr,
+        rows: Expr,
+        body: Callable[[Piece], Statement],
+        touched: tuple[Buffer, ...],
     ) -> Statement:
-        size, first = self.block_rows(context), Symbol("firstRow")
+        size, pitch, first = self.block_rows(context), self.pitch(context), Symbol("firstRow")
         begin, end = Symbol("pageBegin"), Symbol("pageEnd")
+        place = self.block_start(context) + (begin - _PAGE * size) * pitch
         one = seq(
             Let(symbol=begin, value=maximum(_PAGE * size, first)),
             Let(symbol=end, value=minimum(_PAGE * size + size, first + rows)),
-            load_matrix(
-                context,
-                target,
-                self.name,
-                self.block_start(context) + (begin - _PAGE * size) * self.pitch(context) + column,
-                end - begin,
-                width,
-                self.pitch(context),
-                place=(begin - first, rows),
-            ),
+            body(Piece(begin - first, end - begin, place, pitch)),
         )
         over_pages = For(
             var=_PAGE,
             begin=first // size,
             end=ceil_div(first + rows, size),
             body=one,
-            disjoint=(target,),
+            disjoint=touched,
             runs=True,
             where=self.where,
         )
@@ -207,7 +246,7 @@ class ListEntry(Contiguous):
         return Const(0)
 
     def enter(self, context: Context) -> list[Statement]:
-        tensor = next(item for item in context.problem.parameters if item.name == self.name)
+        tensor = context.parameter(self.name)
         entry = context.rows.list_entry()
         if entry is None:
             entry = maximum(batch_scalar(context, self.index, BATCH), 0)
@@ -250,32 +289,26 @@ def packed_start(context: Context, ends: nodes.Node | None, lengths: nodes.Node 
 
 
 def load_matrix(
-    context: Context,
-    target: Buffer,
-    tensor: str,
-    offset: Expr,
-    rows: Expr,
-    width: Expr,
-    pitch: Expr,
-    place: tuple[Expr, Expr] | None = None,
+    target: Buffer, tensor: GlobalTensor, piece: Piece, total_rows: Expr, column: Expr, width: Expr
 ) -> Statement:
-    """A row-major matrix to L1; row by row where the row pitch exceeds what one copy can express.
+    """A piece of a row-major matrix to L1; row by row where its pitch exceeds what one copy can express.
 
-    ``place``: the first row in L1 and the rows of the whole matrix there, where this is a part of one.
+    ``total_rows``: rows of the whole matrix in L1.
     """
-    at, total_rows = place or (Const(0), rows)
+    offset = piece.offset + column
     all_rows = LoadNz(
-        dst=target.region(at * FRACTAL_SIZE),
-        src=context.gm(tensor, offset, rows, width, pitch),
+        dst=target.region(piece.at * FRACTAL_SIZE),
+        src=tensor.region(offset, piece.rows, width, piece.pitch),
         padded_rows=padded(total_rows),
     )
     one_row = LoadNz(
-        dst=target.region((at + _ROW) * FRACTAL_SIZE),
-        src=context.gm(tensor, offset + _ROW * pitch, 1, width, width),
+        dst=target.region((piece.at + _ROW) * FRACTAL_SIZE),
+        src=tensor.region(offset + _ROW * piece.pitch, 1, width, width),
         padded_rows=padded(total_rows),
     )
-    by_row = For(var=_ROW, end=rows, body=seq(one_row), disjoint=(target,), runs=True)
-    return If(condition=pitch <= ATLAS_A2.max_nd2nz_pitch, then=seq(all_rows), otherwise=seq(by_row))
+    by_row = For(var=_ROW, end=piece.rows, body=seq(one_row), disjoint=(target,), runs=True)
+    fits = piece.pitch <= ATLAS_A2.max_nd2nz_pitch
+    return If(condition=fits, then=seq(all_rows), otherwise=seq(by_row))
 
 
 # ------------------------------------------------------------------------------------------------

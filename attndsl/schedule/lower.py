@@ -121,17 +121,22 @@ def _item_loop(context: Context) -> Statement:
 
 
 def _attention_loop(context: Context, steps: tuple[ScoreStep, ...]) -> Pipelined:
+    """The skewed loop over the item's key tiles, the cube running ``lead`` tiles ahead."""
     lead = context.schedule.lead
+    stages = (
+        (context.keys.prepare(context), 0),
+        (score_tile(context), 0),
+        (softmax_tile(context, steps), 0),
+        (context.values.prepare(context), 0),
+        (weighted_tile(context), lead),
+        (update_tile(context), lead),
+    )
+    present = [(stage, lag) for stage, lag in stages if stage is not None]
     return Pipelined(
         var=TILE,
         extent=TILES,
-        stages=(
-            score_tile(context),
-            softmax_tile(context, steps),
-            weighted_tile(context),
-            update_tile(context),
-        ),
-        lags=(0, 0, lead, lead),
+        stages=tuple(stage for stage, _ in present),
+        lags=tuple(lag for _, lag in present),
         where=context.where,
     )
 
