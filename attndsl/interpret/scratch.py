@@ -16,6 +16,9 @@ import numpy as np
 from attndsl.spec.layout import Array
 
 
+CACHE_LINE = 64  # bytes
+
+
 class Scratch(threading.local):
     """Buffers by the name of their owner; every thread sees its own."""
 
@@ -30,5 +33,12 @@ class Scratch(threading.local):
         size = math.prod(shape)
         buffer = self._buffers.get(owner)
         if buffer is None or buffer.size < size or buffer.dtype != dtype:
-            buffer = self._buffers[owner] = np.empty(size, dtype)
+            buffer = self._buffers[owner] = _aligned(size, dtype)
         return buffer[:size].reshape(shape)
+
+
+def _aligned(size: int, dtype: np.dtype[Any]) -> Array:
+    """Undefined elements from the start of a cache line on."""
+    memory = np.empty(size * dtype.itemsize + CACHE_LINE, np.uint8)
+    start = -memory.ctypes.data % CACHE_LINE
+    return memory[start : start + size * dtype.itemsize].view(dtype)

@@ -19,7 +19,7 @@ from attndsl.interpret.state import Labelled, State
 from attndsl.interpret.threads import cores, for_each
 from attndsl.spec.layout import Array
 
-SCORES_IN_BLOCK = 128 * 512  # scores held at once: they stay in the second-level cache
+SCORES_IN_BLOCK = 128 * 1024  # scores held at once: in fp32 half of a usual second-level cache
 KEYS_IN_BLOCK = 4096
 SCORES_WORTH_THREADS = 50_000
 QUERY_ROWS_IN_BLOCK = 128
