@@ -35,7 +35,7 @@ class Accumulator:
     def add(self, scores: Array, values: Array | None) -> None:
         """Take in a block of scores (rows, keys), which is overwritten, and its values (keys, channels)."""
         maximum = np.maximum(self.maximum, np.maximum.reduce(scores, axis=1))
-        base = np.where(np.isneginf(maximum), 0, maximum)  # all -inf so far: probabilities 0, not NaN
+        base = np.where(maximum == -np.inf, 0, maximum)  # all -inf so far: probabilities 0, not NaN
         weights = exp_in_place(np.subtract(scores, base[:, None], out=scores))
         decay = exp_in_place(self.maximum - base)
         self.total = self.total * decay + np.add.reduce(weights, axis=1)

@@ -13,26 +13,13 @@ from typing import Any
 import numpy as np
 
 from attndsl.graph.nodes import IndexCondition, Node, Replace
-from attndsl.interpret.scores import Block
+from attndsl.interpret.blocks import Block, Part
 from attndsl.interpret.state import State
 from attndsl.symbolic import Binary, Compare, Const, Expr, Logic, Select, Symbol
 
 Range = tuple[Any, Any]
 ANYTHING: Range = (-math.inf, math.inf)
 SMALLEST_CUT = 64  # keys; a smaller cut costs more than it saves
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A stretch of keys, and what is known there of conditions.
-
-    ``known``: the one value that they have, or None, by node; ``masked``: the keys among which they hold
-    anywhere, if they do.
-    """
-
-    keys: slice
-    known: dict[int, bool | None]
-    masked: slice
 
 
 @dataclass(frozen=True)
@@ -60,7 +47,7 @@ class Visibility:
         head = block.heads.start if self._by_head else -1
         place = (block.b, head, block.queries.start, keys.start, keys.stop)
         if place not in self._found:
-            search = _Search(self._state, self._chain, block, self._step)
+            search = _Search(self._chain, conditions(self._state, block), self._step)
             self._found[place] = list(search.parts(keys)) if keys.start < keys.stop else []
         return self._found[place]
 
@@ -78,9 +65,8 @@ def outermost_conditions(scores: Node) -> list[Masking]:
 class _Search:
     """The search for the visible keys of one block of queries."""
 
-    state: State
     chain: list[Masking]
-    block: Block
+    conditions: Conditions
     step: int
 
     def parts(self, keys: slice) -> Iterator[Part]:
@@ -115,8 +101,7 @@ class _Search:
 
     def known(self, keys: slice) -> dict[int, bool | None]:
         """The values of all conditions on ``keys``."""
-        block = self.block.over(keys)
-        return {id(each.condition): truth(self.state, each.condition, block) for each in self.chain}
+        return {id(each.condition): self.conditions.truth(each.condition, keys) for each in self.chain}
 
     def hidden(self, known: dict[int, bool | None]) -> bool:
         """Whether -inf is put everywhere, and nothing over it."""
@@ -133,14 +118,31 @@ def _nowhere(known: dict[int, bool | None]) -> bool:
     return all(value is False for value in known.values())
 
 
+@dataclass(frozen=True)
+class Conditions:
+    """The values of conditions for the heads and queries of a block."""
+
+    spans: dict[str, Range]
+    env: Mapping[str, Any]
+
+    def truth(self, node: IndexCondition, keys: slice) -> bool | None:
+        """The condition where it has one value on all of these keys, else None."""
+        low, high = bounds(node.condition, {**self.spans, "j": (keys.start, keys.stop - 1)}, self.env)
+        return bool(low) if bool(low) == bool(high) and (low, high) != ANYTHING else None
+
+
+def conditions(state: State, block: Block) -> Conditions:
+    """What there is to know of conditions before a key is chosen."""
+    indices = {"n": block.heads, "i": block.queries}
+    spans = {name: (part.start, part.stop - 1) for name, part in indices.items()}
+    return Conditions(spans, {**state.env, "b": block.b})
+
+
 def truth(state: State, node: IndexCondition, block: Block) -> bool | None:
     """The condition where it has one value in all of the block, else None."""
-    if id(node) in block.known:
-        return block.known[id(node)]
-    indices = {"n": block.heads, "i": block.queries, "j": block.keys}
-    spans = {name: (part.start, part.stop - 1) for name, part in indices.items()}
-    low, high = bounds(node.condition, spans, state.row_env(block.b))
-    return bool(low) if bool(low) == bool(high) and (low, high) != ANYTHING else None
+    if id(node) in block.part.known:
+        return block.part.known[id(node)]
+    return conditions(state, block).truth(node, block.keys)
 
 
 def bounds(expr: Expr, spans: Mapping[str, Range], env: Mapping[str, Any]) -> Range:

@@ -1,13 +1,11 @@
 """Values in the score space, computed for one block of it: a function for each node type.
 
-A block is one batch row, the query heads of one key/value head, some queries and some keys; values
-broadcast against (heads, queries, keys).
+Values broadcast against (heads, queries, keys).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -28,58 +26,16 @@ from attndsl.graph.nodes import (
     Take,
 )
 from attndsl.interpret.arithmetic import OPERATIONS, exp_in_place
+from attndsl.interpret.blocks import Block, Part
 from attndsl.interpret.products import scores_of
-from attndsl.interpret.rows import Index, RowReader
 from attndsl.interpret.state import Labelled, State, as_real, no_rule, rounded
 from attndsl.interpret.whole import stored_dtype, whole
 from attndsl.spec.layout import Array
 from attndsl.symbolic import Symbol
 
 BLOCK_AXES = ("N", "Q", "T")
+KEYS_OF_KEPT_MASK = 256
 INDEX_AXES = {"n": "N", "i": "Q", "j": "T"}
-
-
-@dataclass
-class Block:
-    """A part of the score space; ``keys`` are absolute rows. ``readers``: by the rows node they read.
-
-    ``cells``: the place of these heads and queries among the rows of results. ``known``: the one value that
-    index conditions have in the block, or None, by node; they are false for keys that are not ``masked``.
-    """
-
-    b: int
-    k: int
-    heads: slice
-    queries: slice
-    keys: slice
-    readers: dict[int, RowReader]
-    query_rows: dict[int, Array]
-    cells: Index
-    values: dict[int, Array] = field(default_factory=dict)
-    known: dict[int, bool | None] = field(default_factory=dict)
-    masked: slice | None = None
-
-    @property
-    def tokens(self) -> slice:
-        """The queries as they are numbered in results: those of packed ones as tokens."""
-        tokens: slice = self.cells[-1]
-        return tokens
-
-    @property
-    def shape(self) -> tuple[int, int, int]:
-        """Heads, queries, keys."""
-        return (
-            self.heads.stop - self.heads.start,
-            self.queries.stop - self.queries.start,
-            self.keys.stop - self.keys.start,
-        )
-
-    def over(
-        self, keys: slice, known: dict[int, bool | None] | None = None, masked: slice | None = None
-    ) -> Block:
-        """The same queries over other keys, of which nothing has been computed yet."""
-        place = (self.b, self.k, self.heads, self.queries, keys)
-        return Block(*place, self.readers, self.query_rows, self.cells, {}, known or {}, masked)
 
 
 def evaluate(state: State, node: Node, block: Block) -> Array:
@@ -251,21 +207,36 @@ def _replace(state: State, node: Replace, block: Block) -> Array:
     from attndsl.interpret.ranges import truth
 
     source = evaluate(state, node.source, block)
-    narrow, part = block, slice(None)
     if isinstance(node.condition, IndexCondition):
         if truth(state, node.condition, block) is False:
             return source
-        if block.masked is not None and id(node.condition) in block.known:
-            narrow = block.over(block.masked)
-            part = slice(narrow.keys.start - block.keys.start, narrow.keys.stop - block.keys.start)
-    condition = evaluate(state, node.condition, narrow)
-    shape = np.broadcast_shapes(source.shape, condition.shape if narrow is block else block.shape)
+        keys, mask = _edge(state, node.condition, block)
+        shape = block.shape
+    else:
+        keys, mask = block.keys, evaluate(state, node.condition, block)
+        shape = np.broadcast_shapes(source.shape, mask.shape)
     out = _place(state, node, shape, (node.source, source))
     if out is not source:
         np.copyto(out, source)
-    where = condition if condition.dtype == bool else condition != 0
-    np.copyto(out[..., part], state.real.type(node.value), where=where)
+    masked = out[..., keys.start - block.keys.start : keys.stop - block.keys.start]
+    np.copyto(masked, state.real.type(node.value), where=mask if mask.dtype == bool else mask != 0)
     return out
+
+
+def _edge(state: State, node: IndexCondition, block: Block) -> tuple[slice, Array]:
+    """The keys among which the condition may hold, and its values there.
+
+    Other heads need the same values: those of a narrow edge are kept.
+    """
+    part = block.part
+    if id(node) not in part.known:
+        return block.keys, evaluate(state, node, block)
+    mask = part.masks.get(id(node))
+    if mask is None:
+        mask = _index_condition(state, node, block.over(Part(part.masked)))
+        if part.masked.stop - part.masked.start <= KEYS_OF_KEPT_MASK:
+            part.masks[id(node)] = mask
+    return part.masked, mask
 
 
 def _index_condition(state: State, node: IndexCondition, block: Block) -> Array:

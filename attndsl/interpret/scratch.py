@@ -15,7 +15,6 @@ import numpy as np
 
 from attndsl.spec.layout import Array
 
-
 CACHE_LINE = 64  # bytes
 
 

@@ -13,7 +13,8 @@ import numpy as np
 
 from attndsl.graph.nodes import Elementwise, GroupSum, Input, Node, Scalar, Scores, Softmax, TopK, WindowSum
 from attndsl.interpret.arithmetic import OPERATIONS
-from attndsl.interpret.scores import Block, evaluate
+from attndsl.interpret.blocks import Block, Part
+from attndsl.interpret.scores import evaluate
 from attndsl.interpret.segments import integer, query_space
 from attndsl.interpret.state import Labelled, State, no_rule
 from attndsl.interpret.streaming import Rowset, query_blocks, row_statistics, rowset
@@ -152,5 +153,5 @@ def _whole_rows(state: State, node: Node, block: Block, rows: Rowset) -> Array:
     out = np.zeros((heads, queries, end), state.real)
     for start in range(rows.first, end, KEYS_IN_BLOCK):
         keys = slice(start, min(start + KEYS_IN_BLOCK, end))
-        out[..., keys] = evaluate(state, node, block.over(keys))
+        out[..., keys] = evaluate(state, node, block.over(Part(keys)))
     return out

@@ -51,10 +51,6 @@ class State:
         """Sizes, parameters and the arrays that scalar loads read."""
         return {**self.call.env(), **self.call.arrays}
 
-    def row_env(self, b: int) -> dict[str, Any]:
-        """``env`` with the symbol of the batch row."""
-        return {**self.env, "b": b}
-
     @cached_property
     def uses(self) -> Counter[int]:
         """How often the nodes of the graph are operands of others."""

@@ -10,10 +10,11 @@ import numpy as np
 
 from attndsl.graph.nodes import BlockRequantize, Node, Rows, Scores, Softmax, WeightedSum
 from attndsl.interpret.accumulator import Accumulator
+from attndsl.interpret.blocks import Block, Part
 from attndsl.interpret.ranges import Visibility
 from attndsl.interpret.requantize import RequantizingAccumulator
 from attndsl.interpret.rows import RowReader, reader
-from attndsl.interpret.scores import Block, evaluate
+from attndsl.interpret.scores import evaluate
 from attndsl.interpret.segments import QuerySpace, query_space
 from attndsl.interpret.state import Labelled, State
 from attndsl.interpret.threads import cores, for_each
@@ -135,7 +136,7 @@ def query_blocks(
     for start in range(0, count, step):
         queries = slice(start, min(start + step, count))
         cells = space.cells(b, heads, queries)
-        yield Block(b, k, heads, queries, slice(0, 0), readers, {}, cells)
+        yield Block(b, k, heads, queries, Part(slice(0, 0)), readers, {}, cells)
 
 
 def _accumulate(
@@ -151,14 +152,13 @@ def _accumulate(
     if isinstance(weights, BlockRequantize):
         softmax = weights.source
         accumulator = RequantizingAccumulator(*running, result, term, steps=_steps(state, weights, block))
-    for visible in visibility.parts(block, slice(rows.first, rows.first + rows.count)):
-        keys = visible.keys
-        part = block.over(keys, visible.known, visible.masked)
+    for part in visibility.parts(block, slice(rows.first, rows.first + rows.count)):
+        keys, cut = part.keys, block.over(part)
         table = None if values is None else rows.readers[id(values)].read(keys.start, keys.stop)
         if isinstance(softmax, Softmax):
-            accumulator.add(_matrix(state, softmax.scores, part), table)
+            accumulator.add(_matrix(state, softmax.scores, cut), table)
         elif table is not None:
-            accumulator.add_weighted(_matrix(state, weights, part), table)
+            accumulator.add_weighted(_matrix(state, weights, cut), table)
     return accumulator
 
 

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from attndsl.graph.nodes import Cast, Elementwise, Node, Output, Replace, Rows, Scores, Softmax, WeightedSum
+from attndsl.interpret.blocks import Block, Part
 from attndsl.interpret.rows import RowReader, reader
-from attndsl.interpret.scores import Block, evaluate
+from attndsl.interpret.scores import evaluate
 from attndsl.interpret.state import Labelled, State, rounded
 from attndsl.interpret.threads import for_each
 from attndsl.interpret.whole import whole
@@ -86,7 +87,7 @@ def _weighted_sum(state: State, node: WeightedSum, dtype: np.dtype[Any]) -> Labe
         readers = {id(rows): _rows(state, rows, b, k, dtype) for rows in sources}
         heads, keys = slice(k * group, (k + 1) * group), slice(values.first, values.first + values.count)
         queries = slice(0, extents["Q"])
-        block = Block(b, k, heads, queries, keys, readers, {}, (b, heads, queries))
+        block = Block(b, k, heads, queries, Part(keys), readers, {}, (b, heads, queries))
         with np.errstate(all="ignore"):
             weights = _weights(state, node.weights, block, dtype)
             table = values.read(keys.start, keys.stop)
