@@ -94,7 +94,7 @@ class _Search:
         while size >= SMALLEST_CUT:
             if drop(self.known(slice(last - size, last))):
                 last -= size
-            elif drop(self.known(slice(first, first + size))):
+            if last - first > size and drop(self.known(slice(first, first + size))):
                 first += size
             size //= 2
         return slice(first, last)
