@@ -28,7 +28,8 @@ PRELUDE = "attnemu_prelude.h"
 # -ffp-contract=off: results must not depend on which multiply-adds the compiler fuses
 _COMMON = ("-std=c++17", "-ffp-contract=off", "-march=native", "-w")
 RUNTIME_FLAGS = (*_COMMON, "-O2", "-fno-math-errno")
-KERNEL_FLAGS = (*_COMMON, "-O1")
+# kernels spend their time in the runtime: compiling fast matters more than what is compiled
+KERNEL_FLAGS = (*_COMMON, "-Og")
 _ONLY_FOR_KERNELS = {"harness"}
 _ONLY_FOR_PROGRAMS = {"acl_runtime", "host_process", "host_runtime"}
 
