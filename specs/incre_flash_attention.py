@@ -32,8 +32,8 @@ ANTIQUANT = {"BSH": "2 (kvN D)", "BNSD": "2 kvN 1 D"}
 POSTQUANT = {"per tensor": "1", "per channel": "(N D)"}
 
 query = op.input("query", QUERY, dtype=("float16", "bfloat16"), axes="B N Q D")
-key = op.input("key", CACHE, dtype=(query, "int8"), axes="B K T D", sequence_of=1)
-value = op.input("value", CACHE, dtype=key, axes="B K T E", sequence_of=1)
+key = op.input("key", CACHE, dtype=(query, "int8"), axes="B K T D", sequence_of=1, split=True)
+value = op.input("value", CACHE, dtype=key, axes="B K T E", sequence_of=1, split=True)
 attn_mask = op.input(
     "attn_mask",
     ["B S", "B 1 S", "B 1 1 S"],
@@ -55,7 +55,7 @@ antiquant_offset = op.input("antiquant_offset", ANTIQUANT, dtype=query, axes="C 
 block_table = op.input("block_table", "B max_block_num_per_seq", dtype="int32", axes="B W", optional=True)
 num_heads = op.param("num_heads", int, default=1, gt=0, error=errors.HeadCountError)
 input_layout = op.param("input_layout", str, default="BSH", choices=("BSH", "BNSD"))
-scale_value = op.param("scale_value", float, default=1.0)
+scale_value = op.param("scale_value", float, default=1.0, finite=True)
 num_key_value_heads = op.param("num_key_value_heads", int, default=0, ge=0, meaning="0: as num_heads")
 block_size = op.param("block_size", int, default=0, meaning="rows in a block of a paged cache")
 inner_precise = op.param("inner_precise", int, default=1, choices=(0, 1), meaning="0: precise, 1: fast")
@@ -68,36 +68,48 @@ op.let(kvN, select(num_key_value_heads == 0, num_heads, num_key_value_heads))
 
 b, j = attend.BATCH, attend.KEY
 
+with op.constraints_on(error=errors.SequenceLengthError):
+    op.require(
+        value.split == key.split,
+        "must be one tensor, or one a batch row, as key is",
+        argument="value",
+        hint="pass as many tensors in value as in key",
+    )
 with op.constraints_on(error=errors.EmptyTensorError):
-    op.require(B > 0, "the batch is not empty", argument="query")
-    op.require(D > 0, "heads are not empty", argument="query")
+    op.require(B > 0, "must have at least one batch row", argument="query")
+    op.require(D > 0, "must have a head size of at least 1", argument="query")
 with op.constraints_on(pse_shift.given, error=errors.ShapeError):
-    op.require(D % 16 == 0, "with pse_shift the head size is a multiple of 16", argument="pse_shift")
+    op.require(D % 16 == 0, "needs a head size that is a multiple of 16", argument="pse_shift")
 with op.constraints_on(error=errors.DivisibilityError):
-    op.require(N % kvN == 0, "a multiple of num_key_value_heads", argument="num_heads")
+    op.require(N % kvN == 0, "must be a multiple of num_key_value_heads", argument="num_heads")
 with op.constraints_on(error=errors.LengthRangeError):
-    op.require(lengths[b] >= 0, "a length is not negative", over={b: B})
-    op.require(lengths[b] <= S, "a length is at most the cache size", over={b: B}, when=block_table.absent)
+    op.require(lengths[b] >= 0, "must not be negative", over={b: B})
+    op.require(lengths[b] <= key.rows(b), "must be at most the rows of its tensor", over={b: B})
+    op.require(lengths[b] <= S, "must be at most the cache size", over={b: B}, when=block_table.absent)
 with op.constraints_on(paged, error=errors.PagingError):
-    op.require(lengths.given, "a paged cache needs the lengths")
-    op.require(block_size > 0, "a paged cache needs its block size")
-    op.require(block_size <= 512, "a block has at most 512 rows")
-    op.require(block_size % 16 == 0, "a multiple of 16")
-    op.require(block_size % 32 == 0, "for int8 a multiple of 32", when=key.dtype == "int8")
+    op.require(lengths.given, "needed by a paged cache")
+    op.require(block_size > 0, "must be positive with block_table")
+    op.require(block_size <= 512, "must be at most 512")
+    op.require(block_size % 16 == 0, "must be a multiple of 16")
+    op.require(block_size % 32 == 0, "must be a multiple of 32 for int8", when=key.dtype == "int8")
     op.require(
         max_blocks <= 16384,
-        "at most 16k columns, for longer rows a larger block_size",
+        "must have at most 16384 columns, longer rows need a larger block_size",
         argument="block_table",
     )
-    op.require(lengths[b] <= max_blocks * block_size, "block_table covers every length", over={b: B})
+    op.require(lengths[b] <= max_blocks * block_size, "must fit in the columns of block_table", over={b: B})
+    both = "attn_mask and pse_shift must cover the columns of block_table"
+    op.require(max_blocks * block_size <= S, both, argument="attn_mask")
     op.require(
-        max_blocks * block_size <= S, "attn_mask and pse_shift cover block_table", argument="attn_mask"
+        num_blocks * block_size * kvN * D <= 2**31 - 1,
+        "must fit int32",
+        argument="key",
+        hint="use fewer or smaller blocks",
     )
-    op.require(num_blocks * block_size * kvN * D <= 2**31 - 1, "its size fits int32", argument="key")
-    op.require(kvN * D <= 65535, "a merged row has at most 65535 channels", when=key.layout == "paged")
+    op.require(kvN * D <= 65535, "must have at most 65535 channels a row", when=key.layout == "paged")
     op.require(
         (block_table[b, j] >= 0) & (block_table[b, j] < num_blocks),
-        "names a block of the cache wherever rows are valid",
+        "must name a block of the cache wherever rows are valid",
         over={b: B, j: max_blocks},
         when=j * block_size < lengths[b],
         hint="ids run from 0 to num_blocks - 1",
@@ -107,17 +119,33 @@ with op.constraints_on(error=errors.NotSupportedError):
         op.require(disabled.absent, "not supported, must be None")
 with op.constraints_on(error=errors.QuantizationError):
     op.require(antiquant_scale.given, "needed by int8 key and value", when=key.dtype == "int8")
-    op.require(key.dtype == "int8", "antiquant_scale is for int8 alone", when=antiquant_scale.given)
+    op.require(
+        key.dtype == "int8",
+        "is for int8 key and value alone",
+        argument="antiquant_scale",
+        when=antiquant_scale.given,
+        hint="leave antiquant_scale out",
+    )
     op.require(antiquant_scale.given, "needed by antiquant_offset", when=antiquant_offset.given)
     op.require(quant_scale2.given, "needed by quant_offset2", when=quant_offset2.given)
-    op.require(quant_offset2.layout == quant_scale2.layout, "both of one shape", when=quant_offset2.given)
-    op.require(quant_scale2.layout == "per tensor", "a paged cache has one", when=quant_scale2.given & paged)
+    op.require(
+        quant_offset2.layout == quant_scale2.layout,
+        "must have the shape of quant_scale2",
+        argument="quant_offset2",
+        when=quant_offset2.given,
+    )
+    op.require(
+        quant_scale2.layout == "per tensor",
+        "must have one entry with a paged cache",
+        when=quant_scale2.given & paged,
+    )
 
 op.limit(B <= 65536, "at most 65536 batch rows")
 op.limit(kvN <= 256, "at most 256 key/value heads")
 op.limit(N // kvN <= 64, "at most 64 query heads a key/value head")
 op.limit(D <= 512, "a head size of at most 512")
 op.limit(S <= 262144, "at most 262144 cache rows")
+op.limit(B <= 256, "at most 256 tensors in a list", when=key.split)
 
 # The computation --------------------------------------------------------------------------------
 
@@ -125,15 +153,16 @@ op.schedule(ring=3, split_kv="auto", cores="auto")  # tile_k is left open: 512 k
 
 
 def cached(cache: TensorValue, component: int) -> Value:
-    """The valid rows of a cache: in pages, behind left padding, or from row 0 on."""
+    """The valid rows of a cache: in a tensor a batch row, in pages, behind left padding, or from row 0 on."""
     scale, offset = antiquant_scale.part(component), antiquant_offset.part(component)
     rows, pages = (attend.dequantize(form, scale, offset) for form in (cache, cache.form("paged")))
     start = S - maximum(kv_padding_size[0], 0) - lengths[b]
-    return attend.choose(
+    one_tensor = attend.choose(
         (block_table, attend.paged(pages, block_table, block_size, length=lengths)),
         ((kv_padding_size, lengths), attend.rows(rows, length=lengths, start=start)),
         otherwise=attend.rows(rows, length=lengths),
     )
+    return attend.when(cache.split, attend.listed(rows, length=lengths), one_tensor)
 
 
 s = attend.scores(query, cached(key, 0)) * scale_value

@@ -74,35 +74,43 @@ b = attend.BATCH
 
 with op.constraints_on(error=errors.DivisibilityError):
     for size in (l, d, lsel):
-        op.require(size % 16 == 0, "a multiple of 16")
-    op.require(lsel % d == 0, "a multiple of compress_stride", argument="select_block_size")
+        op.require(size % 16 == 0, "must be a multiple of 16")
+    op.require(lsel % d == 0, "must be a multiple of compress_stride", argument="select_block_size")
 with op.constraints_on(error=errors.RangeError):
-    op.require(l >= d, "at least compress_stride", argument="compress_block_size")
-    op.require(lsel >= l, "at least compress_block_size", argument="select_block_size")
+    op.require(l >= d, "must be at least compress_stride", argument="compress_block_size")
+    op.require(lsel >= l, "must be at least compress_block_size", argument="select_block_size")
 with op.constraints_on(error=errors.HeadMismatchError):
-    op.require(head_num == N1, "the number of heads of query", argument="head_num")
-    op.require(N2 > 0, "at least one head", argument="key")
+    op.require(head_num == N1, "must be the number of heads of query", argument="head_num")
+    op.require(N2 > 0, "must have at least one head", argument="key")
 with op.constraints_on(error=errors.DivisibilityError):
-    op.require(N1 % N2 == 0, "a multiple of the number of heads of key", argument="query")
+    op.require(N1 % N2 == 0, "must have a multiple of the number of heads of key", argument="query")
 with op.constraints_on(error=errors.HeadSizeError):
-    op.require(D1 > 0, "heads are not empty", argument="query")
-    op.require(D2 > 0, "heads are not empty", argument="value")
-    op.require(D2 <= D1, "heads are at most as large as those of key", argument="value")
+    op.require(D1 > 0, "must have a head size of at least 1", argument="query")
+    op.require(D2 > 0, "must have a head size of at least 1", argument="value")
+    op.require(D2 <= D1, "must have a head size of at most that of key", argument="value")
 with op.constraints_on(relaxed == False, error=errors.HeadSizeError):  # noqa: E712 - symbolic
-    op.require(D1 % 16 == 0, "a head size that is a multiple of 16", argument="query")
-    op.require(D2 % 16 == 0, "a head size that is a multiple of 16", argument="value")
+    op.require(D1 % 16 == 0, "must have a head size that is a multiple of 16", argument="query")
+    op.require(D2 % 16 == 0, "must have a head size that is a multiple of 16", argument="value")
 
 M, R = lsel // d, l // d
 needed = blocks.start(b) + ceil_div(keys.length(b), M)
 
 with op.constraints_on(error=errors.LengthRangeError):
-    op.require(keys[b] > keys.start(b), "a batch row has keys", argument="actual_cmp_seq_kvlen", over={b: B})
     op.require(
-        blocks[b] >= needed, "blocks for all keys of a row", argument="actual_sel_seq_kvlen", over={b: B}
+        keys[b] > keys.start(b),
+        "must give each batch row at least one key",
+        argument="actual_cmp_seq_kvlen",
+        over={b: B},
+    )
+    op.require(
+        blocks[b] >= needed,
+        "must have blocks for all keys of a batch row",
+        argument="actual_sel_seq_kvlen",
+        over={b: B},
     )
     op.require(
         select_block_count <= blocks.length(b),
-        "at most the blocks of a batch row",
+        "must be at most the blocks of each batch row",
         argument="select_block_count",
         over={b: B},
     )

@@ -52,32 +52,37 @@ group = kvShareMap[b]
 shared = select(group >= 0, kvShareLen[group], 0)
 
 with op.constraints_on(kvHeadNum > 0, error=errors.DivisibilityError):
-    op.require(kvHeadNum <= headNum, "at most headNum", argument="kvHeadNum")
-    op.require(headNum % kvHeadNum == 0, "a multiple of kvHeadNum", argument="headNum")
-op.require(maskType == 0, "only MASK_TYPE_UNDEFINED is supported", error=errors.ChoiceError)
+    op.require(kvHeadNum <= headNum, "must be at most headNum", argument="kvHeadNum")
+    op.require(headNum % kvHeadNum == 0, "must be a multiple of kvHeadNum", argument="headNum")
+op.require(maskType == 0, "must be MASK_TYPE_UNDEFINED", error=errors.ChoiceError)
 with op.constraints_on(error=errors.RangeError):
-    op.require(B > 0, "at least one batch row", argument="query")
-    op.require(B <= 60, "at most 60 batch rows", argument="query")
-    op.require(D > 0, "heads are not empty", argument="query")
-    op.require(D <= 256, "a head size of at most 256", argument="query")
+    op.require(B > 0, "must have at least one batch row", argument="query")
+    op.require(B <= 60, "must have at most 60 batch rows", argument="query")
+    op.require(D > 0, "must have a head size of at least 1", argument="query")
+    op.require(D <= 256, "must have a head size of at most 256", argument="query")
 with op.constraints_on(error=errors.RankError):
-    op.require(value.layout == key.layout, "merged axes in both key and value, or in none", argument="value")
+    op.require(value.layout == key.layout, "must have merged axes if and only if key has", argument="value")
     op.require(
         valueShare.layout == keyShare.layout,
-        "merged axes in both keyShare and valueShare, or in none",
+        "must have merged axes if and only if keyShare has",
         argument="valueShare",
     )
 with op.constraints_on(error=errors.LengthRangeError):
-    op.require(seqLen[b] == 1, "one query token a batch row", over={b: B})
-    op.require(kvSeqLen[b] > 0, "at least one key a batch row", over={b: B})
-    op.require(kvShareLen[g] >= 0, "a length is not negative", over={g: BS})
-    op.require(kvShareLen[g] <= S2, "at most the capacity of keyShare", over={g: BS})
+    op.require(seqLen[b] == 1, "must be 1, one query token a batch row", over={b: B})
+    op.require(kvSeqLen[b] > 0, "must be at least 1, the keys of a batch row", over={b: B})
+    op.require(kvShareLen[g] >= 0, "must not be negative", over={g: BS})
+    op.require(kvShareLen[g] <= S2, "must be at most the capacity of keyShare", over={g: BS})
 with op.constraints_on(error=errors.ShareGroupError):
-    op.require(group >= -1, "a share group, or -1 for none", over={b: B})
-    op.require(group < BS, "a share group, or -1 for none", over={b: B})
+    op.require(group >= -1, "must be a share group, or -1 for none", over={b: B})
+    op.require(group < BS, "must be a share group, or -1 for none", over={b: B})
 with op.constraints_on(error=errors.LengthRangeError):
-    op.require(kvSeqLen[b] >= shared, "own and shared keys together", argument="kvSeqLen", over={b: B})
-    op.require(kvSeqLen[b] <= shared + S1, "own keys fit in key", argument="kvSeqLen", over={b: B})
+    op.require(kvSeqLen[b] >= shared, "must count own and shared keys", argument="kvSeqLen", over={b: B})
+    op.require(
+        kvSeqLen[b] <= shared + S1,
+        "the keys that are not shared must fit in key",
+        argument="kvSeqLen",
+        over={b: B},
+    )
 
 # The computation ----------------------------------------------------------------------------------
 

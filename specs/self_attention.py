@@ -49,8 +49,11 @@ def parameters(op: Operator) -> None:
     op.enum("outDataType", ACL_TYPES, prefix="ACL_", default=-1, meaning="of quantised calls")
     op.param("headNum", int, default=0, gt=0)
     op.param("kvHeadNum", int, default=0, ge=0, meaning="0: as headNum")
-    op.param("qScale", float, default=1.0, takes_int=True, meaning="on the query, in its dtype; with a cache")
-    op.param("qkScale", float, default=1.0, takes_int=True, meaning="on the scores")
+    for name, meaning in (
+        ("qScale", "on the query, in its dtype; with a cache"),
+        ("qkScale", "on the scores"),
+    ):
+        op.param(name, float, default=1.0, takes_int=True, finite=True, meaning=meaning)
     op.param("batchRunStatusEnable", bool, default=False)
     op.param("isTriuMask", int, default=0, choices=(0, 1), meaning="1: the mask hides all later keys")
     op.enum("calcType", "UNDEFINED ENCODER DECODER PA_ENCODER PREFIX_ENCODER")
@@ -79,7 +82,7 @@ windowed, dense = one_of(maskType, WINDOW, WINDOW_COMPRESS), one_of(maskType, NO
 def check_parameters(op: Operator) -> None:
     """What every calcType demands of the parameters alone."""
     with op.constraints_on(kvHeadNum > 0, error=errors.DivisibilityError, early=True):
-        op.require(headNum % kvHeadNum == 0, "a multiple of kvHeadNum", argument="headNum")
+        op.require(headNum % kvHeadNum == 0, "must be a multiple of kvHeadNum", argument="headNum")
     with op.constraints_on(error=errors.ParameterError, early=True):
         op.require(isTriuMask == 0, "a triangular mask needs a maskType", when=maskType == NO_MASK)
         op.require(windowSize > 0, "a sliding window needs its size", when=windowed)
@@ -108,6 +111,7 @@ def check_passed(op: Operator, needed: Expr, *tensors: TensorValue, why: str) ->
 
 b, n, i, j = attend.BATCH, attend.HEAD, attend.QUERY, attend.KEY
 r, c = op.ahead("r c")
+NOT_CAUSAL = "MASK_TYPE_CAUSAL_MASK is for PREFIX_ENCODER alone"
 EACH: dict[Symbol, ExprLike] = {b: op.ahead("batch")[0]}
 MASK = {
     "square": ("maskRows maskCols", one_of(maskType, NORM, ALIBI, WINDOW)),
@@ -164,8 +168,8 @@ def check_mask(op: Operator, query: TensorValue, mask: TensorValue, rows: Expr, 
     whole = one_of(mask.layout, "square", "per batch", "per head", "full")
     with op.constraints_on(mask.given, error=errors.ShapeError):
         tall, tile = whole | (mask.layout == "columns"), (mask.layout == "128") & (isTriuMask == 0)
-        op.require(maskRows >= rows, "a row for each query", when=tall, argument=name)
-        op.require(maskCols >= keys, "a column for each key", when=whole, argument=name)
+        op.require(maskRows >= rows, "must have a row for each query", when=tall, argument=name)
+        op.require(maskCols >= keys, "must have a column for each key", when=whole, argument=name)
         op.require(rows <= 128, "needs isTriuMask for more than 128 queries", when=tile, argument=name)
         op.require(keys <= 128, "needs isTriuMask for more than 128 keys", when=tile, argument=name)
     with op.constraints_on(mask.given, error=errors.MaskValueError):
@@ -173,7 +177,7 @@ def check_mask(op: Operator, query: TensorValue, mask: TensorValue, rows: Expr, 
         hint = "hide with 1 and show with 0 (bfloat16, or HIGH_PRECISION)"
         op.require(mask.lowest >= 0, "must not be negative, it is 1 or 0", when=added == 0, hint=hint)
         op.require(mask.highest <= 1, "must be 1 or 0", when=added == 0, hint=hint)
-        op.require(mask.highest != 1, "is added, 1 hides nothing", when=binary, hint="hide with -10000")
+        op.require(mask.highest != 1, "must not be 1, which is added", when=binary, hint="hide with -10000")
     part = select(headSize <= 128, 128, 64)
     width = select(windowSize % part == 0, 3 * part, 2 * part + windowSize % part)
     width = select(windowSize <= 3 * part, windowSize, width)
@@ -186,8 +190,9 @@ def check_mask(op: Operator, query: TensorValue, mask: TensorValue, rows: Expr, 
     ):
         op.require(
             select(free, c >= 0, select(hidden, select(added, m <= -10000, m == 1), m == 0)),
-            f"hides {text} and nothing else",
+            f"must hide {text} and nothing else",
             error=errors.MaskValueError,
+            argument=name,
             over={r: extents[0], c: extents[1]},
             when=mask.given & (mask.layout == key) & (windowed | (maskType == NORM_COMPRESS)),
             hint="maskType NORM takes any mask",
@@ -201,7 +206,7 @@ def check_mask(op: Operator, query: TensorValue, mask: TensorValue, rows: Expr, 
         near = maximum(wanted / 64, 0.01)
         op.require(
             select(c > r, above, (shown - wanted <= near) & (wanted - shown <= near) & (m >= 0)),
-            "has the bias of the compressed form on and below the diagonal, and hides above it",
+            "must have the bias of the compressed form on and below the diagonal, and hide above it",
             error=errors.MaskValueError,
             over={r: 256, c: 256},
             when=mask.given & (mask.layout == "256") & (maskType == kind),
@@ -278,55 +283,65 @@ check_parameters(op)
 with op.constraints_on(error=errors.ParameterError, early=True):
     op.require(quantType == 0, "quantised queries are for PA_ENCODER alone")
     op.require(mlaVHeadSize == 0, "values that are channels of keys are for PA_ENCODER alone")
-    op.require(alibi_compress == 0, "compressed ALiBi is for PA_ENCODER and PREFIX_ENCODER")
-    op.require(maskType != CAUSAL, "MASK_TYPE_CAUSAL_MASK is for PREFIX_ENCODER alone")
-    op.require(maskType != WINDOW_COMPRESS, "not for DECODER", when=decoder)
+    op.require(alibi_compress == 0, "must not be compressed ALiBi", hint="use ALIBI, or PA_ENCODER")
+    op.require(maskType != CAUSAL, NOT_CAUSAL, hint="use NORM_COMPRESS, or calcType PREFIX_ENCODER")
+    hint = "use SLIDING_WINDOW_NORM, which takes no mask"
+    op.require(maskType != WINDOW_COMPRESS, "must not be compressed in DECODER", when=decoder, hint=hint)
     op.require(batchRunStatusEnable == 0, "a sliding window takes no batch status", when=windowed)
 with op.constraints_on(BNSD, error=errors.ParameterError, early=True):
     op.require(kvcacheCfg == 1, "TYPE_BNSD needs K_BYPASS_V_BYPASS")
-    op.require(maskType != NO_MASK, "TYPE_BNSD needs a mask")
+    op.require(maskType != NO_MASK, "TYPE_BNSD needs a mask", hint="pass maskType NORM and attentionMask")
     op.require(batchRunStatusEnable == 0, "TYPE_BNSD takes no batch status")
 for each in (cacheK, cacheV):
-    with op.constraints_on(each.split, error=errors.ParameterError, early=True):
-        alone = decoder & bypass & BSND
-        op.require(alone, "a list of tensors is for a bypassed DECODER", argument=each.spec.name)
+    with op.constraints_on(each.split, error=errors.ParameterError, argument=each.spec.name, early=True):
+        hint = "pass one tensor, or calcType DECODER with K_BYPASS_V_BYPASS"
+        op.require(decoder & bypass, "only a bypassed DECODER takes lists", hint=hint)
 without_mask = (maskType == NO_MASK) | (decoder & (maskType == WINDOW))
+with op.constraints_on(error=errors.RankError, argument="cacheV"):
+    op.require(cacheV.split == cacheK.split, "must be a list where cacheK is one", hint="pass both as lists")
 check_passed(op, bypass == 0, key, value, why="K_CACHE_V_CACHE")
-check_passed(op, without_mask == 0, attentionMask, why="this maskType")
+check_passed(op, without_mask == 0, attentionMask, why="a maskType (but for the window of a DECODER)")
 check_passed(op, batchRunStatusEnable == 1, batchStatus, why="batchRunStatusEnable")
 check_passed(op, scaleType == 1, logN, why="SCALE_TYPE_LOGN")
 
 with op.constraints_on(error=errors.EmptyTensorError):
-    op.require(batch > 0, "at least one batch row", argument="seqLen")
-    op.require(headSize > 0, "heads are not empty", argument="query")
-with op.constraints_on(error=errors.HeadSizeError):
-    op.require(headSize <= 1024, "a head size of at most 1024", argument="query")
-    op.require(headSizeV <= 1024, "a head size of at most 1024", argument="cacheV")
-    limited = windowed | BNSD | (scaleType == 1)
-    op.require(headSizeV == headSize, "must be that of the query here", argument="cacheV", when=limited)
-    op.require(headSize <= 256, "at most 256 with windows, logN and BNSD", argument="query", when=limited)
+    op.require(batch > 0, "must have at least one batch row", argument="seqLen")
+    op.require(headSize > 0, "must have a head size of at least 1", argument="query")
+limited = windowed | BNSD | (scaleType == 1)
+with op.constraints_on(error=errors.HeadSizeError, argument="query"):
+    op.require(headSize <= 1024, "must have a head size of at most 1024")
+    op.require(headSize <= 256, "the head size must be at most 256 with windows, logN and BNSD", when=limited)
+with op.constraints_on(error=errors.HeadSizeError, argument="cacheV"):
+    op.require(headSizeV <= 1024, "must have a head size of at most 1024")
+    op.require(headSizeV == headSize, "must have the head size of query with these features", when=limited)
 with op.constraints_on(key.given, error=errors.DivisibilityError):
-    op.require(kvHeads * headSize % 16 == 0, "a row is a multiple of 16", argument="key")
-    op.require(kvHeads * headSizeV % 16 == 0, "a row is a multiple of 16", argument="value")
+    op.require(kvHeads * headSize % 16 == 0, "must have a multiple of 16 channels a row", argument="key")
+    op.require(kvHeads * headSizeV % 16 == 0, "must have a multiple of 16 channels a row", argument="value")
 with op.constraints_on(error=errors.ShapeError):
-    op.require(value.layout == key.layout, "key and value are packed alike", when=value.given)
-with op.constraints_on(logN.given, error=errors.ShapeError):
-    op.require(maxLogN >= longest, "an entry for each query token", argument="logN", when=decoder == 0)
-    op.require(maxLogN == batch, "an entry for each batch row", argument="logN", when=decoder)
+    op.require(value.layout == key.layout, "must be packed as key is", when=value.given)
+with op.constraints_on(logN.given, error=errors.ShapeError, argument="logN"):
+    op.require(maxLogN >= longest, "must have an entry for each query token", when=decoder == 0)
+    op.require(maxLogN == batch, "must have an entry for each batch row", when=decoder)
 with op.constraints_on(error=errors.LengthRangeError):
-    op.require(ql > 0, "at least one query token", over=EACH, when=runs)
-    op.require(ql >= 0, "a length is not negative", over=EACH)
-    op.require(ql == 1, "DECODER takes one query token a batch row", over=EACH, when=decoder & runs)
-    op.require(tokenOffset[b] >= ql, "at least seqLen, new tokens are counted", over=EACH, when=runs)
-    op.require(tokenOffset[b] <= maxSeqLen, "the cache holds all keys", over=EACH, when=runs & (in_ring == 0))
-    op.require(minimum(tokenOffset[b], windowSize) <= maxSeqLen, "the ring fits", over=EACH, when=in_ring)
-    op.require(total(ql, b, batch) == nTokens, "as many as query has", when=query.layout == "packed")
-    op.require(ql <= qRows, "at most the rows of query", over=EACH, when=query.layout != "packed")
-    op.require(total(ql, b, batch) == newRows, "as many as key has", when=key.layout == "packed")
-    op.require(ql <= newRows, "at most the rows of key", over=EACH, when=key.layout == "padded")
+    op.require(ql > 0, "must be at least 1", over=EACH, when=runs)
+    op.require(ql >= 0, "must not be negative", over=EACH)
+    op.require(ql == 1, "must be 1 for DECODER", over=EACH, when=decoder & runs)
+    op.require(ql <= qRows, "must be at most the rows of query", over=EACH, when=query.layout != "packed")
+    packed = query.layout == "packed"
+    op.require(total(ql, b, batch) == nTokens, "must add up to the tokens of query", when=packed)
+    packed = key.layout == "packed"
+    op.require(total(ql, b, batch) == newRows, "must add up to the tokens of key", when=packed)
+    op.require(ql <= newRows, "must be at most the rows of key", over=EACH, when=key.layout == "padded")
+with op.constraints_on(runs, error=errors.LengthRangeError, argument="tokenOffset"):
+    window_rows, linear = minimum(tokenOffset[b], windowSize), in_ring == 0
+    rows_used = select(cacheType == 1, window_rows, tokenOffset[b])
+    op.require(tokenOffset[b] >= ql, "must be at least seqLen, new tokens count", over=EACH)
+    op.require(tokenOffset[b] <= maxSeqLen, "must be at most the rows of the cache", over=EACH, when=linear)
+    op.require(rows_used <= cacheK.rows(b), "must be at most the rows of its tensor", over=EACH)
+    op.require(window_rows <= maxSeqLen, "the cache must hold the window", over=EACH, when=in_ring)
 with op.constraints_on(batchRunStatusEnable == 0, error=errors.LayerError):
-    op.require(layerId[0] >= 0, "layers are counted from 0")
-    op.require(layerId[0] < layerNum, "a layer of the cache")
+    op.require(layerId[0] >= 0, "must not be negative")
+    op.require(layerId[0] < layerNum, "must be a layer of the cache")
 check_mask(op, query, attentionMask, longest, longest_kv)
 
 
@@ -336,8 +351,9 @@ def cached(cache: TensorValue, new: TensorValue) -> Value:
         cache.layout == "layers", attend.take(cache.form("layers"), "Y", layerId[0]), cache.form("layer")
     )
     layer = attend.when(BNSD, attend.take(cache.form("BNSD"), "Y", layerId[0]), layer)
-    ring = attend.ring(attend.rows(layer), windowSize, length=kl)
-    old = attend.when(in_ring, ring, attend.rows(layer, length=kl))
+    stored = attend.when(cache.split, attend.listed(layer), attend.rows(layer))
+    linear = attend.when(cache.split, attend.listed(layer, length=kl), attend.rows(layer, length=kl))
+    old = attend.when(in_ring, attend.ring(stored, windowSize, length=kl), linear)
     packed = attend.packed(new.form("packed"), length=ql)
     tokens = attend.when(new.layout == "packed", packed, attend.listed(new.form("padded"), length=ql))
     rows = attend.choose((new, attend.append(old, tokens, position=written, length=kl)), otherwise=old)
@@ -421,7 +437,7 @@ check_parameters(pa)
 with pa.constraints_on(error=errors.ParameterError, early=True):
     pa.require(kvcacheCfg == 0, "PA_ENCODER has no cache to bypass")
     pa.require(batchRunStatusEnable == 0, "PA_ENCODER takes no batch status")
-    pa.require(maskType != CAUSAL, "MASK_TYPE_CAUSAL_MASK is for PREFIX_ENCODER alone")
+    pa.require(maskType != CAUSAL, NOT_CAUSAL, hint="use NORM_COMPRESS, or calcType PREFIX_ENCODER")
     pa.require(kernelType == 1, "logN needs HIGH_PRECISION", when=scaleType == 1)
 with pa.constraints_on(BNSD, error=errors.ParameterError, early=True):
     pa.require(mlaVHeadSize == 0, "TYPE_BNSD takes no latent attention")
@@ -429,17 +445,19 @@ with pa.constraints_on(BNSD, error=errors.ParameterError, early=True):
     pa.require(maskType == NO_MASK, "TYPE_BNSD takes no mask")
 with pa.constraints_on(latent, error=errors.ParameterError, early=True):
     pa.require(
-        one_of(maskType, 0, NORM, WINDOW, WINDOW_COMPRESS), "not for latent attention", argument="maskType"
+        one_of(maskType, 0, NORM, WINDOW, WINDOW_COMPRESS),
+        "latent attention takes few types",
+        argument="maskType",
     )
     pa.require(scaleType == 0, "latent attention takes no logN")
     pa.require(clampType == 0, "latent attention takes no clamp")
 with pa.constraints_on(quantized, error=errors.ParameterError, early=True):
     pa.require(one_of(outDataType, FP16, BF16), "must be FLOAT16 or BF16", argument="outDataType")
     pa.require(scaleType == 0, "quantised calls take no logN")
-    pa.require(maskType != NORM_COMPRESS, "quantised calls take no compressed mask")
+    pa.require(maskType != NORM_COMPRESS, "quantised calls take no compressed mask", hint="use NORM")
 with pa.constraints_on(error=errors.IgnoredParameterWarning):
     pa.require(qScale == 1.0, "has no effect in PA_ENCODER", hint="multiply qkScale instead")
-check_passed(pa, latent == 0, value, why="values of their own (mlaVHeadSize 0)")
+check_passed(pa, latent == 0, value, why="mlaVHeadSize 0")
 check_passed(pa, maskType != NO_MASK, mask, why="a maskType")
 check_passed(pa, alibi_compress, slopes, why="compressed ALiBi")
 check_passed(pa, quantized, qkDescale, qkOffset, vpvDescale, vpvOffset, why="quantType")
@@ -447,40 +465,44 @@ check_passed(pa, offline, pScale, why="TYPE_QUANT_QKV_OFFLINE")
 check_passed(pa, scaleType == 1, logN, why="SCALE_TYPE_LOGN")
 
 with pa.constraints_on(error=errors.DtypeError):
-    pa.require(query.dtype == "int8", "quantised calls take int8", when=quantized)
-    pa.require(query.dtype != "int8", "int8 needs a quantType", when=quantType == 0)
-    pa.require(mask.dtype == query.dtype, "has the dtype of query", when=mask.given & (quantType == 0))
+    pa.require(query.dtype == "int8", "must be int8 with a quantType", when=quantized)
+    hint = "pass quantType"
+    pa.require(query.dtype != "int8", "must not be int8 without a quantType", when=quantType == 0, hint=hint)
+    floats = mask.given & (quantType == 0)
+    pa.require(mask.dtype == query.dtype, "must have the dtype of query", argument="mask", when=floats)
 with pa.constraints_on(alibi_compress & (mask.dtype == "float16"), error=errors.ParameterError):
     pa.require(high_precision, "must be HIGH_PRECISION with a float16 mask", argument="kernelType")
 with pa.constraints_on(error=errors.EmptyTensorError):
-    pa.require(batch > 0, "at least one batch row", argument="seqLen")
-    pa.require(headSize > 0, "heads are not empty", argument="query")
+    pa.require(batch > 0, "must have at least one batch row", argument="seqLen")
+    pa.require(headSize > 0, "must have a head size of at least 1", argument="query")
 with pa.constraints_on(error=errors.RankError):
-    pa.require(key.layout == query.layout, "as many dimensions as query", when=latent == 0)
-    pa.require(value.layout == key.layout, "as many dimensions as key", when=value.given)
-with pa.constraints_on(error=errors.HeadSizeError):
-    pa.require(headSize <= 1024, "a head size of at most 1024", argument="query")
-    pa.require(headSizeV <= 1024, "a head size of at most 1024", argument="value")
-    pa.require(headSize <= 576, "a head size of at most 576", argument="query", when=latent)
-    pa.require(mlaVHeadSize <= headSize, "at most the channels of a key", when=latent)
-    equal = (windowed | BNSD | (scaleType == 1) | quantized | alibi_compress) & (latent == 0)
-    pa.require(headSizeV == headSize, "the features in use need equal sizes", argument="value", when=equal)
-    pa.require(headSize <= 256, "at most 256 with the features in use", argument="query", when=equal)
-    pa.require(headSize <= 128, "at most 128 with compressed ALiBi", argument="query", when=alibi_compress)
-    pa.require(headSize % 32 == 0, "quantised heads are a multiple of 32", argument="query", when=quantized)
+    alike, passed_value = "must have as many dimensions as query", value.given
+    pa.require(key.layout == query.layout, alike, argument="key", when=latent == 0)
+    pa.require(value.layout == key.layout, alike, argument="value", when=passed_value)
+equal = (windowed | BNSD | (scaleType == 1) | quantized | alibi_compress) & (latent == 0)
+with pa.constraints_on(error=errors.HeadSizeError, argument="query"):
+    pa.require(headSize <= 1024, "must have a head size of at most 1024")
+    pa.require(headSize <= 576, "must have a head size of at most 576 with mlaVHeadSize", when=latent)
+    pa.require(headSize <= 256, "must have a head size of at most 256 with these features", when=equal)
+    pa.require(headSize <= 128, "must have a head size of at most 128 with ALiBi", when=alibi_compress)
+    pa.require(headSize % 32 == 0, "the head size must be a multiple of 32 for int8", when=quantized)
+with pa.constraints_on(error=errors.HeadSizeError, argument="value"):
+    pa.require(headSizeV <= 1024, "must have a head size of at most 1024")
+    pa.require(headSizeV == headSize, "must have the head size of query with these features", when=equal)
+with pa.constraints_on(latent, error=errors.HeadSizeError, argument="mlaVHeadSize"):
+    pa.require(mlaVHeadSize <= headSize, "must be at most the channels of a key")
 with pa.constraints_on(error=errors.LengthRangeError):
-    pa.require(ql >= 0, "a length is not negative", over=EACH)
-    pa.require(kl >= 0, "a length is not negative", over=EACH)
-    pa.require(
-        (kl == ql) | (ql == 1), "as many keys as tokens, or one token", over=EACH, hint="use PREFIX_ENCODER"
-    )
-    pa.require(total(ql, b, batch) == nTokens, "as many as query has", when=is_packed(query))
-    pa.require(total(kl, b, batch) == kvRows, "as many as key has", when=is_packed(key))
-    pa.require(ql <= qRows, "at most the rows of query", over=EACH)
-    pa.require(kl <= kvRows, "at most the rows of key", over=EACH)
-    pa.require(longest_kv >= longest, "the longest keys cover the longest query", argument="seqLen")
+    pa.require(ql >= 0, "must not be negative", over=EACH)
+    pa.require(kl >= 0, "must not be negative", over=EACH)
+    same = (kl == ql) | (ql == 1)
+    pa.require(same, "must tell as many keys as tokens, or one token", over=EACH, hint="use PREFIX_ENCODER")
+    pa.require(total(ql, b, batch) == nTokens, "must add up to the tokens of query", when=is_packed(query))
+    pa.require(total(kl, b, batch) == kvRows, "must add up to the tokens of key", when=is_packed(key))
+    pa.require(ql <= qRows, "must be at most the rows of query", over=EACH)
+    pa.require(kl <= kvRows, "must be at most the rows of key", over=EACH)
+    pa.require(longest_kv >= longest, "the longest keys must cover the longest query", argument="seqLen")
 with pa.constraints_on(logN.given, error=errors.ShapeError):
-    pa.require(maxLogN >= longest, "an entry for each query token", argument="logN")
+    pa.require(maxLogN >= longest, "must have an entry for each query token", argument="logN")
 check_mask(pa, query, mask, longest, longest_kv)
 
 
@@ -553,9 +575,7 @@ with prefix.constraints_on(error=errors.ParameterError, early=True):
     prefix.require(kernelType == 1, "PREFIX_ENCODER needs HIGH_PRECISION")
     prefix.require(unclamped, "PREFIX_ENCODER takes no clamp", argument="clampType", hint="leave it all at 0")
     compressed = one_of(maskType, NORM_COMPRESS, ALIBI_COMPRESS, ALIBI_SQRT, CAUSAL)
-    prefix.require(
-        compressed, "PREFIX_ENCODER takes compressed masks", argument="maskType", hint="use 3, 4, 5 or 9"
-    )
+    prefix.require(compressed, "PREFIX_ENCODER takes compressed masks", argument="maskType")
     prefix.require(kvcacheCfg == 0, "PREFIX_ENCODER needs K_CACHE_V_CACHE")
     prefix.require(scaleType == 0, "PREFIX_ENCODER takes no logN")
     prefix.require(inputLayout == 0, "PREFIX_ENCODER needs TYPE_BSND")
@@ -566,27 +586,27 @@ check_passed(prefix, maskType != CAUSAL, mask, why="a maskType other than CAUSAL
 check_passed(prefix, alibi_compress, slopes, why="compressed ALiBi")
 
 with prefix.constraints_on(error=errors.EmptyTensorError):
-    prefix.require(batch > 0, "at least one batch row", argument="blockTables")
-    prefix.require(headSize > 0, "heads are not empty", argument="query")
-    prefix.require(blockSize > 0, "blocks are not empty", argument="key")
-with prefix.constraints_on(error=errors.HeadSizeError):
-    prefix.require(headSize <= 128, "a head size of at most 128", argument="query")
-    prefix.require(headSize % 16 == 0, "a head size that is a multiple of 16", argument="query")
-prefix.require(value.layout == key.layout, "key and value have the same shape", error=errors.ShapeError)
-with prefix.constraints_on(error=errors.PagingError):
-    prefix.require(
-        blockSize * headSize <= 128 * 128, "a block is too large", argument="key", hint="use smaller blocks"
-    )
+    prefix.require(batch > 0, "must have at least one batch row", argument="blockTables")
+    prefix.require(headSize > 0, "must have a head size of at least 1", argument="query")
+    prefix.require(blockSize > 0, "must have blocks of at least one row", argument="key")
+with prefix.constraints_on(error=errors.HeadSizeError, argument="query"):
+    prefix.require(headSize <= 128, "must have a head size of at most 128")
+    prefix.require(headSize % 16 == 0, "must have a head size that is a multiple of 16")
+with prefix.constraints_on(error=errors.ShapeError, argument="value"):
+    prefix.require(value.layout == key.layout, "must have the shape of key")
+with prefix.constraints_on(error=errors.PagingError, argument="key"):
+    prefix.require(blockSize <= 128 * 128 // headSize, "a head must have at most 128 * 128 elements a block")
 with prefix.constraints_on(error=errors.LengthRangeError):
-    prefix.require(ql >= 0, "a length is not negative", over=EACH)
-    prefix.require(kvSeqLen[b] >= ql, "keys include the new ones of seqLen", over=EACH)
-    prefix.require((kl - ql) % 128 == 0, "the prefix is a multiple of 128", over=EACH, argument="kvSeqLen")
-    prefix.require(total(ql, b, batch) == nTokens, "as many as query has")
-    prefix.require(kvSeqLen[b] <= maxBlockNum * blockSize, "blockTables covers every length", over=EACH)
+    prefix.require(ql >= 0, "must not be negative", over=EACH)
+    prefix.require(total(ql, b, batch) == nTokens, "must add up to the tokens of query")
+with prefix.constraints_on(error=errors.LengthRangeError, argument="kvSeqLen"):
+    prefix.require(kvSeqLen[b] >= ql, "must be at least seqLen, new tokens count", over=EACH)
+    prefix.require((kl - ql) % 128 == 0, "the prefix must be a multiple of 128", over=EACH)
+    prefix.require(kvSeqLen[b] <= maxBlockNum * blockSize, "must fit in blockTables' columns", over=EACH)
 with prefix.constraints_on(error=errors.PagingError):
     prefix.require(
         (blockTables[b, j] >= 0) & (blockTables[b, j] < numBlocks),
-        "names a block of the cache wherever rows are valid",
+        "must name a block of the cache wherever rows are valid",
         over={b: batch, j: maxBlockNum},
         when=j * blockSize < kvSeqLen[b],
         hint="ids run from 0 to numBlocks - 1",

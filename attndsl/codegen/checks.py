@@ -149,7 +149,7 @@ class _Checks:
     def _unchecked(self) -> Iterator[str]:
         for rule in self.operator.constraints:
             if not on_host(rule, self.names):
-                device = [name for name in sources(rule) if not self.names.argument(name).on_host]
+                device = [n for n in sources(rule) if "(" in n or not self.names.argument(n).on_host]
                 yield comment(f"{rule.subject}: {rule.text} (reads {', '.join(device)})")
 
     # --------------------------------------------------------------------------------------------
@@ -205,13 +205,13 @@ class _Checks:
                 yield f"if (!call.{item.name}.entries.empty()) {{"
                 yield f"{INDENT}call.{item.name}.dtype = call.{item.name}.entries[0].dtype;"
                 yield "}"
+            elif spec.sequence_of:
+                place = f"call.{item.name}_list, call.{item.name}"
+                yield from _checked(f"Only(kOperator, {name}, {place})")
             elif spec.split:
                 rank = min(layout.rank for layout in spec.layouts.values()) - 1
                 place = f"call.{item.name}_list, {rank}, call.{item.name}"
                 yield from _checked(f"Stacked(kOperator, {name}, {place})")
-            elif spec.sequence_of:
-                place = f"call.{item.name}_list, call.{item.name}"
-                yield from _checked(f"Only(kOperator, {name}, {place})")
 
     def _ranges(self) -> Iterator[str]:
         for item in self.names.params:

@@ -13,7 +13,9 @@ from attndsl.codegen.arguments import Names, literal
 from attndsl.codegen.host_expr import HostExpr, index_name
 from attndsl.codegen.identifiers import comment, string, strings
 from attndsl.folds import Fold
-from attndsl.spec.constraint import Constraint, nearest
+from attndsl.spec.constraint import Constraint, elements
+from attndsl.spec.nearest import nearest
+from attndsl.spec.wording import spoken
 from attndsl.symbolic import Binary, Compare, Const, Expr, Load, Logic, Select, Symbol
 
 INDENT = "    "
@@ -31,8 +33,9 @@ def sources(constraint: Constraint) -> tuple[str, ...]:
 
 
 def on_host(constraint: Constraint, names: Names) -> bool:
-    """Whether the host has all that it reads; the content of other tensors stays on the device."""
-    return all(names.argument(name).on_host for name in sources(constraint))
+    """Whether the host has all that it reads; the content of other tensors stays on the device, and lists of
+    tensors with rows of their own are for the reference."""
+    return all("(" not in name and names.argument(name).on_host for name in sources(constraint))
 
 
 class ConstraintWriter:
@@ -114,12 +117,13 @@ class ConstraintWriter:
             index = self._expr.text(expr.index)
             yield f"values.AddElement({string(expr.source)}, {place}, {index});"
         elif isinstance(expr, Symbol):
-            if expr.name not in constraint.over and not expr.name.startswith("given("):
-                yield f"values.Add({string(expr.name)}, {self._expr.symbol(expr.name)});"
+            if expr.name not in constraint.over and not expr.name.startswith(("given(", "split(")):
+                yield f"values.Add({string(spoken(expr.name))}, {self._expr.symbol(expr.name)});"
         elif isinstance(expr, Fold):
             yield f"values.Add({self._fold_name(expr)}, {self._expr.text(expr)});"
         elif isinstance(expr, Select):
-            yield from self._values(expr.condition, constraint)
+            for part in elements(expr.condition):
+                yield from self._values(part, constraint)
             then = list(self._values(expr.then, constraint))
             other = list(self._values(expr.otherwise, constraint))
             if then:

@@ -28,6 +28,7 @@ from attndsl.interpret.arithmetic import OPERATIONS
 from attndsl.interpret.segments import boundaries, integer
 from attndsl.interpret.state import State, as_real, no_rule
 from attndsl.interpret.whole import whole
+from attndsl.spec.arguments import rows_of
 from attndsl.spec.layout import Array
 from attndsl.symbolic import Expr
 
@@ -98,13 +99,21 @@ def _listed(state: State, rows: Listed, b: int, k: int) -> RowReader:
     axes: tuple[str, ...] = getattr(rows.tensors, "axes", ())
     entry = b if rows.index is None else integer(state, rows.index, b)
     along = "U" if "U" in axes else "T"
-    count = state.call.extents[along] if rows.length is None else integer(state, rows.length, b)
+    count = _rows_of_entry(state, rows, b) if rows.length is None else integer(state, rows.length, b)
     index = {axes[0]: entry, "K": k}
     return RowReader(
         0,
         count if entry >= 0 else 0,
         lambda start, stop: _cells(state, rows.tensors, {**index, along: slice(start, stop)}),
     )
+
+
+def _rows_of_entry(state: State, rows: Listed, b: int) -> int:
+    """All rows of what batch row ``b`` reads; a list of one tensor a batch row has them of its own."""
+    for node in rows.tensors.walk():
+        if isinstance(node, Input) and (of_its_own := state.env.get(rows_of(node.name))) is not None:
+            return int(of_its_own[b])
+    return state.call.extents["U" if "U" in getattr(rows.tensors, "axes", ()) else "T"]
 
 
 def _packed(state: State, rows: Packed, b: int, k: int) -> RowReader:
@@ -148,9 +157,10 @@ _SOURCES: dict[type[Rows], Callable[[State, Any, int, int], RowReader]] = {
 def _cells(state: State, node: Node, index: dict[str, Any]) -> Array:
     """The part of a stored tensor that ``index`` selects by axis, the other axes in canonical order."""
     if isinstance(node, Input) and node.name in state.call.lists:
-        list_axis, *axes = node.axes
+        list_axis = "B" if "B" in node.axes else node.axes[0]
         view = state.call.list_views[node.name][index[list_axis]]
-        return as_real(view[_selector(tuple(axes), index)], state.real)
+        axes = tuple(axis for axis in node.axes if axis != list_axis)
+        return as_real(view[_selector(axes, index)], state.real)
     if isinstance(node, Input):
         view = state.call.views[node.name]
         return as_real(view[_selector(node.axes, index)], state.real)

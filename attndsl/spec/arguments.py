@@ -61,6 +61,11 @@ def split_of(name: str) -> Symbol:
     return Symbol(f"split({name})", f"split_{name}")
 
 
+def rows_of(name: str) -> str:
+    """The array of constraints that holds the rows of each tensor in the list ``name``, one a batch row."""
+    return f"rows({name})"
+
+
 def extent_of(name: str, dim: int) -> Symbol:
     """The size of dimension ``dim`` of tensor ``name`` as passed, as a symbol."""
     return Symbol(f"{name}.shape[{dim}]", f"{name}_dim{dim}")
@@ -80,7 +85,7 @@ class TensorSpec:
     all rows. ``indexed``: elements are read by index alone, so that the sizes have no roles.
     ``prefix_sums``: of lengths, that they are the ends of rows, in a list or tuple. ``at_least``: larger
     tensors are taken too, what exceeds the layout is not looked at. ``by_name``: calls should name it.
-    ``split``: a list of one tensor a batch row may stand for it.
+    ``split``: a list of one tensor a batch row, each with rows of its own, may stand for it.
     """
 
     name: str

@@ -21,13 +21,14 @@ from attndsl.spec.arguments import (
     dtype_of,
     given,
     layout_of,
+    rows_of,
     split_of,
 )
 from attndsl.spec.call import Call
 from attndsl.spec.constraint import Constraint
-from attndsl.spec.enumerated import choices_text, reserved_bytes
+from attndsl.spec.enumerated import choices_text, likely, reserved_bytes
 from attndsl.spec.layout import Array
-from attndsl.spec.lists import stacked, tensor_list
+from attndsl.spec.lists import is_list, tensor_list
 from attndsl.spec.prefix_sums import longest_rows
 from attndsl.spec.shapes import ShapeSolver
 
@@ -45,7 +46,7 @@ def bind(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -
         value = values.get(spec.name)
         if isinstance(spec, ParamSpec):
             params[spec.name] = _scalar(operator, spec, values.get(spec.name, spec.default))
-        elif value is not None and spec.list_of is not None:
+        elif value is not None and is_list(operator.name, spec, value):
             lists[spec.name] = tensor_list(operator.name, spec, value)
         elif value is not None:
             arrays[spec.name] = _array(operator, spec, value)
@@ -53,9 +54,8 @@ def bind(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -
             kind = "integers are" if spec.kind == "lengths" else "a tensor is"
             raise errors.ArgumentTypeError(f"{operator.name}: {spec.name}: {kind} needed, got None")
     presence = {given(spec.name).name: spec.name in arrays or spec.name in lists for spec in operator.tensors}
-    presence |= {
-        split_of(s.name).name: isinstance(values.get(s.name), list | tuple) for s in operator.tensors
-    }
+    splits = {split_of(s.name).name: s.split and s.name in lists for s in operator.tensors}
+    presence |= splits
     _check_early(operator, params, presence)
     dtypes = _checked_dtypes(operator, arrays, lists)
     params = {spec.name: _in_range(operator, spec, params[spec.name]) for spec in operator.params}
@@ -64,11 +64,12 @@ def bind(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -
         extra |= {dtype_of(spec.name).name: None, layout_of(spec.name).name: None}
     extra |= {dtype_of(name).name: dtype for name, dtype in dtypes.items()}
     extra |= longest_rows(operator, arrays)
-    _check_constraints(operator, params, only_parameters=True)
+    _check_constraints(operator, {**params, **splits}, only_parameters=True)
     numbers = {s.name: arrays[s.name].astype(np.int64) for s in operator.tensors if _has_lengths(s, arrays)}
     solver = ShapeSolver(operator, {**params, **extra, **numbers})
     layouts = _solve(operator, solver, arrays, lists)
     extra |= {layout_of(name).name: key for name, key in layouts.items()}
+    extra |= {rows_of(name): np.array(rows) for name, rows in solver.entry_rows.items()}
     arrays |= {name: solver.cropped(name, array) for name, array in arrays.items()}
     arrays |= {s.name: _rowwise(s, arrays[s.name], solver) for s in operator.tensors if s.name in arrays}
     _check_constraints(operator, {**solver.dims, **params, **extra, **arrays})
@@ -100,7 +101,7 @@ def arguments_by_name(operator: Operator, args: tuple[Any, ...], kwargs: Mapping
     for spelled, value in kwargs.items():
         name = aliases.get(spelled, spelled)
         if name not in names:
-            close = difflib.get_close_matches(name, names, 1)
+            close = difflib.get_close_matches(name, names, 1, 0.75)
             advice = f"; did you mean '{close[0]}'?" if close else f"; there are {', '.join(names)}"
             raise errors.SignatureError(f"{operator.name}: unknown argument '{name}'{advice}")
         if name in values:
@@ -128,13 +129,20 @@ def _scalar(operator: Operator, spec: ParamSpec, value: Any) -> Any:
     if spec.takes_int and isinstance(value, int | np.integer) and not wrong_bool:
         value = float(value)
     if (wrong_bool or not isinstance(value, kinds[spec.type])) and not spelled:
-        advice = f"; write {float(value)}" if spec.type is float and type(value) is int else ""
+        advice = f"; write {spec.type(value)}" if _is_same_number(spec, value) else ""
         default = f"; the default is {spec.default!r}" if spec.optional and not advice else ""
         raise errors.ArgumentTypeError(
             f"{operator.name}: {spec.name}: must be a Python {spec.type.__name__},"
             f" got {_short(value)} of type {type(value).__name__}{advice}{default}"
         )
     return value if spelled and not isinstance(value, kinds[spec.type]) else spec.type(value)
+
+
+def _is_same_number(spec: ParamSpec, value: Any) -> bool:
+    """Whether a number of another type says what is meant."""
+    if spec.type is float:
+        return type(value) is int
+    return spec.type is int and isinstance(value, float) and value.is_integer()
 
 
 def _is_choice(spec: ParamSpec, value: Any) -> bool:
@@ -147,15 +155,14 @@ def _in_range(operator: Operator, spec: ParamSpec, value: Any) -> Any:
     if spec.choices:
         if value in spec.choices:
             return spec.choices[value]
-        legal = choices_text(spec)
-        close = difflib.get_close_matches(str(value).upper(), [str(choice) for choice in spec.choices], 1)
-        advice = f"; did you mean {close[0]!r}?" if close else ""
+        legal = choices_text(spec, 2)
         raise (spec.error or errors.ChoiceError)(
-            f"{operator.name}: {spec.name}: {value!r} is none of {legal}{advice}"
+            f"{operator.name}: {spec.name}: {value!r} is none of {legal}; {likely(spec, value)}"
         )
-    if spec.finite and not np.isfinite(value):
+    if isinstance(value, float) and (np.isnan(value) or (spec.finite and np.isinf(value))):
+        wanted = "finite" if spec.finite else "a number"
         raise (spec.error or errors.RangeError)(
-            f"{operator.name}: {spec.name}: must be finite, got {value}; pass a number such as 1.0"
+            f"{operator.name}: {spec.name}: must be {wanted}, got {value}; pass a number such as 1.0"
         )
     for bound in spec.bounds():
         if not bound.evaluate({spec.name: value}):
@@ -171,33 +178,27 @@ def _in_range(operator: Operator, spec: ParamSpec, value: Any) -> Any:
 def _array(operator: Operator, spec: TensorSpec, value: Any) -> Array:
     if spec.kind == "lengths" and isinstance(value, list | tuple):
         return _integers(operator, spec, value)
-    if spec.split and isinstance(value, list | tuple):
-        return stacked(operator.name, spec, value)
     if spec.sequence_of:
-        value = _unwrap(operator, spec, value)
+        value = value[0]
     if not isinstance(value, np.ndarray | np.generic) or spec.prefix_sums:
         kind = "a list, tuple or array of integers" if spec.kind == "lengths" else "a NumPy array"
         kind = "a list or tuple of integers" if spec.prefix_sums else kind
         raise errors.ArgumentTypeError(
             f"{operator.name}: {spec.name}: must be {kind} of dtype {' or '.join(spec.dtypes)},"
-            f" got {_short(value)} of type {type(value).__name__}"
+            f" got {_short(value)} of type {type(value).__name__}{_as_written(spec, value)}"
         )
     return np.asarray(value)
 
 
-def _unwrap(operator: Operator, spec: TensorSpec, value: Any) -> Any:
-    count = spec.sequence_of
-    wanted = f"{count} tensor{'s'[: count > 1]}"
-    if not isinstance(value, list | tuple):
-        raise errors.NotASequenceError(
-            f"{operator.name}: {spec.name}: must be a tuple or list of {wanted},"
-            f" got {type(value).__name__}; write [{spec.name}]"
-        )
-    if len(value) != count:
-        raise errors.SequenceLengthError(
-            f"{operator.name}: {spec.name}: must hold exactly {wanted}, got {len(value)}"
-        )
-    return value[0]
+def _as_written(spec: TensorSpec, value: Any) -> str:
+    """How a value of the wrong type is passed."""
+    if spec.kind == "lengths" and isinstance(value, np.ndarray):
+        return f"; write {spec.name}.tolist()"
+    if spec.kind == "lengths" and isinstance(value, int) and not isinstance(value, bool):
+        return f"; write [{value}]"
+    return (
+        f"; write numpy.array({_short(value)}, ...)" if isinstance(value, int | float | list | tuple) else ""
+    )
 
 
 def _integers(operator: Operator, spec: TensorSpec, value: list[Any] | tuple[Any, ...]) -> Array:
@@ -231,6 +232,11 @@ def _checked_dtypes(
     for spec in operator.tensors:
         for label, array in tensors.get(spec.name, {}).items():
             _check_dtype(operator, spec, label, dtype_name(array), dtypes)
+            if dtype_name(array) != dtypes[spec.name]:
+                raise errors.DtypeMismatchError(
+                    f"{operator.name}: {label}: dtype {dtype_name(array)} differs from {spec.name}[0], which"
+                    f" is {dtypes[spec.name]}; all tensors of the list must have one dtype"
+                )
     return dtypes
 
 
@@ -276,7 +282,7 @@ def _check_constraints(operator: Operator, env: Mapping[str, Any], *, only_param
             continue
         failing = constraint.violation(env)
         if failing is not None:
-            constraint.raise_for(operator.name, failing)
+            constraint.raise_for(operator.name, failing, operator.rules)
 
 
 def _check_early(operator: Operator, params: Mapping[str, Any], presence: Mapping[str, bool]) -> None:
@@ -288,7 +294,7 @@ def _check_early(operator: Operator, params: Mapping[str, Any], presence: Mappin
     for constraint in early:
         failing = constraint.violation({**ranged, **presence})
         if failing is not None:
-            constraint.raise_for(operator.name, failing)
+            constraint.raise_for(operator.name, failing, operator.rules)
 
 
 def _solve(
@@ -305,7 +311,7 @@ def _solve(
         if constraint.argument in sums and not issubclass(constraint.error, Warning):
             failing = constraint.violation(solver.env())
             if failing is not None:
-                constraint.raise_for(operator.name, failing)
+                constraint.raise_for(operator.name, failing, operator.rules)
     return layouts | solver.solve({name: array for name, array in arrays.items() if name in measured})
 
 

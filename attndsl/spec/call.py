@@ -11,6 +11,7 @@ import numpy as np
 
 from attndsl.graph.graph import Graph
 from attndsl.spec.layout import Array
+from attndsl.spec.split import row_view
 
 if TYPE_CHECKING:
     from attndsl.spec.operator import Operator
@@ -69,12 +70,18 @@ class Call:
 
     @cached_property
     def list_views(self) -> dict[str, tuple[Array, ...]]:
-        """The tensors of each list with their canonical axes, those of ``spec.axes`` behind the first."""
+        """The tensors of each list with their canonical axes, without that of the list."""
         env = self.env()
         found = {}
         for name, entries in self.lists.items():
-            layout = self.operator.tensor(name).layouts[self.layouts[name]]
-            found[name] = tuple(layout.view(entry, env, self.extents) for entry in entries)
+            spec = self.operator.tensor(name)
+            layout = spec.layouts[self.layouts[name]]
+            found[name] = tuple(
+                row_view(layout, entry, env, self.extents)
+                if spec.split
+                else layout.view(entry, env, self.extents)
+                for entry in entries
+            )
         return found
 
     def write_back(self) -> None:

@@ -8,7 +8,7 @@ every index in its ``over`` ranges.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,7 +18,11 @@ from attndsl.array_expr import evaluate_arrays
 from attndsl.folds import Fold, with_presence
 from attndsl.source_line import UNKNOWN_LINE, SourceLine, author_line
 from attndsl.spec.errors import UnclassifiedError
-from attndsl.symbolic import Binary, Compare, Const, Expr, Load, Logic, Select, Symbol
+from attndsl.spec.nearest import nearest
+from attndsl.spec.wording import bare, spoken
+from attndsl.symbolic import Expr, Load, Logic, Select, Symbol
+
+_PRESENCE = ("given(", "split(")
 
 
 @dataclass(frozen=True)
@@ -87,10 +91,14 @@ class Constraint:
         first = np.unravel_index(int(np.argmax(bad)), sizes)
         return {**env, **{name: int(index) for name, index in zip(self.over, first, strict=True)}}
 
-    def raise_for(self, operator: str, env: Mapping[str, Any]) -> None:
-        """Raise the constraint's error for the failing environment ``env``."""
-        values = "; ".join(f"{name} is {value}" for name, value in self._values(env))
-        advice = self.hint or nearest(self.condition, env)
+    def raise_for(self, operator: str, env: Mapping[str, Any], rivals: Iterable[Constraint] = ()) -> None:
+        """Raise the constraint's error for the failing environment ``env``.
+
+        ``rivals``: the operator's other constraints, which the advice must not break.
+        """
+        values = "; ".join(f"{spoken(name)} is {value}" for name, value in self._values(env))
+        parts = (nearest(self._shown(env), env, rivals, self.subject), self.hint)
+        advice = "; ".join(part for part in parts if part)
         message = (
             f"{operator}: {self.subject}: {self.text}"
             + (f"; {values}" if values else "")
@@ -113,8 +121,9 @@ class Constraint:
         if self.argument:
             return self.argument
         loads = {node.source for node in self.condition.walk() if isinstance(node, Load)}
+        loads -= {name for name in loads if "(" in name}  # what is known of an argument, not one itself
         names = sorted(loads) or sorted(self.condition.symbols())
-        return ", ".join(dict.fromkeys(_bare(name) for name in names))
+        return ", ".join(dict.fromkeys(bare(name) for name in names))
 
     def _values(self, env: Mapping[str, Any]) -> list[tuple[str, Any]]:
         shown: dict[str, Any] = {}
@@ -125,42 +134,37 @@ class Constraint:
                 index = np.unravel_index(int(node.index.evaluate(env)), array.shape)
                 shown[f"{node.source}[{', '.join(str(int(i)) for i in index)}]"] = array[index].item()
             elif isinstance(node, Symbol):
-                if node.name not in self.over and node.name in env and not node.name.startswith("given("):
+                if node.name not in self.over and node.name in env and not node.name.startswith(_PRESENCE):
                     shown[node.name] = env[node.name]
             elif isinstance(node, Fold):
                 shown[str(node)] = node.evaluate(env)
             elif isinstance(node, Select):  # the other side may read elements that do not exist
-                visit(node.condition)
+                for part in elements(node.condition):
+                    visit(part)
                 visit(node.then if node.condition.evaluate(env) else node.otherwise)
             else:
                 for child in node.children():
                     visit(child)
 
-        visit(with_presence(self.condition, env))
+        visit(self._shown(env))
         return list(shown.items())
 
+    def _shown(self, env: Mapping[str, Any]) -> Expr:
+        """The condition as messages show it: with choices made, also those inside of sums and maxima."""
+        if not any(isinstance(node, Fold | Select) for node in self.condition.walk()):
+            return self.condition
+        settled = with_presence(self.condition, env)
+        folded = [name for node in settled.walk() if isinstance(node, Fold) for name in node.symbols()]
+        return settled.substitute({name: env[name] for name in folded if "(" in name and name in env})
 
-def nearest(condition: Expr, env: Mapping[str, Any]) -> str:
-    """The nearest legal value of the left side of a simple comparison, as advice; empty if unclear."""
-    if isinstance(condition, Symbol) and condition.name.startswith("given("):
-        return f"pass {_bare(condition.name)}"
-    if not isinstance(condition, Compare):
-        return ""
-    if isinstance(condition.left, Symbol) and condition.left.name.startswith("given("):
-        return f"leave {_bare(condition.left.name)} out"
-    left, right = condition.left, condition.right
-    modulus = isinstance(left, Binary) and left.op == "%" and isinstance(right, Const) and right.value == 0
-    if condition.op == "==" and modulus and isinstance(left, Binary):
-        value, step = int(left.left.evaluate(env)), int(left.right.evaluate(env))
-        return f"the nearest multiples are {value - value % step} and {value - value % step + step}"
-    if not isinstance(left, Symbol | Load | Fold):
-        return ""
-    limit = right.evaluate(env)
-    if isinstance(limit, str | bool):
-        return f"it must be {limit}"
-    shift = {"<": -1, ">": 1}.get(condition.op, 0)
-    whole = isinstance(limit, int | np.integer)
-    return f"the nearest legal value is {limit + shift}" if whole or not shift else ""
+
+def elements(expr: Expr) -> Iterator[Load]:
+    """The elements that ``expr`` reads, but those inside of sums and maxima."""
+    if isinstance(expr, Load):
+        yield expr
+    elif not isinstance(expr, Fold):
+        for child in expr.children():
+            yield from elements(child)
 
 
 def _conjuncts(expr: Expr | None) -> list[Expr]:
@@ -168,8 +172,3 @@ def _conjuncts(expr: Expr | None) -> list[Expr]:
     if isinstance(expr, Logic) and expr.op == "and":
         return [*_conjuncts(expr.left), *_conjuncts(expr.right)]
     return [] if expr is None else [expr]
-
-
-def _bare(name: str) -> str:
-    """The argument that a symbol such as ``given(x)`` or ``dtype(x)`` is about."""
-    return name.partition("(")[2].rstrip(")") or name

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from attndsl.spec import errors
 from attndsl.spec.arguments import ParamSpec, TensorSpec
 from attndsl.spec.enumerated import choices_text
 from attndsl.spec.layout import Layout
+from attndsl.spec.wording import condition_words
 from attndsl.symbolic import Expr
 
 if TYPE_CHECKING:
@@ -91,6 +91,8 @@ def _tensor(spec: TensorSpec) -> list[str]:
     words = ["optional" if spec.optional else "required"]
     if spec.sequence_of:
         words.append(f"in a tuple or list of {spec.sequence_of}")
+    if spec.split:
+        words.append("or a list of one tensor a batch row, each with rows of its own")
     if spec.list_of is not None:
         words.append(f"a list of {spec.list_of} tensors, or an array that stacks them")
     if spec.kind == "lengths":
@@ -110,7 +112,7 @@ def _tensor(spec: TensorSpec) -> list[str]:
 
 def _layout(layout: Layout) -> str:
     shape = f"({', '.join(str(extent) for extent in layout.shape())})"
-    return shape + (f"  when {_words(layout.when)}" if layout.when is not None else "")
+    return shape + (f"  when {condition_words(layout.when)}" if layout.when is not None else "")
 
 
 def _param(spec: ParamSpec) -> str:
@@ -134,14 +136,8 @@ def _constraints(operator: Operator) -> list[str]:
     for constraint in [*merged, *operator.constraints]:
         kind = "target limit, " if constraint.target else ""
         lines.append(f"  {constraint.subject}: {constraint.text} [{kind}{_builtin(constraint.error)}]")
-        lines.append(f"      {_words(constraint.describe())}")
+        lines.append(f"      {condition_words(constraint.describe())}")
     return lines
-
-
-def _words(condition: object) -> str:
-    """A condition with the presence of arguments in words."""
-    text = re.sub(r"given\((\w+)\) == False", r"\1 is absent", str(condition))
-    return re.sub(r"given\((\w+)\)", r"\1 is passed", text)
 
 
 def _results(operator: Operator) -> list[str]:

@@ -48,7 +48,12 @@ class Declarations:
         self._axes: dict[str, Expr] = {}
         self._arguments: dict[str, DeclaredTensor | ParamSpec] = {}
         self._results: dict[str, tuple[Output, str, dict[str, str | tuple[str, Expr]]]] = {}
-        self._group: tuple[Expr | None, type[Exception], bool] = (None, errors.UnclassifiedError, False)
+        self._group: tuple[Expr | None, type[Exception], str, bool] = (
+            None,
+            errors.UnclassifiedError,
+            "",
+            False,
+        )
         self._modes = Modes()
         self._keyword_only = False
 
@@ -125,7 +130,8 @@ class Declarations:
                 ``layouts`` are those of one tensor, and the first of ``axes`` is that of the list.
             at_least: larger tensors are taken too; what exceeds the layout is not looked at.
             indexed: elements are read by index alone, ``mask.at(i, j)``; sizes in ``layouts`` need no role.
-            split: a list of one tensor a batch row may stand for it, stacked along the second dimension.
+            split: a list of one tensor a batch row may stand for it. In each, batch row and layer have the
+                extent 1 (and may be left out in front), and there are as many rows T as it likes.
             shape_error: class raised for a wrong shape, if the contract names one.
             meaning: a phrase for the printed contract.
         """
@@ -312,13 +318,13 @@ class Declarations:
             hint: the next step, where no nearest legal value can be computed.
         """
         ranges = {index.name: as_expr(extent) for index, extent in (over or {}).items()}
-        outer, default, early = self._group
+        outer, default, blamed, first = self._group
         scope = when if outer is None else outer if when is None else outer & when
         self._add(
             Constraint(
-                *(condition, text, error or default, scope, ranges, argument, hint),
+                *(condition, text, error or default, scope, ranges, argument or blamed, hint),
                 where=author_line(),
-                early=early,
+                early=first,
             )
         )
 
@@ -328,23 +334,25 @@ class Declarations:
         when: Expr | None = None,
         *,
         error: type[Exception] = errors.UnclassifiedError,
+        argument: str = "",
         early: bool = False,
     ) -> Iterator[None]:
         """The constraints declared inside share an error class and matter only where ``when`` holds.
 
+        ``argument``: the argument that they blame, where they name no other.
         ``early``: parameters and the presence of arguments decide them, so that they are checked before any
         tensor is looked at.
         """
-        before, self._group = self._group, (when, error, early)
+        before, self._group = self._group, (when, error, argument, early)
         try:
             yield
         finally:
             self._group = before
 
-    def limit(self, condition: Expr, text: str) -> None:
+    def limit(self, condition: Expr, text: str, *, when: Expr | None = None) -> None:
         """A limit of the kernels on the target, not of the operator: the reference takes more."""
         line = author_line()
-        self._add(Constraint(condition, text, errors.TargetLimitError, target=True, where=line))
+        self._add(Constraint(condition, text, errors.TargetLimitError, when, target=True, where=line))
 
     def schedule(self, **choices: Any) -> None:
         """Tile sizes, ring depth and splits that the author wants; what is left out is searched."""

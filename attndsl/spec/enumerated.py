@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,27 @@ from attndsl.spec import errors
 from attndsl.spec.arguments import ParamSpec
 
 
-def choices_text(spec: ParamSpec) -> str:
-    """The legal spellings, those of one value together: ``0 or 'NONE', 1 or 'ALL'``."""
+def choices_text(spec: ParamSpec, most: int | None = None) -> str:
+    """The legal spellings, those of one value together: ``0 or 'NONE', 1 or 'ALL'``; ``most`` of each."""
     spellings: dict[Any, list[str]] = {}
     for spelling, value in sorted(spec.choices.items(), key=lambda item: isinstance(item[0], str)):
         spellings.setdefault(value, []).append(repr(spelling))
-    return ", ".join(" or ".join(each) for each in spellings.values())
+    return ", ".join(" or ".join(each[:most]) for each in spellings.values())
+
+
+def likely(spec: ParamSpec, value: Any) -> str:
+    """The legal spelling that is nearest to a wrong one, as advice."""
+    if isinstance(value, str):
+        names = [choice for choice in spec.choices if isinstance(choice, str)]
+        upper = {name.upper(): name for name in names}
+        close = difflib.get_close_matches(value.upper(), list(upper), 1)
+        return (
+            f"did you mean {upper[close[0]]!r}?"
+            if close
+            else f"pass {next(iter(spec.choices))!r}, for example"
+        )
+    numbers = [choice for choice in spec.choices if isinstance(choice, int | float)]
+    return f"the nearest legal value is {min(numbers, key=lambda number: abs(number - value))}"
 
 
 def reserved_bytes(operator: str, spec: ParamSpec, value: Any) -> bytes:

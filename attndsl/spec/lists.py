@@ -11,6 +11,32 @@ from attndsl.spec.arguments import TensorSpec
 from attndsl.spec.layout import Array
 
 
+def is_list(operator: str, spec: TensorSpec, value: Any) -> bool:
+    """Whether ``value`` is meant as one tensor a batch row or group, not as one tensor for all.
+
+    Raises:
+        NotASequenceError: a bare tensor where a tuple or list of tensors is needed.
+        SequenceLengthError: a tuple or list with the wrong number of tensors.
+    """
+    if spec.list_of is not None or not spec.sequence_of:
+        return spec.list_of is not None or (spec.split and isinstance(value, list | tuple))
+    count = spec.sequence_of
+    wanted = f"{count} tensor{'s'[: count > 1]}"
+    if not isinstance(value, list | tuple):
+        raise errors.NotASequenceError(
+            f"{operator}: {spec.name}: must be a tuple or list of {wanted},"
+            f" got {type(value).__name__}; write [{spec.name}]"
+        )
+    if len(value) == count:
+        return False
+    if not value or not spec.split:
+        raise errors.SequenceLengthError(
+            f"{operator}: {spec.name}: must hold exactly {wanted}{', or one a batch row' * spec.split},"
+            f" got {len(value)}"
+        )
+    return True
+
+
 def tensor_list(operator: str, spec: TensorSpec, value: Any) -> tuple[Array, ...]:
     """The tensors of a list, tuple or of an array that stacks them along its first dimension.
 
@@ -38,30 +64,6 @@ def tensor_list(operator: str, spec: TensorSpec, value: Any) -> tuple[Array, ...
                 f" {' or '.join(spec.dtypes)}, got {type(entry).__name__}"
             )
     return tuple(value)
-
-
-def stacked(operator: str, spec: TensorSpec, value: list[Any] | tuple[Any, ...]) -> Array:
-    """A tensor that is passed as a list of one tensor a batch row: (1, rows, ...).
-
-    The parts have the shape that is left, or a further first dimension of 1.
-
-    Raises:
-        NullTensorError, ArgumentTypeError: an entry is no array.
-        ShapeError: shapes differ. DtypeMismatchError: dtypes differ. EmptyTensorError: there is none.
-    """
-    parts = tensor_list(operator, spec, value)
-    if not parts:
-        raise errors.EmptyTensorError(f"{operator}: {spec.name}: an empty list, pass a tensor a batch row")
-    rank = min(layout.rank for layout in spec.layouts.values()) - 1
-    parts = tuple(part[0] if part.ndim > rank and part.shape[0] == 1 else part for part in parts)
-    check_same_shape(operator, spec, parts)
-    for position, part in enumerate(parts):
-        if part.dtype != parts[0].dtype:
-            raise errors.DtypeMismatchError(
-                f"{operator}: {spec.name}[{position}]: dtype {part.dtype.name} differs from that of"
-                f" {spec.name}[0], which is {parts[0].dtype.name}"
-            )
-    return np.stack(parts)[None]
 
 
 def check_same_shape(operator: str, spec: TensorSpec, entries: tuple[Array, ...]) -> None:

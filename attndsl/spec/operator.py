@@ -90,6 +90,22 @@ class Operator(Declarations):
             found.append(OutputSpec(node.name, like, layouts, node.axes, dtype, quantized, node.where))
         return tuple(found)
 
+    @property
+    def rules(self) -> tuple[Constraint, ...]:
+        """The ranges of the parameters, and the constraints that are not on several sizes at once.
+
+        Advice on one parameter or size keeps them; of several sizes it is unclear which would change.
+        """
+        ranges = [
+            Constraint(
+                bound, str(bound), spec.error or errors.RangeError, argument=spec.name, where=spec.where
+            )
+            for spec in self.params
+            for bound in spec.bounds()
+        ]
+        sizes = self._dims.keys()
+        return (*ranges, *(rule for rule in self.constraints if len(rule.condition.symbols() & sizes) < 2))
+
     @cached_property
     def shape_constraints(self) -> tuple[Constraint, ...]:
         """What the layouts demand of the passed shapes, as constraints over ``name.shape[i]``."""

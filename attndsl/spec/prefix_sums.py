@@ -39,10 +39,10 @@ class PrefixSums(TensorValue):
     ) -> Iterator[tuple[Expr, str, dict[Symbol, ExprLike] | None]]:
         """What ``count`` prefix sums must keep: condition, words, range of the batch index."""
         b = Symbol("b")
-        yield count > 0, "at least one batch row", None
-        yield self[b] >= self.start(b), "prefix sums begin at 0 or above and do not decrease", {b: count}
+        yield count > 0, "must have at least one batch row", None
+        yield self[b] >= self.start(b), "prefix sums must begin at 0 or above and not decrease", {b: count}
         if total is not None:
-            yield self[count - 1] == total, f"the last prefix sum is {total}", None
+            yield self[count - 1] == total, f"the last prefix sum must be {total}", None
 
 
 def lengths_in(ends: Array) -> Array:

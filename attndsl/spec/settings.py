@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from attndsl.graph.nodes import Cast, Conditional, Node, Output, Quantize
-from attndsl.spec.arguments import dtype_of, given, layout_of
+from attndsl.spec.arguments import dtype_of, given, layout_of, split_of
 from attndsl.spec.errors import InputCountError
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ def first_settings(operator: Operator) -> dict[str, Any]:
     for spec in operator.tensors:
         found[dtype_of(spec.name).name] = next(iter(spec.dtypes), None)
         found[layout_of(spec.name).name] = next(iter(spec.layouts), None)
+        found[split_of(spec.name).name] = False
     return found
 
 
@@ -39,6 +40,7 @@ def setting_samples(
     for spec in operator.tensors:
         values[dtype_of(spec.name).name] = list(spec.dtypes)
         values[layout_of(spec.name).name] = list(spec.layouts)
+        values[split_of(spec.name).name] = [False, True]
     defaults = first_settings(operator)
     passed = {given(spec.name).name: spec.name in present for spec in operator.tensors}
     yield defaults

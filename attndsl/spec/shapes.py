@@ -7,28 +7,19 @@ A dimension with one unknown factor defines it; one without any is checked. What
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from attndsl.spec import errors
 from attndsl.spec.arguments import TensorSpec
 from attndsl.spec.layout import Array, Layout
 from attndsl.spec.lists import check_same_shape
-from attndsl.symbolic import Const, Expr, Symbol
+from attndsl.spec.shape_messages import Mismatch, ShapeMessages, situation
+from attndsl.spec.split import BATCH, SINGLE, batch_extent, one_row, row_extent, whole_rank
+from attndsl.symbolic import Const, Expr, Symbol, product
 
 if TYPE_CHECKING:
     from attndsl.spec.operator import Operator
-
-
-@dataclass(frozen=True)
-class Mismatch:
-    """A dimension that contradicts its layout; ``divides``: the known factor that does not divide it."""
-
-    dim: int
-    size: int
-    expected: Expr
-    legal: int | None
-    divides: int | None = None
 
 
 class ShapeSolver:
@@ -39,6 +30,8 @@ class ShapeSolver:
         self.known = dict(known)
         self.dims: dict[str, int] = {}
         self.origin: dict[str, str] = {}
+        self.entry_rows: dict[str, tuple[int, ...]] = {}
+        self.messages = ShapeMessages(operator.name, self.known, self.dims, self.origin)
         for name, dim in operator.dims_by_name.items():
             if dim.definition is not None:
                 self.dims[name] = int(dim.definition.evaluate(self.known))
@@ -61,7 +54,8 @@ class ShapeSolver:
         indivisible: tuple[TensorSpec, Layout, Mismatch] | None = None
         for spec in self.operator.tensors:
             if spec.layouts and lists and spec.name in lists:
-                layout, mismatch = self._choose_for_list(spec, lists[spec.name])
+                choose = self._choose_split if spec.split else self._choose_for_list
+                layout, mismatch = choose(spec, lists[spec.name])
             elif spec.layouts and spec.name in arrays:
                 layout, mismatch = self._choose(spec, arrays[spec.name])
             else:
@@ -70,7 +64,7 @@ class ShapeSolver:
             if mismatch is not None:
                 indivisible = indivisible or (spec, layout, mismatch)
         if indivisible is not None:
-            self._raise_indivisible(*indivisible)
+            raise self.messages.indivisible(*indivisible)
         self._defaults()
         return chosen
 
@@ -81,16 +75,32 @@ class ShapeSolver:
             self._check_lengths(spec, candidates[0], array)
             return candidates[0], None
         if not same_rank:
-            self._raise_rank(spec, candidates, array)
+            raise self.messages.wrong_rank(spec, candidates, array)
         shape = self.cropped(spec.name, array).shape
         attempts = [(layout, *self._match(layout, shape)) for layout in same_rank]
         layout, solved, mismatch = next((a for a in attempts if a[2] is None), attempts[-1])
-        if mismatch is not None and mismatch.divides is None:
-            self._raise_shape(spec, layout, mismatch, array)
+        if mismatch is not None:
+            found = [(each, wrong) for each, _, wrong in attempts if wrong is not None]
+            fewest = min(wrong.others for _, wrong in found)
+            closest = [(each, wrong) for each, wrong in found if wrong.others == fewest]
+            layout, mismatch = closest[-1]
+            if mismatch.divides is None:
+                self._check_parameters_of(mismatch.expected)
+                raise self.messages.wrong_size(spec, closest, array)
         for name, size in solved.items():
             self.dims[name] = size
             self.origin[name] = spec.name
         return layout, mismatch
+
+    def _check_parameters_of(self, expected: Expr) -> None:
+        """What parameters demand of a size comes before what its tensors show."""
+        env, params = self.env(), {spec.name for spec in self.operator.params}
+        for rule in self.operator.constraints:
+            stated = rule.condition.symbols() <= params and bool(rule.symbols() & expected.symbols())
+            if stated and not (rule.target or rule.tensors()) and rule.symbols() <= env.keys():
+                failing = rule.violation(env)
+                if failing is not None:
+                    rule.raise_for(self.operator.name, failing, self.operator.rules)
 
     def cropped(self, name: str, array: Array) -> Array:
         """``array`` without what exceeds its layout, where its tensor may be larger than that."""
@@ -104,21 +114,64 @@ class ShapeSolver:
         self, spec: TensorSpec, entries: tuple[Array, ...]
     ) -> tuple[Layout, Mismatch | None]:
         """The layout of the entries; their number is, or defines, the size that the spec names."""
-        count = spec.list_of
-        if isinstance(count, Symbol) and count.name not in self.env():
-            self.dims[count.name], self.origin[count.name] = len(entries), spec.name
-        elif count is not None and len(entries) != count.evaluate(self.env()):
-            wanted = count.evaluate(self.env())
-            origin = self.origin.get(str(count), "the call")
-            raise errors.SequenceLengthError(
-                f"{self.operator.name}: {spec.name}: must hold {count} = {wanted} tensors ({count} from"
-                f" {origin}), got {len(entries)}"
-            )
+        assert spec.list_of is not None
+        self._count(spec, spec.list_of, len(entries))
         if not entries:
             return self._candidates(spec)[0], None
         found = self._choose(replace(spec, name=f"{spec.name}[0]"), entries[0])
         check_same_shape(self.operator.name, spec, entries)
         return found
+
+    def _choose_split(self, spec: TensorSpec, entries: tuple[Array, ...]) -> tuple[Layout, Mismatch | None]:
+        """The layout of the tensor that the list stands for; each entry has rows of its own."""
+        name = f"{self.operator.name}: {spec.name}"
+        if not entries:
+            raise errors.EmptyTensorError(f"{name}: an empty list, pass a tensor a batch row")
+        legal = self._candidates(spec)
+        whole = [layout for layout in legal if BATCH in layout.roles]
+        if not whole:
+            raise errors.SequenceLengthError(
+                f"{name}: must hold exactly 1 tensor{situation(legal, self.known)}, got {len(entries)}"
+            )
+        self._count(spec, batch_extent(whole[0]), len(entries), "1 or " * bool(spec.sequence_of))
+        rows, before = row_extent(whole[0]).name, self.dims.get(row_extent(whole[0]).name)
+        found, worst = [], None
+        for position, entry in enumerate(entries):
+            self.dims.pop(rows, None)
+            one = {layout.key: one_row(layout) for layout in whole}
+            alone = replace(spec, name=f"{spec.name}[{position}]", layouts=one)
+            layout, mismatch = self._choose(alone, whole_rank(whole[0], entry))
+            whole, worst = [spec.layouts[layout.key]], worst or mismatch
+            found.append(self.dims.get(rows, 0))
+        for size in (axis.extent for dim in whole[0].dims for axis in dim if axis.role in SINGLE):
+            if isinstance(size, Symbol) and size.name not in self.env():
+                self.dims[size.name], self.origin[size.name] = 1, spec.name
+        self._same_rows(spec, tuple(found), rows, before)
+        return whole[0], worst
+
+    def _same_rows(self, spec: TensorSpec, found: tuple[int, ...], rows: str, before: int | None) -> None:
+        """Keeps the rows of each tensor of a list, which are those of any list before it."""
+        for other, counts in self.entry_rows.items() if before is not None else ():
+            for position, (count, wanted) in enumerate(zip(found, counts, strict=True)):
+                if count != wanted:
+                    raise (spec.shape_error or errors.ShapeError)(
+                        f"{self.operator.name}: {spec.name}[{position}]: has {count} rows ({rows}),"
+                        f" must have {wanted} as {other}[{position}]"
+                    )
+        self.dims[rows] = max(found)
+        self.origin.setdefault(rows, spec.name)
+        self.entry_rows[spec.name] = found
+
+    def _count(self, spec: TensorSpec, count: Expr, found: int, others: str = "") -> None:
+        """The number of tensors in a list is, or defines, the size ``count``."""
+        if isinstance(count, Symbol) and count.name not in self.env():
+            self.dims[count.name], self.origin[count.name] = found, spec.name
+        elif found != (wanted := count.evaluate(self.env())):
+            origin = self.origin.get(str(count), "the call")
+            raise errors.SequenceLengthError(
+                f"{self.operator.name}: {spec.name}: must hold {others}{count} = {wanted} tensors"
+                f" ({count} from {origin}), got {found}"
+            )
 
     def _candidates(self, spec: TensorSpec) -> list[Layout]:
         env = self.env()
@@ -131,7 +184,8 @@ class ShapeSolver:
     def _match(self, layout: Layout, shape: tuple[int, ...]) -> tuple[dict[str, int], Mismatch | None]:
         """The sizes that ``shape`` adds, and the first contradiction; indivisible ones come last."""
         solved: dict[str, int] = {}
-        indivisible: Mismatch | None = None
+        wrong: list[Mismatch] = []
+        indivisible: list[Mismatch] = []
         for position, (dim, size) in enumerate(zip(layout.dims, shape, strict=True)):
             factors = [axis.extent for axis in dim]
             unknown = [f for f in factors if not self._value_known(f, solved)]
@@ -142,13 +196,15 @@ class ShapeSolver:
             expected = layout.shape()[position]
             if not unknown:
                 if size != known:
-                    return solved, Mismatch(position, size, expected, known)
+                    wrong.append(Mismatch(position, size, expected, known))
             elif len(unknown) == 1 and isinstance(unknown[0], Symbol):
                 if known <= 0 or size % known:
-                    indivisible = indivisible or Mismatch(position, size, expected, None, known)
+                    step = product([each for each in factors if each is not unknown[0]])
+                    indivisible.append(Mismatch(position, size, step, None, known))
                 else:
                     solved[unknown[0].name] = size // known
-        return solved, indivisible
+        found = wrong + indivisible
+        return solved, replace(found[0], others=len(found) - 1) if found else None
 
     def _value_known(self, factor: Expr, solved: Mapping[str, int]) -> bool:
         return isinstance(factor, Const) or factor.symbols() <= set(self.env()) | set(solved)
@@ -160,11 +216,7 @@ class ShapeSolver:
         rows = int(extent.evaluate(self.env())) if extent.symbols() <= set(self.env()) else array.size
         legal = (1, rows) if spec.one_for_all else (rows,)
         if array.ndim > 1 or array.size not in legal or (array.ndim == 0 and not spec.one_for_all):
-            wanted = f"{'1 or ' if spec.one_for_all else ''}{extent} = {rows}"
-            raise errors.LengthCountError(
-                f"{self.operator.name}: {spec.name}: must have {wanted} entries in"
-                f" one dimension, got shape {list(array.shape)}"
-            )
+            raise self.messages.wrong_count(spec, extent, rows, array)
 
     def _defaults(self) -> None:
         for name, dim in self.operator.dims_by_name.items():
@@ -176,48 +228,3 @@ class ShapeSolver:
             raise errors.MissingInputError(
                 f"{self.operator.name}: no tensor that is passed shows the size {missing[0]}"
             )
-
-    def _raise_rank(self, spec: TensorSpec, candidates: list[Layout], array: Array) -> None:
-        legal = " or ".join(dict.fromkeys(_shape_text(layout) for layout in candidates))
-        error = spec.shape_error or errors.RankError
-        raise error(
-            f"{self.operator.name}: {spec.name}: shape {list(array.shape)} has {array.ndim} dimensions;"
-            f" it must be {legal}{self._situation(candidates)}"
-        )
-
-    def _raise_shape(self, spec: TensorSpec, layout: Layout, mismatch: Mismatch, array: Array) -> None:
-        error = spec.shape_error or errors.ShapeError
-        sources = {
-            f"{name} = {self.dims[name]} from {self.origin[name]}"
-            for name in sorted(mismatch.expected.symbols())
-            if name in self.dims
-        }
-        because = f" ({'; '.join(sorted(sources))})" if sources else ""
-        raise error(
-            f"{self.operator.name}: {spec.name}: shape {list(array.shape)} should be {_shape_text(layout)}:"
-            f" dimension {mismatch.dim} is {mismatch.size}, must be {'at least ' * spec.at_least}"
-            f"{mismatch.expected} = {mismatch.legal}"
-            f"{because}{self._situation([layout])}"
-        )
-
-    def _raise_indivisible(self, spec: TensorSpec, layout: Layout, mismatch: Mismatch) -> None:
-        size, step = mismatch.size, mismatch.divides or 1
-        known = [
-            f"{name} = {self.dims[name]} from {self.origin[name]}"
-            for name in sorted(mismatch.expected.symbols())
-            if name in self.dims
-        ]
-        below = size - size % step if step > 0 else 0
-        raise errors.DivisibilityError(
-            f"{self.operator.name}: {spec.name}: dimension {mismatch.dim} is {size}, which is no multiple of"
-            f" {step} in {_shape_text(layout)} ({'; '.join(known)});"
-            f" the nearest legal sizes are {max(below, step)} and {below + step}"
-        )
-
-    def _situation(self, candidates: list[Layout]) -> str:
-        conditions = dict.fromkeys(str(layout.when) for layout in candidates if layout.when is not None)
-        return f", as {' or '.join(conditions)}" if conditions else ""
-
-
-def _shape_text(layout: Layout) -> str:
-    return f"({', '.join(str(extent) for extent in layout.shape())})"

@@ -42,7 +42,7 @@ from attndsl.graph.nodes import (
     WindowSum,
 )
 from attndsl.source_line import author_line
-from attndsl.spec.arguments import TensorSpec, dtype_of, given, layout_of, split_of
+from attndsl.spec.arguments import TensorSpec, dtype_of, given, layout_of, rows_of, split_of
 from attndsl.spec.errors import GraphError, SpecError
 from attndsl.symbolic import Compare, Const, Expr, ExprLike, Load, Symbol, as_expr, compare
 
@@ -223,6 +223,10 @@ class TensorValue(Value):
     def split(self) -> Symbol:
         """Whether a call passes it as a list of one tensor a batch row."""
         return split_of(self.spec.name)
+
+    def rows(self, b: Expr) -> Load:
+        """Rows of the tensor of batch row ``b``, in a call that passes a list of one tensor a batch row."""
+        return Load(rows_of(self.spec.name), b, f"rows_{self.spec.name}")
 
     def form(self, layout: str) -> Value:
         """The tensor as its layout alternative of this key shows it, with that alternative's axes."""

@@ -384,7 +384,7 @@ TABLE = {
         EITHER,
         "seqLen",
     ),
-    "sum of seqLen": (fa(seqLen=[3, 3]), EITHER, "nearest legal value is 7"),
+    "sum of seqLen": (fa(seqLen=[3, 3]), EITHER, "sum(seqLen[b] for b < batch) is 7"),
     "sum of prompt lengths": (pa(seqLen=[3, 5]), EITHER, "seqLen"),
     "sum of key lengths": (pa(seqLen=[[3, 4], [3, 5]]), EITHER, "seqLen"),
     "longer keys": (
@@ -461,5 +461,5 @@ def test_the_printed_contract_has_all_modes_and_no_argument_is_without_its_table
         "self_attention_prefix_encoder(query",
     ):
         assert title in text
-    line = "kvSeqLen, seqLen: keys include the new ones of seqLen"
+    line = "kvSeqLen: must be at least seqLen, new tokens count"
     assert f"{line} [LengthRangeError: ValueError and RuntimeError]" in text

@@ -1,0 +1,55 @@
+"""A tensor as a list of one tensor a batch row, each with rows of its own: ``key = [k0, k1, ...]``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from attndsl.spec.layout import UNIT, Array, Axis, Layout
+from attndsl.symbolic import Symbol
+
+BATCH, ROWS = "B", "T"
+SINGLE = (BATCH, "Y")
+"""Axes of extent 1 in each tensor: it holds one batch row of one layer."""
+
+
+def one_row(layout: Layout) -> Layout:
+    """The layout of one tensor of the list."""
+
+    def alone(axis: Axis) -> Axis:
+        return Axis(UNIT, axis.role) if axis.role in SINGLE else axis
+
+    return replace(layout, dims=tuple(tuple(alone(axis) for axis in dim) for dim in layout.dims))
+
+
+def row_extent(layout: Layout) -> Symbol:
+    """The size that each tensor has for itself."""
+    extent = next(axis.extent for dim in layout.dims for axis in dim if axis.role == ROWS)
+    assert isinstance(extent, Symbol)  # roles are those of declared sizes
+    return extent
+
+
+def batch_extent(layout: Layout) -> Symbol:
+    """The size that is the number of tensors in the list."""
+    extent = next(axis.extent for dim in layout.dims for axis in dim if axis.role == BATCH)
+    assert isinstance(extent, Symbol)
+    return extent
+
+
+def whole_rank(layout: Layout, entry: Array) -> Array:
+    """``entry`` with the leading dimensions of extent 1 that may be left out."""
+    missing = layout.rank - entry.ndim
+    heads = [all(axis.role in SINGLE for axis in dim) for dim in layout.dims]
+    return entry[(None,) * missing] if missing > 0 and all(heads[:missing]) else entry
+
+
+def row_view(layout: Layout, entry: Array, env: Mapping[str, Any], extents: Mapping[str, int]) -> Array:
+    """``entry`` seen with the canonical axes but that of batch rows; ``layout``: of the whole tensor."""
+    one = one_row(layout)
+    place = next(p for p, dim in enumerate(layout.dims) if any(axis.role == ROWS for axis in dim))
+    rows = entry.shape[place - layout.rank]
+    sizes = {**extents, **dict.fromkeys(SINGLE, 1), ROWS: rows}
+    view = one.view(entry, {**env, row_extent(layout).name: rows}, sizes)
+    picked: Array = view[tuple(0 if role == BATCH else slice(None) for role in one.roles)]
+    return picked

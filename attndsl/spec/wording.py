@@ -1,0 +1,45 @@
+"""How messages and the printed contract call the symbols of constraints: ``given(x)`` is "x is passed"."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+_OF_A_TENSOR = ("dtype", "layout")
+
+
+def bare(name: str) -> str:
+    """The argument that a symbol such as ``given(x)`` or ``dtype(x)`` is about."""
+    return name.partition("(")[2].rstrip(")") or name
+
+
+def spoken(name: str) -> str:
+    """A symbol in words: ``dtype(x)`` is "dtype of x"."""
+    kind, _, _ = name.partition("(")
+    if kind == "rows":
+        return name.replace("rows(", "rows of ").replace(")", "")
+    return f"{kind} of {bare(name)}" if kind in _OF_A_TENSOR and kind != name else name
+
+
+def fact(name: str, value: Any) -> str:
+    """What a call says: "input_layout is BSH", "block_table is absent"."""
+    if name.startswith("given("):
+        return f"{bare(name)} is {'passed' if value else 'absent'}"
+    if name.startswith("split("):
+        return f"{bare(name)} is {'a list of one tensor a batch row' if value else 'one tensor'}"
+    return f"{spoken(name)} is {value}"
+
+
+def condition_words(condition: object) -> str:
+    """A condition with the presence, dtypes and layouts of arguments in words."""
+    text = re.sub(r"given\((\w+)\) == False", r"\1 is absent", str(condition))
+    text = re.sub(r"given\((\w+)\)", r"\1 is passed", text)
+    text = re.sub(r"split\((\w+)\) == False", r"\1 is one tensor", text)
+    text = re.sub(r"split\((\w+)\) == split\((\w+)\)", r"\1 is a list where \2 is", text)
+    return re.sub(r"split\((\w+)\)", r"\1 is a list of one tensor a batch row", text)
+
+
+def alternatives(texts: list[str]) -> str:
+    """``a``, ``a or b``, ``a, b or c``."""
+    *most, last = texts
+    return f"{', '.join(most)} or {last}" if most else last
