@@ -19,6 +19,7 @@ from attndsl.spec.arguments import Dim, ParamSpec, TensorSpec
 from attndsl.spec.constraint import Constraint
 from attndsl.spec.enumerated import choices_text
 from attndsl.spec.layout import Layout
+from attndsl.spec.wording import bare, spoken
 from attndsl.symbolic import Const, Load, Symbol
 
 
@@ -225,24 +226,27 @@ class _Checks:
                 yield f"if ({test}) {{"
                 shown = f"Quoted({place})" if spec.type is str else f"Text({place})"
                 yield f'{INDENT}return Fail({error}, {start}" + {shown} + " is none of "'
-                pieces = strings(choices_text(spec), 90)
+                pieces = strings(choices_text(spec, 2), 90)
                 yield from (INDENT * 2 + piece for piece in pieces[:-1])
-                yield f"{INDENT * 2}{pieces[-1]});"
+                numbers = [literal(number) for number in values if isinstance(number, int | float)]
+                near = f'"; " + NearestOf({place}, {{{", ".join(numbers)}}})' if numbers else '""'
+                yield f"{INDENT * 2}{pieces[-1]} + std::string({near}));"
                 yield "}"
                 continue
             error = string((spec.error or errors.RangeError).__name__)
-            if spec.finite:
-                yield f"if ({place} - {place} != 0) {{"
-                yield f'{INDENT}return Fail({error}, {start}must be finite, got " + Text({place}) +'
+            if spec.type is float:
+                wanted = "finite" if spec.finite else "a number"
+                yield f"if ({place} {'- ' + place + ' != 0' if spec.finite else '!= ' + place}) {{"
+                yield f'{INDENT}return Fail({error}, {start}must be {wanted}, got " + Text({place}) +'
                 yield f'{INDENT * 2}"; pass a number such as 1.0");'
                 yield "}"
             for bound in spec.bounds():
                 assert isinstance(bound.right, Const)
                 limit = bound.right.value
-                near = limit + {">": 1, "<": -1}.get(bound.op, 0) if isinstance(limit, int) else limit
+                nearest = limit + {">": 1, "<": -1}.get(bound.op, 0) if isinstance(limit, int) else limit
                 yield f"if (!({place} {bound.op} {literal(limit)})) {{"
                 yield f'{INDENT}return Fail({error}, {start}must be {bound.op} {limit}, got " +'
-                yield f'{INDENT * 2}Text({place}) + "; the nearest legal value is {near}");'
+                yield f'{INDENT * 2}Text({place}) + "; the nearest legal value is {nearest}");'
                 yield "}"
 
     def _dtypes(self) -> Iterator[str]:
@@ -255,6 +259,8 @@ class _Checks:
             yield f"if (call.{item.name}.given) {{"
             if spec.list_of is not None:
                 call = f"CheckDtypes(kOperator, {name}, call.{item.name},"
+            elif spec.split and not spec.sequence_of:
+                call = f"CheckDtypes(kOperator, {name}, call.{item.name}_list,"
             else:
                 call = f"CheckDtype(kOperator, {name}, call.{item.name}.dtype,"
             yield f"{INDENT}const DtypeRule rule{{{all_of},"
@@ -335,16 +341,36 @@ class _Checks:
         yield from (f"{INDENT * 3}{layout}," for layout in layouts)
         yield f"{INDENT * 2}}}{end}, sizes.{item.name}_layout);"
         yield f"{INDENT}if (!status.Ok()) {{"
+        for demand in self._of_parameters(spec):
+            yield from (INDENT * 2 + line for line in self.writer.lines(demand))
         yield f"{INDENT * 2}return status;"
         yield f"{INDENT}}}"
         yield "}"
 
+    def _of_parameters(self, spec: TensorSpec) -> Iterator[Constraint]:
+        """What parameters demand of the sizes that they state comes before what shapes show."""
+        params = {each.name for each in self.operator.params}
+        stated = {
+            name for layout in spec.layouts.values() for size in layout.shape() for name in size.symbols()
+        }
+        for rule in self.rest:
+            plain = rule.condition.symbols() <= params and not rule.tensors() and not rule.over
+            if plain and rule.symbols() & stated & params and not issubclass(rule.error, Warning):
+                yield rule
+
     def _layout(self, layout: Layout) -> str:
         applies = "true" if layout.when is None else self.expr.text(layout.when)
-        when = "" if layout.when is None else str(layout.when)
+        facts = [] if layout.when is None else [self._fact(name) for name in sorted(layout.when.symbols())]
         dims = ", ".join(f"{{{', '.join(self._factor(axis.extent) for axis in dim)}}}" for dim in layout.dims)
-        pieces = f"\n{INDENT * 4}".join(strings(when, 96))
-        return f"{{{applies}, {string(layout.key)}, {{{dims}}},\n{INDENT * 4}{pieces}}}"
+        pieces = f",\n{INDENT * 4} ".join(facts)
+        return f"{{{applies}, {string(layout.key)}, {{{dims}}},\n{INDENT * 4}{{{pieces}}}}}"
+
+    def _fact(self, name: str) -> str:
+        """What a call says of a symbol, as :func:`attndsl.spec.wording.fact`."""
+        place, about = self.expr.symbol(name), string(name)
+        if name.startswith("given("):
+            return f'{{{about}, {string(bare(name))} + std::string({place} ? " is passed" : " is absent")}}'
+        return f"{{{about}, {string(spoken(name) + ' is ')} + Text({place})}}"
 
     def _factor(self, extent: object) -> str:
         if isinstance(extent, Const):

@@ -14,8 +14,8 @@ from attndsl.codegen.host_expr import HostExpr, index_name
 from attndsl.codegen.identifiers import comment, string, strings
 from attndsl.folds import Fold
 from attndsl.spec.constraint import Constraint, elements
-from attndsl.spec.nearest import nearest
-from attndsl.spec.wording import spoken
+from attndsl.spec.nearest import MIRRORED, nearest
+from attndsl.spec.wording import bare, spoken
 from attndsl.symbolic import Binary, Compare, Const, Expr, Load, Logic, Select, Symbol
 
 INDENT = "    "
@@ -140,11 +140,11 @@ class ConstraintWriter:
 
     def _fold_name(self, fold: Fold) -> str:
         """How messages name it, which depends on what is passed."""
-        flags = sorted(name for name in fold.symbols() if name.startswith("given("))
+        flags = sorted(name for name in fold.symbols() if name.startswith(("given(", "layout(")))
         texts: dict[str, list[str]] = {}
-        for values in product((True, False), repeat=len(flags)):
+        for values in product(*(self._values_of(name) for name in flags)):
             known = dict(zip(flags, values, strict=True))
-            test = " && ".join(("" if on else "!") + self._expr.symbol(name) for name, on in known.items())
+            test = " && ".join(self._is(name, value) for name, value in known.items())
             texts.setdefault(str(fold.substitute(known)), []).append(test)
         if len(texts) == 1:
             return string(next(iter(texts)))
@@ -152,34 +152,70 @@ class ConstraintWriter:
         choices = [f"{' || '.join(f'({t})' for t in texts[text])} ? {string(text)}" for text in some]
         return f"{' : '.join(choices)} : {string(last)}"
 
+    def _values_of(self, name: str) -> tuple[bool | str, ...]:
+        """The values of a symbol such as ``given(x)`` or ``layout(x)``."""
+        tensor = self._names.argument(bare(name)).tensor
+        assert tensor is not None
+        return (True, False) if name.startswith("given(") else tuple(tensor.layouts)
+
+    def _is(self, name: str, value: bool | str) -> str:
+        place = self._expr.symbol(name)
+        if isinstance(value, str):
+            return f"{place} == {string(value)}"
+        return place if value else f"!{place}"
+
     def _advice(self, constraint: Constraint) -> str:
-        """The next step: the author's, or the nearest legal value as in :func:`nearest`."""
-        if constraint.hint:
-            return string(constraint.hint)
-        condition = constraint.condition
-        if isinstance(condition, Symbol) or _about_presence(condition):
+        """The nearest legal value and the author's next step."""
+        near = self._nearest(constraint.condition, constraint.subject)
+        if not constraint.hint or near == '""':
+            return string(constraint.hint) if constraint.hint else near
+        return f"Both({near}, {string(constraint.hint)})"
+
+    def _nearest(self, condition: Expr, subject: str) -> str:
+        """As :func:`attndsl.spec.nearest.nearest`, but for what the other constraints say of the value."""
+        if isinstance(condition, Logic) and condition.op == "and":
+            near = [self._nearest(part, subject) for part in (condition.left, condition.right)]
+            holds = self._expr.condition(condition.left)
+            return f"({holds} ? std::string({near[1]}) : std::string({near[0]}))"
+        if not isinstance(condition, Compare) or _about_presence(condition):
             return string(nearest(condition, {}))
-        if not isinstance(condition, Compare):
-            return '""'
-        left, right = condition.left, condition.right
-        zero = isinstance(right, Const) and right.value == 0
-        if condition.op == "==" and zero and isinstance(left, Binary) and left.op == "%":
-            return f"NearestMultiples({self._expr.text(left.left)}, {self._expr.text(left.right)})"
-        if not isinstance(left, Symbol | Load | Fold):
+        left, right, op = condition.left, condition.right, condition.op
+        if isinstance(right, Symbol) and not isinstance(left, Symbol | Load | Fold):
+            left, right, op = right, left, MIRRORED[op]
+        target = left.left if isinstance(left, Binary) and left.op == "%" else left
+        named = not isinstance(target, Load) and str(target) != subject
+        of = self._named(target) if named else '""'
+        if target is not left:
+            if op != "==" or not isinstance(right, Const) or right.value != 0:
+                return '""'
+            assert isinstance(left, Binary)
+            step = self._expr.text(left.right)
+            lowest = step if isinstance(target, Symbol) else "0"
+            return f"NearestMultiples({self._expr.text(target)}, {step}, {lowest}, {of})"
+        if not isinstance(left, Symbol | Load | Fold) or op == "!=":
             return '""'
         kind = self._expr.kind(right)
-        if isinstance(right, Const) and kind in ("str", "bool"):
-            return string(nearest(condition, {}))
-        if kind in ("str", "bool", "dtype"):
-            return f'"it must be " + Text({self._expr.text(right)})'
-        shift = {"<": -1, ">": 1}.get(condition.op, 0)
+        if kind in ("str", "bool", "dtype") or self._expr.kind(left) == "bool":
+            shown = (
+                f"({self._expr.text(right)}) != 0"
+                if self._expr.kind(left) == "bool"
+                else self._expr.text(right)
+            )
+            return f'"it must be " + Text({shown})'
+        shift = {"<": -1, ">": 1}.get(op, 0)
         if kind == "float":
-            return '""' if shift else f"NearestLegal({self._expr.text(right)})"
+            return '""' if shift else f"NearestLegal({self._expr.text(right)}, {of})"
         if isinstance(right, Const):
-            return f"NearestLegal({literal(int(right.value) + shift)})"
+            return f"NearestLegal({literal(int(right.value) + shift)}, {of})"
         offset = {-1: " - 1", 1: " + 1"}.get(shift, "")
         text = self._expr.text(right)
-        return f"NearestLegal({f'({text})' if offset and '?' in text else text}{offset})"
+        return f"NearestLegal({f'({text})' if offset and '?' in text else text}{offset}, {of})"
+
+    def _named(self, target: Expr) -> str:
+        """ " of D", or of a sum whose words depend on what is passed."""
+        if isinstance(target, Fold):
+            return f'" of " + std::string({self._fold_name(target)})'
+        return string(f" of {target}")
 
 
 def conjuncts(expr: Expr | None) -> list[Expr]:

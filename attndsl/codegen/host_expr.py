@@ -172,6 +172,8 @@ class HostExpr:
             if kind == "layout":
                 return f"sizes.{self._names.argument(argument).name}_layout"
             item = self._names.argument(argument)
+            if kind == "split" and item.tensor is not None and item.tensor.sequence_of:
+                return f"(call.{item.name}_list.entries.size() != {item.tensor.sequence_of})"
             if kind == "split":
                 return f"call.{item.name}_list.list" if item.listed else "false"
             member = {"given": "given", "dtype": "dtype"}[kind]

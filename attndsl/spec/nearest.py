@@ -15,7 +15,7 @@ from attndsl.symbolic import Binary, Compare, Const, Expr, Load, Logic, Select, 
 if TYPE_CHECKING:
     from attndsl.spec.constraint import Constraint
 
-_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
+MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 SEARCHED = 1024
 """Candidates that are tried in each direction."""
 
@@ -48,7 +48,7 @@ def nearest(
         left = chosen.then if chosen.condition.evaluate(env) else chosen.otherwise
         return nearest(Compare(condition.op, left, condition.right), env, rivals, subject)
     if isinstance(condition.right, Symbol) and not isinstance(condition.left, Symbol | Load | Fold):
-        condition = Compare(_MIRRORED[condition.op], condition.right, condition.left)
+        condition = Compare(MIRRORED[condition.op], condition.right, condition.left)
     left = condition.left
     if isinstance(left, Symbol) and left.name.startswith("given("):
         return f"leave {bare(left.name)} out"

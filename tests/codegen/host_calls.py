@@ -127,7 +127,10 @@ class Blobs:
             self._scalar(blob, spec, spec.default if value is None else value)
         elif item.listed:
             self._list(
-                blob, value, bare=spec.split or spec.list_of is not None, stacks=spec.list_of is not None
+                blob,
+                value,
+                bare=(spec.split and not spec.sequence_of) or spec.list_of is not None,
+                stacks=spec.list_of is not None,
             )
         else:
             if item.on_host and isinstance(value, list | tuple):
