@@ -43,6 +43,13 @@ struct IncreFlashAttentionTiling {
     int64_t attnMaskStrideB;  // elements between neighbours of attn_mask along B
     int64_t pseShiftStrideB;  // elements between neighbours of pse_shift along B
     int64_t pseShiftStrideN;  // elements between neighbours of pse_shift along N
+    int64_t blockSize;  // rows of a block
+    int64_t keyStrideR;  // elements between neighbours of key along R
+    int64_t blockTableStrideB;  // elements between neighbours of block_table along B
+    int64_t keyStrideP;  // elements between neighbours of key along P
+    int64_t valueStrideR;  // elements between neighbours of value along R
+    int64_t valueStrideP;  // elements between neighbours of value along P
+    int64_t S;  // S
 };
 
 #endif  // ATTNDSL_INCRE_FLASH_ATTENTION_TILING_H
