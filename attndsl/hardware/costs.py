@@ -79,6 +79,8 @@ _LANES = {
 
 _VECTOR = {
     "Convert": Cost(24, 1.0, "KPP"),
+    # an operation and a conversion at once; taken as two sources and no more
+    "Compound": Cost(24, 1.007, "EST"),
     "Compare": Cost(24, 1.007, "DEVKIT"),
     "CompareScalar": Cost(24, 1.0, "KPP"),
     "MoveCompareMask": Cost(24, 1.0, "EST"),

@@ -13,8 +13,10 @@ from attndsl.emulator.errors import CompileFailed
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "emulator.md").read_text()
 HEADERS = sorted((ROOT / "attndsl" / "emulator" / "include" / "ascendc").glob("*.h"))
-# printing and assertions belong to running other people's programs
-OTHER_TOPICS = {"DumpTensor", "DumpAccChkPoint", "PrintTimeStamp"}
+# found by no declaration of the shape that the test knows
+NO_DECLARATION = {
+    "printf", "assert", "ascendc_assert", "asc_dump_gm", "asc_dump_ubuf", "asc_dump_l1buf", "asc_dump_cbuf", "SliceInfo",
+}  # fmt: skip
 
 
 def _section(title: str) -> set[str]:
@@ -35,12 +37,12 @@ def _declared() -> set[str]:
 def test_the_table_is_what_the_headers_have() -> None:
     listed, declared = _section("Covered APIs"), _declared()
     assert len(declared) > 120
-    assert declared - listed - OTHER_TOPICS == set(), "covered, but not on the page"
-    assert listed - declared == set(), "on the page, but not covered"
+    assert declared - listed == set(), "covered, but not on the page"
+    assert listed - declared == NO_DECLARATION, "on the page, but not covered"
 
 
 def test_what_is_missing_does_not_compile_and_is_named() -> None:
-    missing = _section("Missing APIs") - {"ArithProgression", "Sort"}
+    missing = _section("Missing APIs") - {"ArithProgression", "Sort", "TPipe"}
     assert not missing & _declared()
     names = sorted(missing)
     for first in range(0, len(names), 8):  # the exception keeps the first messages

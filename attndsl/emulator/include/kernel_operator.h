@@ -1,12 +1,18 @@
 // The AscendC API of Atlas A2 on the emulator: what a kernel file includes. Names, signatures and defaults are those of
 // CANN 8.1.RC1 and, where they differ, of asc-devkit as well; what is not here is not covered, and using it is a compile error.
 #pragma once
+#include "ascendc/buffer_pool.h"
 #include "ascendc/cube.h"
 #include "ascendc/data_copy.h"
+#include "ascendc/debug.h"
+#include "ascendc/group_barrier.h"
 #include "ascendc/macros.h"
+#include "ascendc/output_fill.h"
 #include "ascendc/params.h"
 #include "ascendc/pipe.h"
 #include "ascendc/renamed.h"
+#include "ascendc/scalar_math.h"
+#include "ascendc/slice_copy.h"
 #include "ascendc/soft_sync.h"
 #include "ascendc/static_tensor.h"
 #include "ascendc/sync.h"
@@ -16,6 +22,7 @@
 #include "ascendc/vector_arith.h"
 #include "ascendc/vector_cast.h"
 #include "ascendc/vector_compare.h"
+#include "ascendc/vector_compound.h"
 #include "ascendc/vector_gather.h"
 #include "ascendc/vector_reduce.h"
 #include "ascendc/vector_sort.h"

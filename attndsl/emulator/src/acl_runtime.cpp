@@ -25,6 +25,7 @@ void close_to_host(const Allocation& a) { mprotect(a.data, a.mapped, PROT_NONE);
 namespace {
 
 constexpr uint64_t kPage = 4096;
+constexpr uint64_t kMostPoisoned = 64ull << 20;
 constexpr uint64_t kDeviceBytes = 64ull << 30;  // HBM of an Atlas A2
 std::string next_name;
 std::set<void*>& host_blocks() { static std::set<void*> s; return s; }
@@ -152,6 +153,14 @@ aclError fill(const char* call, void* p, size_t room, int32_t value, size_t coun
   return ACL_SUCCESS;
 }
 
+// Never-written memory. Zeros, the default, are what the pages already hold.
+void fill_unwritten(const Allocation& a, uint32_t pattern) {
+  if (pattern == 0 || a.bytes > kMostPoisoned) return;
+  open_to_host(a);
+  for (uint64_t i = 0; i < a.bytes; ++i) a.data[i] = static_cast<uint8_t>(pattern >> (i % 2 * 8));
+  close_to_host(a);
+}
+
 aclError give(void** to) {
   if (!to) return ACL_ERROR_INVALID_PARAM;
   *to = new_handle();
@@ -205,11 +214,7 @@ aclError aclrtMalloc(void** p, size_t size, aclrtMemMallocPolicy, SourceLine at)
   a->data = static_cast<uint8_t*>(space);
   a->bytes = size;
   a->mapped = mapped;
-  // never-written memory: the pattern of a NaN, so that a value computed from it shows
-  open_to_host(*a);
-  if (size <= 64ull << 20)
-    for (uint64_t i = 0; i + 1 < size; i += 2) a->data[i] = 0xFF, a->data[i + 1] = 0x7F;
-  close_to_host(*a);
+  fill_unwritten(*a, knobs().device_poison);
   *p = a->data;
   allocations().push_back(std::move(a));
   return ACL_SUCCESS;
@@ -275,6 +280,11 @@ aclError aclrtGetDevice(int32_t* id) { *id = current_device; return ACL_SUCCESS;
 aclError aclrtGetDeviceCount(uint32_t* count) { *count = 1; return ACL_SUCCESS; }
 aclError aclrtGetRunMode(aclrtRunMode* mode) { *mode = ACL_HOST; return ACL_SUCCESS; }
 aclError aclrtSynchronizeDevice() { wait_for(nullptr, true); return ACL_SUCCESS; }
+aclError aclrtResetDeviceForce(int32_t id) { return aclrtResetDevice(id); }
+aclError aclrtGetLastError(aclrtLastErrLevel) { return ACL_SUCCESS; }
+aclError aclrtPeekAtLastError(aclrtLastErrLevel) { return ACL_SUCCESS; }
+aclError aclrtGetHardwareSyncAddr(void** addr) { *addr = nullptr; return ACL_SUCCESS; }
+int rtGetC2cCtrlAddr(uint64_t* addr, uint32_t* len) { *addr = 0; *len = 0; return 0; }
 const char* aclrtGetSocName() { return "Ascend910B1"; }
 
 aclError aclrtCreateContext(aclrtContext* context, int32_t id) {

@@ -41,13 +41,14 @@ void check_operand(Instruction& ins, const Place& p, const char* name) {
 
 }  // namespace
 
-void copy_definedness(Instruction& ins, Place to, Place from, uint64_t n) {
+void copy_definedness(Instruction& ins, Place to, Place from, uint64_t n, bool adds) {
   if (!machine->knobs.initcheck) return;
   bool bad = false;
   uint64_t bad_at = 0;
   for (uint64_t i = 0; i < n; i += kBlock) {
     uint32_t part = n - i >= kBlock ? kAllBytes : byte_mask(0, static_cast<uint32_t>(n - i));
     uint32_t d = from.memory->defined_at(from.at + i);
+    if (adds) d &= to.memory->defined_at(to.at + i);
     if ((d & part) != part && !bad) { bad = true; bad_at = from.at + i + static_cast<uint64_t>(__builtin_ctz(~d & part)); }
     to.memory->define_at(to.at + i, part, d);
   }
@@ -100,7 +101,7 @@ void copy_bursts(const char* what, const SourceLine& at, Pipe pipe, Place to, Pl
   if (!ins.admit({move_op(pipe, from, to), DType::U8, moved_bytes(from, to, b.run, b.count)})) return;
   for (uint64_t i = 0; i < b.count; ++i) {
     Place t{to.memory, to.at + i * b.to_step}, f{from.memory, from.at + i * b.from_step};
-    copy_definedness(ins, t, f, b.run);
+    copy_definedness(ins, t, f, b.run, atomic);
     if (atomic) accumulate(t.memory->data + t.at, f.memory->data + f.at, b.run, core->reg.atomic_type, core->reg.atomic);
     else std::memmove(t.memory->data + t.at, f.memory->data + f.at, b.run);
   }

@@ -46,6 +46,7 @@ bool Knobs::set(const std::string& key, const std::string& value) {
   else if (key == "initcheck") initcheck = v;
   else if (key == "strict_core") strict_core = v;
   else if (key == "poison") poison = static_cast<uint32_t>(v);
+  else if (key == "device_poison") device_poison = static_cast<uint32_t>(v);
   else if (key == "max_per_rule") max_per_rule = static_cast<uint32_t>(v);
   else if (key == "stack_bytes") stack_bytes = v;
   else return false;

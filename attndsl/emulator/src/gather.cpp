@@ -85,8 +85,8 @@ void gather_blocks(const char* what, const SourceLine& at, const LaneOperand& ds
   }
 }
 
-uint64_t gather_mask(const char* what, const SourceLine& at, Memory* dst, uint64_t dst_at, const LaneOperand& src,
-                     uint32_t pattern, Memory* bits, uint64_t bits_at, uint32_t bits_step, const LaneShape& shape) {
+uint64_t gather_mask(const char* what, const SourceLine& at, Memory* dst, uint64_t dst_at, const LaneOperand& src, uint32_t pattern, Memory* bits,
+                     uint64_t bits_at, uint32_t bits_step, const LaneShape& shape, const GatherRounds& rounds) {
   Instruction ins(Pipe::V, what, at);
   if (!ins) return 0;
   ins.require(bits || (pattern >= 1 && pattern <= 7), "gather_mask_pattern", "pattern %u is not one of 1..7", pattern);
@@ -95,23 +95,27 @@ uint64_t gather_mask(const char* what, const SourceLine& at, Memory* dst, uint64
   if (!ins) { ins.refuse(); return 0; }
   uint32_t size = dtype_size(src.type);
   std::vector<const uint8_t*> picked;
-  for (uint32_t r = 0; r < shape.repeats; ++r)
-    for (uint32_t i = 0; i < shape.lanes; ++i) {
-      if (!shape.of(r).test(i)) continue;
-      bool take;
-      if (bits) take = bits->data[bits_at + static_cast<uint64_t>(r) * bits_step * kBlock + i / 8] >> (i % 8) & 1;
-      else if (pattern <= 2) take = i % 2 == pattern - 1;
-      else take = pattern == 7 || i % 4 == pattern - 3;
-      if (take) picked.push_back(src.lane(r, i));
+  for (uint32_t n = 0; n < rounds.rounds; ++n) {
+    LaneOperand from = src;
+    from.at += static_cast<uint64_t>(n) * rounds.from_step * kBlock;
+    uint64_t first_bits = bits_at + static_cast<uint64_t>(n) * rounds.bits_step * kBlock;
+    auto bits_of_repeat = [&](uint32_t r) { return first_bits + (rounds.bits_go_on ? r * ceil_div(shape.lanes, 8) : static_cast<uint64_t>(r) * bits_step * kBlock); };
+    for (uint32_t r = 0; r < shape.repeats; ++r) {
+      for (uint32_t i = 0; i < shape.lanes; ++i) {
+        if (!shape.of(r).test(i)) continue;
+        bool take;
+        if (bits) take = bits_of_repeat(r) + i / 8 < bits->bytes && bits->data[bits_of_repeat(r) + i / 8] >> (i % 8) & 1;
+        else if (pattern <= 2) take = i % 2 == pattern - 1;
+        else take = pattern == 7 || i % 4 == pattern - 3;
+        if (take) picked.push_back(from.lane(r, i));
+      }
+      if (!bits) continue;
+      Extent e;
+      e.at = bits_of_repeat(r);
+      e.run = ceil_div(shape.lanes, 8);
+      ins.reads(bits, e);
     }
-  add_lanes(ins, src, shape, AccessKind::Read);
-  if (bits) {
-    Extent e;
-    e.at = bits_at;
-    e.run = ceil_div(shape.lanes, 8);
-    e.inner = bits_step ? shape.repeats : 1;
-    e.step = bits_step * static_cast<uint64_t>(kBlock);
-    ins.reads(bits, e);
+    add_lanes(ins, from, shape, AccessKind::Read);
   }
   Extent e;
   e.at = dst_at;

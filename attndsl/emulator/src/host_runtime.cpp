@@ -8,6 +8,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "attnemu/halt.h"
 #include "attnemu/harness.h"
 #include "attnemu/host.h"
 #include "attnemu/report.h"
@@ -37,8 +38,6 @@ Knobs knobs_of_environment() {
     if (!k.set(name, value)) throw std::runtime_error("no such knob: " + name);
   return k;
 }
-
-const Knobs& knobs() { static const Knobs k = knobs_of_environment(); return k; }
 
 FILE* report_file() {
   static FILE* file = *setting("ATTNEMU_REPORT") ? std::fopen(setting("ATTNEMU_REPORT"), "a") : nullptr;
@@ -126,6 +125,11 @@ void add_trace(const char* name, const Machine& m) {
 
 }  // namespace
 
+const Knobs& knobs() {
+  static const Knobs k = knobs_of_environment();
+  return k;
+}
+
 BlockNumberOfCore::operator int64_t() const { return core ? core->block : 0; }
 
 bool check_enabled(const char* check) {
@@ -166,6 +170,7 @@ void launch_kernel(const char* name, uint32_t blocks, void* stream, const std::f
     return;
   }
   if (!cost_table().complete()) cost_table().read_file(setting("ATTNEMU_COSTS"));
+  keep_before_halt = keep_findings_of_launch;
   Machine m(knobs(), shape_of(name, blocks));
   m.timeline.keep_spans = *setting("ATTNEMU_TRACE") != 0;
   m.source_dir = setting("ATTNEMU_SOURCE_DIR");

@@ -26,6 +26,7 @@ struct Allocation {
   std::map<uint64_t, Tainted> tainted;  // by block: bytes that a kernel wrote without a defined value
 };
 
+const Knobs& knobs();
 std::vector<std::unique_ptr<Allocation>>& allocations();
 void open_to_host(const Allocation& a);
 void close_to_host(const Allocation& a);

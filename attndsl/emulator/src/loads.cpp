@@ -58,6 +58,21 @@ void transpose_words(Place first, uint64_t second_at, Place from) {
     }
 }
 
+// 64x64 half bytes in four fractals: rows and columns exchanged, the four parts of the result apart.
+void transpose_nibbles(Place to, uint64_t part_step, Place from) {
+  auto bit_of = [&](uint32_t i, uint32_t j) { return from.memory->data[from.at + i * kBlock + j / 2] >> (j % 2 * 4) & 15; };
+  for (uint32_t j = 0; j < 64; ++j) {
+    uint64_t target = to.at + j / 16 * part_step + static_cast<uint64_t>(j % 16) * kBlock;
+    uint32_t defined = 0;
+    for (uint32_t i = 0; i < 64; i += 2) {
+      to.memory->data[target + i / 2] = static_cast<uint8_t>(bit_of(i, j) | bit_of(i + 1, j) << 4);
+      bool both = from.memory->is_defined(from.at + i * kBlock + j / 2, 1) && from.memory->is_defined(from.at + (i + 1) * kBlock + j / 2, 1);
+      defined |= static_cast<uint32_t>(both) << (i / 2);
+    }
+    to.memory->define_at(target, kAllBytes, defined);
+  }
+}
+
 Extent fractals(uint64_t at, uint64_t count, uint64_t step, uint64_t run) {
   Extent e;
   e.at = at;
@@ -102,18 +117,21 @@ void load_transposed(const char* what, const SourceLine& at, Place to, Place fro
   ins.require(element <= 4, "transpose_width", "transposing takes elements of 8, 16 and 32 bits, these have %u bytes", element);
   ins.aligned(to.memory, to.at, kFractal, "the destination");
   ins.aligned(from.memory, from.at, kBlock, "the source");
-  uint64_t unit = element == 2 ? kFractal : 2 * kFractal;
+  ins.require(!p.nibbles || !to.memory || to.memory->kind == MemoryKind::L0B, "wrong_position", "4-bit elements are transposed to L0B only");
+  uint32_t parts = p.nibbles ? 4 : element == 2 ? 1 : 2;
+  uint64_t unit = parts * kFractal;
   uint64_t first = from.at + p.start * unit, step = p.from_step * unit, to_step = (1ull + p.gap) * kFractal;
   uint64_t second = (1ull + p.fractal_gap) * kFractal;
   ins.reads(from.memory, fractals(first, p.from_step ? p.repeats : 1, step, unit));
-  Extent target = fractals(to.at, element == 2 ? 1 : 2, second, kFractal);
+  Extent target = fractals(to.at, parts, second, kFractal);
   target.outer = p.repeats;
   target.jump = to_step;
   ins.writes(to.memory, target);
   if (!ins.admit({Op::LoadL0Transposed, DType::U8, static_cast<double>(p.repeats * unit)})) return;
   for (uint32_t r = 0; r < p.repeats; ++r) {
     Place f{from.memory, first + r * step}, t{to.memory, to.at + r * to_step};
-    if (element == 2) transpose_16(t, f);
+    if (p.nibbles) transpose_nibbles(t, second, f);
+    else if (element == 2) transpose_16(t, f);
     else if (element == 1) transpose_32(t, t.at + second, f);
     else transpose_words(t, t.at + second, f);
   }

@@ -19,6 +19,7 @@ Core* core = nullptr;
 namespace {
 
 constexpr size_t kPage = 4096;
+constexpr uint64_t kIdleRounds = 4096;  // turns in which every core polls and no memory changes, before it is a deadlock
 
 struct Task {
   ucontext_t context;
@@ -175,6 +176,7 @@ void Machine::run(const std::function<void()>& body) {
   running = impl_.get();
   for (Task& t : impl_->tasks) prepare(t, knobs.stack_bytes);
   std::vector<size_t> ready;
+  uint64_t idle_rounds = 0;
   while (true) {
     ready.clear();
     bool all_done = true;
@@ -184,8 +186,14 @@ void Machine::run(const std::function<void()>& body) {
     }
     if (all_done) break;
     if (ready.empty()) { report_deadlock(); break; }
-    size_t next = knobs.seed == 0 ? ready[0] : ready[impl_->order() % ready.size()];
+    bool only_polling = std::all_of(ready.begin(), ready.end(), [&](size_t i) { return cores[i]->yields; });
+    idle_rounds = only_polling ? idle_rounds + 1 : 0;
+    if (idle_rounds > kIdleRounds) { report_deadlock(); break; }
+    if (!only_polling) ready.erase(std::remove_if(ready.begin(), ready.end(), [&](size_t i) { return cores[i]->yields; }), ready.end());
+    size_t next = only_polling ? ready[idle_rounds % ready.size()] : knobs.seed == 0 ? ready[0] : ready[impl_->order() % ready.size()];
     core = cores[next].get();
+    if (only_polling) core->yields = false;
+    else for (auto& c : cores) c->yields = false;
     core->waiting_id = -1;
     swapcontext(&impl_->scheduler, &impl_->tasks[next].context);
   }
@@ -207,6 +215,13 @@ void Machine::wait_for_counter(int id, const SourceLine& at) {
   }
 }
 
+void Machine::yield(const SourceLine& at) {
+  Core* me = core;
+  me->yields = true;
+  me->waiting_at = at;
+  swapcontext(&impl_->tasks[static_cast<size_t>(me->index)].context, &impl_->scheduler);
+}
+
 void Machine::wait_until(const std::function<bool()>& holds, std::string text, const SourceLine& at) {
   while (!holds()) {
     Core* me = core;
@@ -224,11 +239,11 @@ void Machine::report_deadlock() {
   int listed = 0;
   Core* first = nullptr;
   for (auto& c : cores) {
-    if ((c->waiting_id < 0 && !c->waiting_for) || impl_->tasks[static_cast<size_t>(c->index)].done) continue;
+    if ((c->waiting_id < 0 && !c->waiting_for && !c->yields) || impl_->tasks[static_cast<size_t>(c->index)].done) continue;
     if (!first) first = c.get();
     if (++listed <= 12)
       graph += format("%s%s waits for %s at %s", listed > 1 ? "; " : "", c->label().c_str(),
-                      c->waiting_for ? c->waiting_text.c_str() : format("cross-core flag %d", c->waiting_id).c_str(),
+                      c->yields ? "the word it polls to change" : c->waiting_for ? c->waiting_text.c_str() : format("cross-core flag %d", c->waiting_id).c_str(),
                       text(c->waiting_at).c_str());
   }
   if (listed > 12) graph += format("; and %d more", listed - 12);

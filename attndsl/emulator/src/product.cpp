@@ -8,29 +8,37 @@
 namespace attnemu {
 namespace {
 
+uint32_t per_block(DType t) { return t == DType::I4 ? 64 : kBlock / dtype_size(t); }
+
+float element_value(DType t, const uint8_t* block, uint32_t i) {
+  if (t != DType::I4) return static_cast<float>(decode(t, block + static_cast<uint64_t>(i) * dtype_size(t)));
+  int v = block[i / 2] >> (i % 2 * 4) & 15;
+  return static_cast<float>(v > 7 ? v - 16 : v);
+}
+
 // Rows of an operand in fractals as a dense fp32 matrix [rows, k]; `band_step`, `group_step`: fractals between bands of
 // sixteen rows and between groups of C0 columns.
 void unpack(const Memory& m, uint64_t at, DType type, uint32_t rows, uint32_t k, uint32_t band_step, uint32_t group_step, float* out) {
-  uint32_t c0 = kBlock / dtype_size(type);
+  uint32_t c0 = per_block(type);
   for (uint32_t r = 0; r < rows; ++r)
     for (uint32_t g = 0; g * c0 < k; ++g) {
       const uint8_t* p = m.data + at + (static_cast<uint64_t>(r / 16) * band_step + static_cast<uint64_t>(g) * group_step) * kFractal + (r % 16) * kBlock;
       float* to = out + static_cast<uint64_t>(r) * k + g * c0;
       uint32_t n = k - g * c0 < c0 ? k - g * c0 : c0;
-      float values[32];
+      float values[64];
       if (type == DType::F16) halves_to_floats(reinterpret_cast<const uint16_t*>(p), values, 16);
-      else for (uint32_t i = 0; i < c0; ++i) values[i] = static_cast<float>(decode(type, p + i * dtype_size(type)));
+      else for (uint32_t i = 0; i < c0; ++i) values[i] = element_value(type, p, i);
       std::memcpy(to, values, n * sizeof(float));
     }
 }
 
 // Are the first k elements of each row defined?
-void defined_rows(const Memory& m, uint64_t at, uint32_t element, uint32_t rows, uint32_t k, uint32_t band_step, uint32_t group_step, std::vector<uint8_t>& out) {
+void defined_rows(const Memory& m, uint64_t at, DType type, uint32_t rows, uint32_t k, uint32_t band_step, uint32_t group_step, std::vector<uint8_t>& out) {
   out.assign(rows, 1);
-  uint32_t c0 = kBlock / element;
+  uint32_t c0 = per_block(type);
   for (uint32_t r = 0; r < rows; ++r)
     for (uint32_t g = 0; g * c0 < k; ++g) {
-      uint32_t n = k - g * c0 < c0 ? k - g * c0 : c0, want = byte_mask(0, n * element);
+      uint32_t n = k - g * c0 < c0 ? k - g * c0 : c0, want = byte_mask(0, static_cast<uint32_t>(ceil_div(n * kBlock, c0)));
       uint64_t p = at + (static_cast<uint64_t>(r / 16) * band_step + static_cast<uint64_t>(g) * group_step) * kFractal + (r % 16) * kBlock;
       if ((m.defined_at(p) & want) != want) { out[r] = 0; break; }
     }
@@ -126,7 +134,6 @@ bool check_product(Instruction& ins, Place c, DType ct, Place a, DType at, Place
   if (bias) ok = ok & in(*bias, MemoryKind::BT, "the bias");
   ok = ok & ins.require(p.m <= 4095 && p.n <= 4095 && p.k <= 4095, "product_range", "m %u, n %u, k %u: each is at most 4095", p.m, p.n, p.k);
   ok = ok & ins.aligned(c.memory, c.at, kResultFractal, "the result") & ins.aligned(a.memory, a.at, kFractal, "the left operand") & ins.aligned(b.memory, b.at, kFractal, "the right operand");
-  ok = ok & ins.require(p.m != 1, "vector_matrix_mode", "m = 1 switches the cube to its vector-matrix mode with another layout of the left operand, which is not modelled: use m = 16 with unused rows");
   (void)ct; (void)at; (void)bt;
   return ok;
 }
@@ -140,11 +147,12 @@ void multiply(const char* what, const SourceLine& at, Place c, DType c_type, Pla
   uint8_t traits = static_cast<uint8_t>((bands * columns >= 10 ? kTraitLargeMmad : 0) | (p.unit_flag ? kTraitUnitFlag : 0));
   Instruction ins(Pipe::M, what, at, traits);
   if (!ins) return;
-  uint32_t element = dtype_size(a_type), c0 = kBlock / element;
+  uint32_t element = dtype_size(a_type), c0 = per_block(a_type);
   uint32_t groups = static_cast<uint32_t>(p.align_k && element == 4 ? ceil_div(p.k, 16) * 2 : ceil_div(p.k, c0));
   if (!check_product(ins, c, c_type, a, a_type, b, b_type, bias, p)) { ins.refuse(); return; }
   Extent ea, eb, ec;
-  ea.at = a.at; ea.run = static_cast<uint64_t>(bands) * groups * kFractal;
+  bool vector = p.m == 1;  // the left operand is k elements in a row, without fractals
+  ea.at = a.at; ea.run = vector ? ceil_div(static_cast<uint64_t>(p.k) * kBlock, c0) : static_cast<uint64_t>(bands) * groups * kFractal;
   eb.at = b.at; eb.run = static_cast<uint64_t>(columns) * groups * kFractal;
   ec.at = c.at; ec.run = static_cast<uint64_t>(bands) * columns * kResultFractal;
   ins.reads(a.memory, ea);
@@ -158,11 +166,13 @@ void multiply(const char* what, const SourceLine& at, Place c, DType c_type, Pla
 
   float_a.resize(static_cast<size_t>(p.m) * p.k);
   float_b.resize(static_cast<size_t>(p.n) * p.k);
-  unpack(*a.memory, a.at, a_type, p.m, p.k, groups, 1, float_a.data());
+  if (vector) for (uint32_t i = 0; i < p.k; ++i) float_a[i] = element_value(a_type, a.memory->data + a.at, i);
+  else unpack(*a.memory, a.at, a_type, p.m, p.k, groups, 1, float_a.data());
   unpack(*b.memory, b.at, b_type, p.n, p.k, 1, columns, float_b.data());
   if (machine->knobs.initcheck) {
-    defined_rows(*a.memory, a.at, element, p.m, p.k, groups, 1, row_ok);
-    defined_rows(*b.memory, b.at, element, p.n, p.k, 1, columns, column_ok);
+    if (vector) row_ok.assign(1, a.memory->is_defined(a.at, ea.run));
+    else defined_rows(*a.memory, a.at, a_type, p.m, p.k, groups, 1, row_ok);
+    defined_rows(*b.memory, b.at, b_type, p.n, p.k, 1, columns, column_ok);
     if (bias) for (uint32_t j = 0; j < p.n; ++j) if (!bias->memory->is_defined(bias->at + j * 4ull, 4)) column_ok[j] = 0;
   }
   auto finish = [&](auto& left, auto& right, auto& result) {

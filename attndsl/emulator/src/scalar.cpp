@@ -71,6 +71,12 @@ uint64_t scalar_load(Place from, uint32_t bytes, const char* what, const SourceL
   return bits;
 }
 
+void preload_line(Place place, const SourceLine& at) {
+  Instruction ins(Pipe::S, "DataCachePreload", at);
+  ins.reads(place.memory, extent(place, 1));
+  if (ins.admit({Op::ScalarMiss, DType::U8})) fetch(place, at);
+}
+
 void scalar_store(Place to, uint64_t bits, uint32_t bytes, const char* what, const SourceLine& at) {
   Instruction ins(Pipe::S, what, at);
   ins.writes(to.memory, extent(to, bytes));
@@ -90,23 +96,42 @@ void scalar_store(Place to, uint64_t bits, uint32_t bytes, const char* what, con
 }
 
 uint64_t load_uncached(Place from, uint32_t bytes, const char* what, const SourceLine& at) {
+  const uint8_t* word = from.memory->data + from.at;
+  uint64_t bits = 0;
+  bool readable = from.at + bytes <= from.memory->bytes;
+  if (readable) std::memcpy(&bits, word, bytes);
+  if (readable && core->polled == word && core->polled_bits == bits) machine->yield(at);
   Instruction ins(Pipe::S, what, at);
-  ins.reads(from.memory, extent(from, bytes));
+  ins.accumulates(from.memory, extent(from, bytes));
   ins.aligned(from.memory, from.at, bytes, "the value");
+  auto flag = machine->soft_words.find(word);
+  if (flag != machine->soft_words.end() && flag->second.clock.size()) core->join(Pipe::S, flag->second.clock);
   if (!ins.admit({Op::ScalarMiss, DType::U8})) return 0;
   if (!from.memory->is_defined(from.at, bytes)) ins.undefined_reaches("a scalar", from.memory, from.at, bytes);
-  uint64_t bits = 0;
-  std::memcpy(&bits, from.memory->data + from.at, bytes);
+  std::memcpy(&bits, word, bytes);
+  core->polled = word;
+  core->polled_bits = bits;
   return bits;
 }
 
 void store_uncached(Place to, uint64_t bits, uint32_t bytes, const char* what, const SourceLine& at) {
   Instruction ins(Pipe::S, what, at);
-  ins.writes(to.memory, extent(to, bytes));
+  ins.accumulates(to.memory, extent(to, bytes));
   ins.aligned(to.memory, to.at, bytes, "the value");
   if (!ins.admit({Op::ScalarMiss, DType::U8})) return;
   to.memory->set_defined(to.at, bytes, true);
   std::memcpy(to.memory->data + to.at, &bits, bytes);
+  core->polled = nullptr;
+  if (!core->published.size()) return;
+  SoftWord& flag = machine->soft_words[to.memory->data + to.at];
+  if (!flag.clock.size()) flag.clock = VectorClock(machine->agents());
+  flag.clock.join(core->published);
+}
+
+void data_barrier(const SourceLine& at) {
+  core->last = at;
+  core->issue(Pipe::S, false);
+  core->published = core->snapshot(Pipe::S);
 }
 
 void clean_cache_line(Place place, const SourceLine& at) {

@@ -70,6 +70,20 @@ void soft_barrier(const char* what, const SourceLine& at, Place workspace, uint3
   take_over(w.released, w.released_at, at);
 }
 
+void soft_arrive(const SourceLine& at, Place word) {
+  VectorClock now = arrive(at);
+  SoftWord& w = word_of(word);
+  leave(w, now);
+  ++w.count;
+}
+
+void soft_await(const char* what, const SourceLine& at, Place word, uint32_t times) {
+  arrive(at);
+  SoftWord& w = word_of(word);
+  machine->wait_until([&w, times] { return w.count >= times; }, format("arrival %u of %s", times, what), at);
+  take_over(w.clock, w.set_at, at);
+}
+
 void turn_begin(const char* what, const SourceLine& at, Place workspace, uint32_t place) {
   arrive(at);
   SoftWord& w = word_of(workspace);

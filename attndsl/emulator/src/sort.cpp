@@ -155,4 +155,26 @@ void transpose_blocks(const char* what, const SourceLine& at, Memory* ub, uint32
   }
 }
 
+void permute(const char* what, const SourceLine& at, Place to, Place from, Place scratch, uint64_t scratch_bytes, uint32_t element, const Permutation& p) {
+  Instruction ins(Pipe::V, what, at);
+  uint64_t bytes = static_cast<uint64_t>(p.images) * p.rows * p.columns * element;
+  if (!ins || bytes == 0) return;
+  ins.aligned(to.memory, to.at, kBlock, "the destination");
+  ins.aligned(from.memory, from.at, kBlock, "the source");
+  ins.require(to.at + bytes <= from.at || from.at + bytes <= to.at, "operand_overlap", "the destination overlaps the source");
+  ins.reads(from.memory, dense(from.at, bytes));
+  if (scratch_bytes) ins.writes(scratch.memory, dense(scratch.at, scratch_bytes));
+  ins.writes(to.memory, dense(to.at, bytes));
+  if (!ins.admit({Op::TransposeBlocks, DType::U8, static_cast<double>(ceil_div(bytes, kBlock * 16))})) return;
+  if (scratch_bytes) scratch.memory->set_defined(scratch.at, scratch_bytes, false);
+  for (uint32_t n = 0; n < p.images; ++n)
+    for (uint32_t i = 0; i < p.rows; ++i)
+      for (uint32_t j = 0; j < p.columns; ++j) {
+        uint64_t image = static_cast<uint64_t>(n) * p.rows * p.columns;
+        uint64_t source = from.at + (image + static_cast<uint64_t>(i) * p.columns + j) * element, target = to.at + (image + static_cast<uint64_t>(j) * p.rows + i) * element;
+        std::memcpy(to.memory->data + target, from.memory->data + source, element);
+        to.memory->set_defined(target, element, from.memory->is_defined(source, element));
+      }
+}
+
 }  // namespace attnemu

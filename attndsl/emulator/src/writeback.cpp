@@ -139,13 +139,13 @@ void write_back(const char* what, const SourceLine& at, Place to, DType to_type,
       for (uint32_t j = 0; j < p.n; ++j) {
         uint64_t p0 = source + j / 16 * column + j % 16 * 4, place = target + (p.row_major ? j : j / l.group * l.group_step / size + j % l.group) * static_cast<uint64_t>(size);
         if (size == 4 && p.row_major && j % 8 == 0 && j + 8 <= p.n && p0 % 32 == 0) {
-          uint32_t ok = from.memory->defined_at(p0);
+          uint32_t ok = from.memory->defined_at(p0) & (atomic ? to.memory->defined_at(place) : kAllBytes);
           to.memory->define_at(place, kAllBytes, ok);
           if (ok != kAllBytes && !undefined) { undefined = true; undefined_at = p0; }
           j += 7;
           continue;
         }
-        bool ok = (from.memory->defined_at(p0) & 0xF) == 0xF;
+        bool ok = (from.memory->defined_at(p0) & 0xF) == 0xF && (!atomic || to.memory->is_defined(place, size));
         to.memory->define_at(place, byte_mask(0, size), ok ? kAllBytes : 0);
         if (!ok && !undefined) { undefined = true; undefined_at = p0; }
       }

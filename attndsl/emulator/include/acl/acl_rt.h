@@ -28,6 +28,13 @@ aclError aclrtGetDevice(int32_t* deviceId);
 aclError aclrtGetDeviceCount(uint32_t* count);
 aclError aclrtGetRunMode(aclrtRunMode* runMode);
 aclError aclrtSynchronizeDevice();
+aclError aclrtResetDeviceForce(int32_t deviceId);
+enum aclrtLastErrLevel { ACL_RT_THREAD_LEVEL = 0 };
+aclError aclrtGetLastError(aclrtLastErrLevel level);
+aclError aclrtPeekAtLastError(aclrtLastErrLevel level);
+// Where the cores' flags live: the model needs no address.
+aclError aclrtGetHardwareSyncAddr(void** addr);
+int rtGetC2cCtrlAddr(uint64_t* addr, uint32_t* len);
 const char* aclrtGetSocName();
 
 aclError aclrtCreateContext(aclrtContext* context, int32_t deviceId);

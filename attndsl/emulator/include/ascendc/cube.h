@@ -81,6 +81,7 @@ void LoadDataWithTranspose(const LocalTensor<T>& dst, const LocalTensor<T>& src,
   l.from_step = p.srcStride;
   l.gap = p.dstGap;
   l.fractal_gap = p.dstFracGap;
+  l.nibbles = std::is_same_v<T, int4b_t>;
   attnemu::load_transposed("LoadDataWithTranspose", at, dst.place(), src.place(), sizeof(T), l);
 }
 
@@ -88,7 +89,7 @@ namespace detail {
 template <class D, class A, class B>
 constexpr bool product_types() {
   return (one_of<D, float> && std::is_same_v<A, B> && one_of<A, half, bfloat16_t, float>) ||
-         (one_of<D, int32_t> && one_of<A, int8_t, uint8_t> && one_of<B, int8_t, uint8_t>);
+         (one_of<D, int32_t> && one_of<A, int8_t, uint8_t> && one_of<B, int8_t, uint8_t>) || (one_of<D, int32_t> && one_of<A, int4b_t> && one_of<B, int4b_t>);
 }
 inline attnemu::Product product_of(const MmadParams& p) {
   attnemu::Product q;

@@ -42,7 +42,7 @@ inline void copy_blocks(Pipe pipe, attnemu::Place to, attnemu::Place from, const
 
 template <class T>
 DataCopyParams whole(uint32_t count, const SourceLine& at) {
-  uint64_t bytes = static_cast<uint64_t>(count) * sizeof(T);
+  uint64_t bytes = bytes_of<T>(count);
   require(bytes % attnemu::kBlock == 0, "copy_tail", at,
           attnemu::format("DataCopy: %u elements are %llu bytes, rounded down to a multiple of 32; use DataCopyPad for the tail", count, static_cast<unsigned long long>(bytes)));
   require(bytes / attnemu::kBlock <= 65535, "copy_range", at, attnemu::format("DataCopy: %llu bytes are more than 65535 blocks", static_cast<unsigned long long>(bytes)));
@@ -127,10 +127,12 @@ void DataCopyPad(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const Da
   l.from_step = static_cast<uint64_t>(p.blockLen) + p.srcStride;
   l.gap_blocks = p.dstStride;
   l.element = sizeof(T);
-  l.pad = pad.isPad;
+  // without isPad the paddings take what SetPadValue left
+  const attnemu::Registers& r = attnemu::core->reg;
+  l.pad = pad.isPad || r.pad_value_set;
   l.left = pad.leftPadding;
   l.right = pad.rightPadding;
-  l.value = detail::bits_of_value(pad.paddingValue);
+  l.value = pad.isPad ? detail::bits_of_value(pad.paddingValue) : r.pad_value;
   attnemu::load_padded("DataCopyPad", at, dst.place(), from, l);
 }
 template <class T>

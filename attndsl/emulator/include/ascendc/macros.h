@@ -51,6 +51,7 @@ enum KernelMetaType : uint8_t {
 #define TILING_KEY_VAR (attnemu::tiling_key())
 #endif
 #define TILING_KEY_IS(k) (TILING_KEY_VAR == (k))
+#define TILING_KEY_LIST(a, b) (TILING_KEY_VAR == (a) || TILING_KEY_VAR == (b))
 
 #define REGISTER_TILING_DEFAULT(type) using AttnemuTilingData = type
 #define GET_TILING_DATA_WITH_STRUCT(type, name, address) \
@@ -58,6 +59,18 @@ enum KernelMetaType : uint8_t {
 #define GET_TILING_DATA(name, address) GET_TILING_DATA_WITH_STRUCT(AttnemuTilingData, name, address)
 #define GET_TILING_DATA_MEMBER(type, member, name, address) \
   decltype(type::member) name = reinterpret_cast<const __gm__ type*>(address)->member
+
+// Other structures for other keys are registered for the official build; here a kernel names the one it reads.
+#define REGISTER_TILING_FOR_TILINGKEY(expression, type)
+#define REGISTER_NONE_TILING
+#define GET_TILING_DATA_PTR_WITH_STRUCT(type, name, address) auto name = reinterpret_cast<const __gm__ type*>(address)
+#define COPY_TILING_WITH_STRUCT(type, from, name) \
+  type attnemu_copy_##name = *reinterpret_cast<const __gm__ type*>(&(from)); \
+  const type* name = &attnemu_copy_##name
+#define COPY_TILING_WITH_ARRAY(type, count, from, name) \
+  struct AttnemuArray_##name { type all[count]; }; \
+  AttnemuArray_##name attnemu_copy_##name = *reinterpret_cast<const AttnemuArray_##name*>(&(from)); \
+  const type(*name)[count] = &attnemu_copy_##name.all
 
 enum pipe_t : uint8_t { PIPE_S, PIPE_V, PIPE_M, PIPE_MTE1, PIPE_MTE2, PIPE_MTE3, PIPE_FIX, PIPE_ALL };
 enum event_t : int32_t { EVENT_ID0, EVENT_ID1, EVENT_ID2, EVENT_ID3, EVENT_ID4, EVENT_ID5, EVENT_ID6, EVENT_ID7 };

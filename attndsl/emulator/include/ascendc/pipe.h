@@ -1,5 +1,6 @@
 // TPipe, TQue, TBuf: linear allocation of on-chip memory, and the events of queues.
 #pragma once
+#include <memory>
 #include <vector>
 
 #include "sync.h"
@@ -33,6 +34,34 @@ constexpr QueueEvents queue_events(TPosition from, TPosition to) {
   return {H::MTE1_FIX, H::FIX_MTE1};
 }
 
+using QueueBuffers = std::shared_ptr<std::vector<QueueBuffer>>;
+
+// Whoever hands memory to queues: at the end, or when the memory gets another use, the queues' last events are waited for.
+class BufferOwner {
+ public:
+  void settle(const SourceLine& at) {
+    for (const QueueBuffers& queue : queues_)
+      for (QueueBuffer& b : *queue) {
+        if (b.free_id < 0) continue;
+        PipePair p = pipes_of(b.free_event);
+        attnemu::wait_flag(p.from, p.to, b.free_id, at, attnemu::FlagOwner::Queue);
+        attnemu::release_event(p.from, p.to, b.free_id);
+        b.free_id = -1;
+      }
+  }
+  void add(const QueueBuffers& queue) {
+    if (queues_.empty() || queues_.back() != queue) queues_.push_back(queue);
+  }
+  void clear() { queues_.clear(); }
+
+ private:
+  std::vector<QueueBuffers> queues_;
+};
+
+inline void report_buffers(bool fits, const char* rule, const SourceLine& at, const std::string& message, MemoryKind kind, uint64_t from, uint64_t bytes) {
+  if (!fits && attnemu::machine->knobs.memcheck) attnemu::machine->report("memcheck", rule, at, message, "", attnemu::name_of(kind), from, bytes);
+}
+
 }  // namespace detail
 
 class TPipe {
@@ -57,22 +86,21 @@ class TPipe {
     }
   }
   void Destroy(attnemu::SourceLine at = attnemu::SourceLine::here()) {
+    DestroyWithoutPipeAll(at);
+    attnemu::pipe_barrier_all(at);
+  }
+  void DestroyWithoutPipeAll(attnemu::SourceLine at = attnemu::SourceLine::here()) {
     alive_ = false;
-    for (QueueBuffer* b : queue_buffers_)
-      if (b->free_id >= 0) {
-        detail::PipePair p = detail::pipes_of(b->free_event);
-        attnemu::wait_flag(p.from, p.to, b->free_id, at, attnemu::FlagOwner::Queue);
-        attnemu::release_event(p.from, p.to, b->free_id);
-        b->free_id = -1;
-      }
+    owner_.settle(at);
     if (attnemu::core->kind == attnemu::CoreKind::Cube)
       for (int id = 0; id < kHeldEvents; ++id) {
         attnemu::wait_flag(detail::Pipe::M, detail::Pipe::MTE1, id, at, attnemu::FlagOwner::Holder);
         attnemu::release_event(detail::Pipe::M, detail::Pipe::MTE1, id);
       }
-    attnemu::pipe_barrier_all(at);
   }
-  void Reset() {
+  void Reset(attnemu::SourceLine at = attnemu::SourceLine::here()) {
+    owner_.settle(at);
+    owner_.clear();
     for (uint32_t& n : used_) n = 0;
     buffers_ = 0;
   }
@@ -80,20 +108,32 @@ class TPipe {
   template <class Q>
   bool InitBuffer(Q& queue, uint8_t num, uint32_t len, attnemu::SourceLine at = attnemu::SourceLine::here()) {
     uint32_t bytes = static_cast<uint32_t>(attnemu::round_up(len, attnemu::kBlock));
-    queue.storage_.resize(num);
-    for (QueueBuffer& b : queue.storage_) {
-      b.at = allocate(Q::srcPosition, bytes, at);
-      b.bytes = bytes;
-      queue_buffers_.push_back(&b);
-    }
+    owner_.add(queue.start(num));
+    for (uint32_t i = 0; i < num; ++i) queue.place(i, allocate(Q::srcPosition, bytes, at), bytes);
     return true;
   }
   template <class B>
   bool InitBuffer(B& buffer, uint32_t len, attnemu::SourceLine at = attnemu::SourceLine::here()) {
     uint32_t bytes = static_cast<uint32_t>(attnemu::round_up(len, attnemu::kBlock));
-    buffer.address_ = {bytes, allocate(B::position, bytes, at), nullptr, static_cast<uint8_t>(B::position)};
+    buffer.take(allocate(B::position, bytes, at), bytes);
     return true;
   }
+  template <class P>
+  bool InitBufPool(P& pool, uint32_t len, attnemu::SourceLine at = attnemu::SourceLine::here()) {
+    uint32_t bytes = static_cast<uint32_t>(attnemu::round_up(len, attnemu::kBlock));
+    pool.take(allocate(P::poolPos, bytes, at), bytes);
+    return true;
+  }
+  // The same memory as another pool's.
+  template <class P, class U>
+  bool InitBufPool(P& pool, uint32_t len, U& shared, attnemu::SourceLine at = attnemu::SourceLine::here()) {
+    shared.share_with(pool, len, at);
+    return true;
+  }
+  // Where the memory of a position begins that nobody asked for yet.
+  uint64_t GetBaseAddr(int8_t position) const { return used_[static_cast<int>(detail::memory_of(static_cast<TPosition>(position)))]; }
+  template <TPosition pos, class T>
+  LocalTensor<T> GetAbsAddr(int32_t offset, int32_t size) const { return LocalTensor<T>(pos, static_cast<uint32_t>(offset), static_cast<uint32_t>(size)); }
 
   template <HardEvent event>
   TEventID AllocEventID(attnemu::SourceLine at = attnemu::SourceLine::here()) {
@@ -121,12 +161,9 @@ class TPipe {
     uint32_t& used = used_[static_cast<int>(kind)];
     uint32_t from = used, capacity = attnemu::memory_bytes(kind);
     used += bytes;
-    if (used > capacity && attnemu::machine->knobs.memcheck)
-      attnemu::machine->report("memcheck", "buffer_capacity", at,
-                               attnemu::format("InitBuffer: %u bytes more than %u make %u in %s, which has %u", bytes, from, used, attnemu::name_of(kind), capacity),
-                               "", attnemu::name_of(kind), from, bytes);
-    if (++buffers_ == kMaxBuffers + 1 && attnemu::machine->knobs.memcheck)
-      attnemu::machine->report("memcheck", "buffer_count", at, attnemu::format("InitBuffer: more than %u buffers in one TPipe", kMaxBuffers));
+    detail::report_buffers(used <= capacity, "buffer_capacity", at,
+                           attnemu::format("InitBuffer: %u bytes more than %u make %u in %s, which has %u", bytes, from, used, attnemu::name_of(kind), capacity), kind, from, bytes);
+    detail::report_buffers(++buffers_ != kMaxBuffers + 1, "buffer_count", at, attnemu::format("InitBuffer: more than %u buffers in one TPipe", kMaxBuffers), kind, from, bytes);
     return from;
   }
 
@@ -134,7 +171,7 @@ class TPipe {
   bool alive_ = false;
   uint32_t used_[attnemu::kMemories] = {};
   uint32_t buffers_ = 0;
-  std::vector<QueueBuffer*> queue_buffers_;
+  detail::BufferOwner owner_;
 };
 
 }  // namespace AscendC
@@ -154,11 +191,11 @@ class TQueBind {
   template <class T>
   LocalTensor<T> AllocTensor(attnemu::SourceLine at = attnemu::SourceLine::here()) {
     // buffers take turns, so that the one given back last is taken last
-    for (size_t i = 0; i < storage_.size(); ++i) {
-      QueueBuffer& b = storage_[(next_ + i) % storage_.size()];
+    for (size_t i = 0; i < storage_->size(); ++i) {
+      QueueBuffer& b = (*storage_)[(next_ + i) % storage_->size()];
       if (b.taken) continue;
       b.taken = true;
-      next_ = (next_ + i + 1) % storage_.size();
+      next_ = (next_ + i + 1) % storage_->size();
       if (b.free_id >= 0) {
         constexpr detail::PipePair p = detail::pipes_of(kEvents.free);
         attnemu::wait_flag(p.from, p.to, b.free_id, at, attnemu::FlagOwner::Queue);
@@ -168,31 +205,22 @@ class TQueBind {
       return tensor<T>(&b);
     }
     complain("queue_exhausted", at, "AllocTensor: every buffer of the queue is taken: a FreeTensor is missing");
-    return storage_.empty() ? LocalTensor<T>() : tensor<T>(&storage_[0]);
+    return storage_->empty() ? LocalTensor<T>() : tensor<T>(&(*storage_)[0]);
   }
   template <class T>
-  bool EnQue(const LocalTensor<T>& t, attnemu::SourceLine at = attnemu::SourceLine::here()) {
-    QueueBuffer* b = t.address().bufferHandle;
-    if (!b || !b->taken || b->queued) { complain("queue_order", at, "EnQue: the tensor was not taken from a queue by AllocTensor, or is queued already"); return false; }
-    constexpr detail::PipePair p = detail::pipes_of(kEvents.enqueue);
-    b->enqueue_id = attnemu::allocate_event(p.from, p.to, at);
-    attnemu::set_flag(p.from, p.to, b->enqueue_id, at, attnemu::FlagOwner::Queue);
-    b->queued = true;
-    queued_.push_back(b);
-    return true;
-  }
+  bool EnQue(const LocalTensor<T>& t, attnemu::SourceLine at = attnemu::SourceLine::here()) { return enqueue<kEvents.enqueue>(t, at); }
+  // Between other positions than the queue's own: the event is that of the user's two.
+  template <TPosition from, TPosition to, class T>
+  bool EnQue(const LocalTensor<T>& t, attnemu::SourceLine at = attnemu::SourceLine::here()) { return enqueue<detail::queue_events(from, to).enqueue>(t, at); }
   template <class T>
-  LocalTensor<T> DeQue(attnemu::SourceLine at = attnemu::SourceLine::here()) {
-    if (queued_.empty()) { complain("queue_order", at, "DeQue: the queue is empty: an EnQue is missing"); return LocalTensor<T>(); }
-    QueueBuffer* b = queued_.front();
-    queued_.erase(queued_.begin());
-    b->queued = false;
-    constexpr detail::PipePair p = detail::pipes_of(kEvents.enqueue);
-    attnemu::wait_flag(p.from, p.to, b->enqueue_id, at, attnemu::FlagOwner::Queue);
-    attnemu::release_event(p.from, p.to, b->enqueue_id);
-    b->enqueue_id = -1;
-    return tensor<T>(b);
-  }
+  LocalTensor<T> DeQue(attnemu::SourceLine at = attnemu::SourceLine::here()) { return dequeue<T, kEvents.enqueue>(at); }
+  template <TPosition from, TPosition to, class T>
+  LocalTensor<T> DeQue(attnemu::SourceLine at = attnemu::SourceLine::here()) { return dequeue<T, detail::queue_events(from, to).enqueue>(at); }
+  // In place of the results above.
+  template <class T>
+  void AllocTensor(LocalTensor<T>& t, attnemu::SourceLine at = attnemu::SourceLine::here()) { t = AllocTensor<T>(at); }
+  template <class T>
+  void DeQue(LocalTensor<T>& t, attnemu::SourceLine at = attnemu::SourceLine::here()) { t = DeQue<T>(at); }
   template <class T>
   void FreeTensor(LocalTensor<T>& t, attnemu::SourceLine at = attnemu::SourceLine::here()) {
     QueueBuffer* b = t.address().bufferHandle;
@@ -207,14 +235,61 @@ class TQueBind {
   bool HasTensorInQue() const { return !queued_.empty(); }
   int32_t GetTensorCountInQue() const { return static_cast<int32_t>(queued_.size()); }
   bool HasIdleBuffer() const {
-    for (const QueueBuffer& b : storage_)
+    for (const QueueBuffer& b : *storage_)
       if (!b.taken) return true;
     return false;
   }
 
+  // Waits until every buffer's latest reader is done.
+  void FreeAllEvent(attnemu::SourceLine at = attnemu::SourceLine::here()) {
+    detail::BufferOwner all;
+    all.add(storage_);
+    all.settle(at);
+  }
+  // For pools of a kernel's own: buffers one by one.
+  void InitStartBufHandle(TBufHandle, uint8_t num, uint32_t) { start(num); }
+  template <class P>
+  void InitBufHandle(P* pool, uint32_t index, TBufHandle, uint32_t address, uint32_t len) {
+    pool->owner_.add(storage_);
+    place(index, address, len);
+  }
+
  private:
   friend class TPipe;
+  template <TPosition pos, uint32_t number> friend class TBufPool;
   static constexpr detail::QueueEvents kEvents = detail::queue_events(src, dst);
+  const detail::QueueBuffers& start(uint32_t number) {
+    queued_.clear();
+    storage_ = std::make_shared<std::vector<QueueBuffer>>(number);
+    return storage_;
+  }
+  void place(uint32_t index, uint32_t at, uint32_t bytes) {
+    (*storage_)[index].at = at;
+    (*storage_)[index].bytes = bytes;
+  }
+  template <HardEvent event, class T>
+  bool enqueue(const LocalTensor<T>& t, const attnemu::SourceLine& at) {
+    QueueBuffer* b = t.address().bufferHandle;
+    if (!b || !b->taken || b->queued) { complain("queue_order", at, "EnQue: the tensor was not taken from a queue by AllocTensor, or is queued already"); return false; }
+    constexpr detail::PipePair p = detail::pipes_of(event);
+    b->enqueue_id = attnemu::allocate_event(p.from, p.to, at);
+    attnemu::set_flag(p.from, p.to, b->enqueue_id, at, attnemu::FlagOwner::Queue);
+    b->queued = true;
+    queued_.push_back(b);
+    return true;
+  }
+  template <class T, HardEvent event>
+  LocalTensor<T> dequeue(const attnemu::SourceLine& at) {
+    if (queued_.empty()) { complain("queue_order", at, "DeQue: the queue is empty: an EnQue is missing"); return LocalTensor<T>(); }
+    QueueBuffer* b = queued_.front();
+    queued_.erase(queued_.begin());
+    b->queued = false;
+    constexpr detail::PipePair p = detail::pipes_of(event);
+    attnemu::wait_flag(p.from, p.to, b->enqueue_id, at, attnemu::FlagOwner::Queue);
+    attnemu::release_event(p.from, p.to, b->enqueue_id);
+    b->enqueue_id = -1;
+    return tensor<T>(b);
+  }
   template <class T>
   LocalTensor<T> tensor(QueueBuffer* b) const {
     LocalTensor<T> t;
@@ -224,7 +299,7 @@ class TQueBind {
   static void complain(const char* rule, const attnemu::SourceLine& at, const char* message) {
     if (attnemu::machine->knobs.memcheck) attnemu::machine->report("memcheck", rule, at, message);
   }
-  std::vector<QueueBuffer> storage_;
+  detail::QueueBuffers storage_ = std::make_shared<std::vector<QueueBuffer>>();
   size_t next_ = 0;
   std::vector<QueueBuffer*> queued_;
 };
@@ -236,6 +311,9 @@ template <TPosition pos = TPosition::LCM>
 class TBuf {
  public:
   static constexpr TPosition position = pos;
+  void InitStartBufHandle(TBufHandle, uint8_t, uint32_t) {}
+  template <class P>
+  void InitBufHandle(P*, uint32_t, TBufHandle, uint32_t address, uint32_t len) { take(address, len); }
   template <class T>
   LocalTensor<T> Get() const {
     LocalTensor<T> t;
@@ -253,14 +331,25 @@ class TBuf {
     LocalTensor<T> t;
     TBuffAddr a = address_;
     a.bufferAddr += bufOffset;
-    a.dataLen = static_cast<uint32_t>(size * sizeof(T));
+    a.dataLen = static_cast<uint32_t>(detail::bytes_of<T>(size));
     t.SetAddr(a);
     return t;
   }
 
  private:
   friend class TPipe;
+  template <TPosition p, uint32_t number> friend class TBufPool;
+  void take(uint32_t at, uint32_t bytes) { address_ = {bytes, at, nullptr, static_cast<uint8_t>(pos)}; }
   TBuffAddr address_;
 };
+
+// All of a memory that no buffer has.
+template <class T, TPosition pos>
+bool PopStackBuffer(LocalTensor<T>& t) {
+  uint32_t from = static_cast<uint32_t>(GetTPipePtr()->GetBaseAddr(static_cast<int8_t>(pos)));
+  uint32_t capacity = attnemu::memory_bytes(detail::memory_of(pos));
+  t = LocalTensor<T>(pos, from, static_cast<uint32_t>((from < capacity ? capacity - from : 0) / sizeof(T)));
+  return true;
+}
 
 }  // namespace AscendC

@@ -80,10 +80,12 @@ inline void NotifyNextBlock(GlobalTensor<int32_t>& gmWorkspace, LocalTensor<int3
   if (p.memory) attnemu::turn_end(at, p, static_cast<uint32_t>(GetBlockNum()));
 }
 
-// Completes the scalar unit's own accesses, which the model does one by one anyway.
+// Completes the scalar unit's own accesses: what it stores afterwards to memory may tell others so.
 enum class MemDsbT : uint8_t { ALL, DDR, UB, SEQ };
-template <MemDsbT>
-void DataSyncBarrier() {}
+template <MemDsbT kind>
+void DataSyncBarrier(attnemu::SourceLine at = attnemu::SourceLine::here()) {
+  if constexpr (kind == MemDsbT::ALL || kind == MemDsbT::DDR) attnemu::data_barrier(at);
+}
 // Scalar access to global memory around the scalar cache.
 template <class T>
 T ReadGmByPassDCache(__gm__ T* address, attnemu::SourceLine at = attnemu::SourceLine::here()) {

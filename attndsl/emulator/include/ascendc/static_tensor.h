@@ -48,7 +48,7 @@ class LocalMemAllocator {
   LocalTensor<T> take(uint32_t elements, const attnemu::SourceLine& at) {
     static_assert(detail::memory_of(pos) == detail::memory_of(hard), "LocalMemAllocator: the position lies in another memory");
     constexpr attnemu::MemoryKind kind = detail::memory_of(hard);
-    uint64_t bytes = static_cast<uint64_t>(elements) * sizeof(T), end = head_ + bytes;
+    uint64_t bytes = detail::bytes_of<T>(elements), end = head_ + bytes;
     if (end > attnemu::memory_bytes(kind) && attnemu::machine->knobs.memcheck)
       attnemu::machine->report("memcheck", "buffer_capacity", at,
                                attnemu::format("Alloc: %llu bytes more than %u make %llu in %s, which has %u", static_cast<unsigned long long>(bytes), head_,

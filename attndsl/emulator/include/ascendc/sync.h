@@ -62,6 +62,12 @@ void DataCacheCleanAndInvalid(const GlobalTensor<T>& t, attnemu::SourceLine at =
   attnemu::Place p = detail::global_place(t.GetPhyAddr(), "DataCacheCleanAndInvalid", at);
   if (p.memory) attnemu::clean_cache_line(p, at);
 }
+// The line at a byte offset comes into the cache, and from then on may be stale.
+template <class T>
+void DataCachePreload(const GlobalTensor<uint64_t>& src, const T cacheOffset, attnemu::SourceLine at = attnemu::SourceLine::here()) {
+  attnemu::Place p = detail::global_place(reinterpret_cast<const uint8_t*>(src.GetPhyAddr()) + cacheOffset, "DataCachePreload", at);
+  if (p.memory) attnemu::preload_line(p, at);
+}
 template <class T, CacheLine entire>
 void DataCacheCleanAndInvalid(const GlobalTensor<T>& t, attnemu::SourceLine at = attnemu::SourceLine::here()) {
   DataCacheCleanAndInvalid<T, entire, DcciDst::CACHELINE_ALL>(t, at);

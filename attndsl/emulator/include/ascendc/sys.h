@@ -22,6 +22,8 @@ inline int64_t GetSystemCycle() { return 0; }
 // The workspace argument of a launch on the emulator is the user's part alone.
 inline GM_ADDR GetUserWorkspace(GM_ADDR workspace) { return workspace; }
 inline void SetSysWorkspace(GM_ADDR) {}
+inline void SetSysWorkSpace(GM_ADDR) {}
+inline GM_ADDR GetSysWorkSpacePtr() { return nullptr; }
 
 template <class T>
 void SetAtomicAdd() {
@@ -41,6 +43,32 @@ void SetAtomicMin() {
 }
 inline void SetAtomicNone() { attnemu::core->reg.atomic = attnemu::AtomicOp::None; }
 inline void DisableDmaAtomic() { SetAtomicNone(); }
+
+// The type alone: the operation stays, and is a sum where none was set.
+template <class T>
+void SetAtomicType() {
+  attnemu::AtomicOp op = attnemu::core->reg.atomic;
+  SetAtomicAdd<T>();
+  if (op != attnemu::AtomicOp::None) attnemu::core->reg.atomic = op;
+}
+enum class AtomicDtype { ATOMIC_NONE = 0, ATOMIC_F32, ATOMIC_F16, ATOMIC_S16, ATOMIC_S32, ATOMIC_S8, ATOMIC_BF16 };
+enum class AtomicOp { ATOMIC_SUM = 0 };
+template <AtomicDtype type, AtomicOp op>
+void SetStoreAtomicConfig() {
+  using attnemu::DType;
+  constexpr DType types[] = {DType::F32, DType::F32, DType::F16, DType::I16, DType::I32, DType::I8, DType::BF16};
+  attnemu::core->reg.atomic = type == AtomicDtype::ATOMIC_NONE ? attnemu::AtomicOp::None : attnemu::AtomicOp::Add;
+  attnemu::core->reg.atomic_type = types[static_cast<int>(type)];
+}
+inline void GetStoreAtomicConfig(uint16_t& atomicType, uint16_t& atomicOp) {
+  using attnemu::DType;
+  constexpr DType types[] = {DType::F32, DType::F16, DType::I16, DType::I32, DType::I8, DType::BF16};
+  const attnemu::Registers& r = attnemu::core->reg;
+  atomicOp = r.atomic == attnemu::AtomicOp::Max ? 1 : r.atomic == attnemu::AtomicOp::Min ? 2 : 0;
+  atomicType = 0;
+  for (uint16_t i = 0; i < 6; ++i)
+    if (r.atomic != attnemu::AtomicOp::None && r.atomic_type == types[i]) atomicType = static_cast<uint16_t>(i + 1);
+}
 
 inline void SetMaskCount() { attnemu::core->reg.counter_mode = true; }
 inline void SetMaskNorm() { attnemu::core->reg.counter_mode = false; }
@@ -62,7 +90,10 @@ inline void SetHF32Mode(bool on) { attnemu::core->reg.hf32 = on; }
 inline void SetHF32TransMode(bool) {}
 inline void SetMMLayoutTransform(bool) {}
 template <class T, TPosition pos = TPosition::MAX>
-void SetPadValue(T value) { attnemu::core->reg.pad_value = detail::bits_of_value(value); }
+void SetPadValue(T value) {
+  attnemu::core->reg.pad_value = detail::bits_of_value(value);
+  attnemu::core->reg.pad_value_set = true;
+}
 
 constexpr uint32_t GetUBSizeInBytes() { return attnemu::memory_bytes(attnemu::MemoryKind::UB); }
 inline uint32_t GetRuntimeUBSize() { return GetUBSizeInBytes(); }
@@ -79,6 +110,34 @@ template <SaturationMode mode>
 bool GetSaturationFlag() {
   static_assert(mode == SaturationMode::FLOAT, "GetSaturationFlag: only SaturationMode::FLOAT is modelled");
   return attnemu::core->reg.saturate;
+}
+
+// Of the control register only bit 48 is kept on Atlas A2: 1 keeps inf and NaN.
+template <int8_t startBit, int8_t endBit>
+void SetCtrlSpr(int64_t value) {
+  static_assert(startBit == 48 && endBit == 48, "SetCtrlSpr: only bit 48 is modelled");
+  attnemu::core->reg.saturate = (value & 1) == 0;
+}
+template <int8_t startBit, int8_t endBit>
+int64_t GetCtrlSpr() {
+  static_assert(startBit == 48 && endBit == 48, "GetCtrlSpr: only bit 48 is modelled");
+  return attnemu::core->reg.saturate ? 0 : 1;
+}
+
+// dav-c220.
+inline void GetArchVersion(uint32_t& coreVersion) { coreVersion = 0x220; }
+inline int64_t GetProgramCounter() { return 0; }
+// Instructions need no cache in the model, profilers are told nothing.
+inline void ICachePreLoad(const int64_t) {}
+inline int64_t GetICachePreloadStatus() { return 0; }
+inline void MetricsProfStart() {}
+inline void MetricsProfStop() {}
+
+enum class EngineType { AIC, AIV };
+// Calls the function on cores of one kind.
+template <EngineType engine, auto function, class... A>
+void Async(A... arguments) {
+  if ((attnemu::core->kind == attnemu::CoreKind::Cube) == (engine == EngineType::AIC)) function(arguments...);
 }
 
 struct AscendCUtils {

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "attnemu/scalar.h"
-#include "types.h"
+#include "shape_info.h"
 
 namespace AscendC {
 
@@ -15,6 +15,7 @@ struct TBuffAddr {
   uint32_t bufferAddr = 0;
   TBufHandle bufferHandle = nullptr;
   uint8_t logicPos = 0;
+  uint32_t notes = 0;  // of the face: see shape_info.h
 };
 
 namespace detail {
@@ -48,20 +49,26 @@ class LocalTensor {
   LocalTensor() = default;
   explicit LocalTensor(TBuffAddr& address) { SetAddr(address); }
   LocalTensor(TPosition position, uint32_t byteAddress, uint32_t elements)
-      : address_{static_cast<uint32_t>(elements * sizeof(T)), byteAddress, nullptr, static_cast<uint8_t>(position)} {}
+      : address_{static_cast<uint32_t>(detail::bytes_of<T>(elements)), byteAddress, nullptr, static_cast<uint8_t>(position)} {}
 
   void SetAddr(const TBuffAddr& a) { address_ = a; }
   uint64_t GetPhyAddr() const { return address_.bufferAddr; }
-  uint64_t GetPhyAddr(uint32_t offset) const { return address_.bufferAddr + offset * sizeof(T); }
+  uint64_t GetPhyAddr(uint32_t offset) const { return address_.bufferAddr + detail::bytes_of<T>(offset); }
   int32_t GetPosition() const { return address_.logicPos; }
-  uint32_t GetSize() const { return static_cast<uint32_t>(address_.dataLen / sizeof(T)); }
+  uint32_t GetSize() const { return static_cast<uint32_t>(detail::elements_of<T>(address_.dataLen)); }
   uint32_t GetLength() const { return address_.dataLen; }
-  void SetSize(uint32_t elements) { address_.dataLen = static_cast<uint32_t>(elements * sizeof(T)); }
+  void SetSize(uint32_t elements) { address_.dataLen = static_cast<uint32_t>(detail::bytes_of<T>(elements)); }
   void SetBufferLen(uint32_t elements) { SetSize(elements); }
+  template <class U>
+  void SetAddrWithOffset(LocalTensor<U>& src, uint32_t offset) { *this = src[offset].template ReinterpretCast<T>(); }
+  void SetShapeInfo(const ShapeInfo& s) { address_.notes = detail::note(address_.notes, &s, nullptr); }
+  ShapeInfo GetShapeInfo() const { return detail::tensor_notes()[address_.notes].shape; }
+  void SetUserTag(TTagType tag) { address_.notes = detail::note(address_.notes, nullptr, &tag); }
+  TTagType GetUserTag() const { return detail::tensor_notes()[address_.notes].tag; }
 
   LocalTensor operator[](uint32_t offset) const {
     LocalTensor t = *this;
-    uint32_t bytes = static_cast<uint32_t>(offset * sizeof(T));
+    uint32_t bytes = static_cast<uint32_t>(detail::bytes_of<T>(offset));
     t.address_.bufferAddr += bytes;
     t.address_.dataLen = bytes <= address_.dataLen ? address_.dataLen - bytes : 0;
     return t;
@@ -84,7 +91,7 @@ class LocalTensor {
   const TBuffAddr& address() const { return address_; }
   TPosition position() const { return static_cast<TPosition>(address_.logicPos); }
   attnemu::Memory* memory() const { return attnemu::core->memory(detail::memory_of(position())); }
-  attnemu::Place place(uint32_t index = 0) const { return {memory(), address_.bufferAddr + static_cast<uint64_t>(index) * sizeof(T)}; }
+  attnemu::Place place(uint32_t index = 0) const { return {memory(), address_.bufferAddr + detail::bytes_of<T>(index)}; }
 
  private:
   TBuffAddr address_;
@@ -98,11 +105,13 @@ class GlobalTensor {
   void SetGlobalBuffer(T* buffer) { pointer_ = buffer; size_ = 0; }
   void SetGlobalBuffer(T* buffer, uint64_t elements) { pointer_ = buffer; size_ = elements; }
   const T* GetPhyAddr() const { return pointer_; }
-  T* GetPhyAddr(uint64_t offset) const { return pointer_ + offset; }
+  T* GetPhyAddr(uint64_t offset) const { return moved(offset); }
   uint64_t GetSize() const { return size_; }
+  void SetShapeInfo(const ShapeInfo& s) { notes_ = detail::note(notes_, &s, nullptr); }
+  ShapeInfo GetShapeInfo() const { return detail::tensor_notes()[notes_].shape; }
   GlobalTensor operator[](uint64_t offset) const {
     GlobalTensor t = *this;
-    t.pointer_ += offset;
+    t.pointer_ = moved(offset);
     t.size_ = offset <= size_ ? size_ - offset : 0;
     return t;
   }
@@ -118,8 +127,10 @@ class GlobalTensor {
   void SetL2CacheHint(CacheMode) {}
 
  private:
+  T* moved(uint64_t offset) const { return pointer_ + detail::bytes_of<T>(offset) / sizeof(T); }
   T* pointer_ = nullptr;
   uint64_t size_ = 0;
+  uint32_t notes_ = 0;
 };
 
 }  // namespace AscendC

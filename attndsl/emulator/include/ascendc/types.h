@@ -1,5 +1,6 @@
 // Element types and enumerations.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <type_traits>
 
@@ -31,10 +32,34 @@ namespace AscendC {
 
 using ::event_t;
 
+// Two elements share a byte, the first one in its low half. Its size is that of the byte; tensors count half of it.
+struct int4b_t {
+  uint8_t bits;
+  int4b_t() = default;
+  template <class T, std::enable_if_t<std::is_arithmetic_v<T>, bool> = true>
+  int4b_t(T v) : bits(static_cast<uint8_t>(static_cast<int>(v) & 15)) {}
+};
+
 template <class T> struct PrimTOf { using type = T; };
 template <class T> using PrimT = typename PrimTOf<T>::type;
 template <class A, class B> struct IsSameType { static constexpr bool value = std::is_same_v<A, B>; };
 template <class... T> constexpr bool SupportType() { return true; }
+template <bool condition, class A, class B> struct Conditional { using type = std::conditional_t<condition, A, B>; };
+// The part of the C++ library that kernels reach under this name.
+namespace Std {
+using std::conditional;
+using std::conditional_t;
+using std::enable_if;
+using std::enable_if_t;
+using std::false_type;
+using std::integral_constant;
+using std::is_same;
+using std::is_same_v;
+using std::max;
+using std::min;
+using std::remove_reference;
+using std::true_type;
+}  // namespace Std
 
 enum class TPosition : uint8_t {
   GM, A1, A2, B1, B2, C1, C2, CO1, CO2, VECIN, VECOUT, VECCALC, LCM = VECCALC, SPM, SHM = SPM, TSCM, C2PIPE2GM, MAX
@@ -69,6 +94,10 @@ constexpr int32_t DEFAULT_BLK_NUM = 8;
 constexpr int32_t DEFAULT_BLK_STRIDE = 1;
 constexpr uint8_t DEFAULT_REPEAT_STRIDE = 8;
 
+constexpr uint32_t K_MAX_DIM = 8;
+constexpr uint32_t K_MAX_SHAPE_DIM = 8;
+constexpr uint32_t PAD_SIZE = 4;
+
 constexpr uint32_t DivCeil(uint32_t a, uint32_t b) { return b ? (a + b - 1) / b : 0; }
 constexpr uint32_t AlignUp(uint32_t a, uint32_t b) { return DivCeil(a, b) * b; }
 
@@ -85,6 +114,7 @@ template <class T> constexpr DType dtype_of() {
   if constexpr (std::is_same_v<T, half>) return DType::F16;
   else if constexpr (std::is_same_v<T, bfloat16_t>) return DType::BF16;
   else if constexpr (std::is_same_v<T, float>) return DType::F32;
+  else if constexpr (std::is_same_v<T, int4b_t>) return DType::I4;
   else if constexpr (std::is_same_v<T, int8_t>) return DType::I8;
   else if constexpr (std::is_same_v<T, uint8_t> || std::is_same_v<T, bool>) return DType::U8;
   else if constexpr (std::is_same_v<T, int16_t>) return DType::I16;
@@ -94,6 +124,9 @@ template <class T> constexpr DType dtype_of() {
   else if constexpr (std::is_signed_v<T>) { static_assert(sizeof(T) == 8, "no such element type"); return DType::I64; }
   else { static_assert(sizeof(T) == 8, "no such element type"); return DType::U64; }
 }
+// Bytes of n elements, and elements of n bytes.
+template <class T> constexpr uint64_t bytes_of(uint64_t n) { return std::is_same_v<T, int4b_t> ? n / 2 : n * sizeof(T); }
+template <class T> constexpr uint64_t elements_of(uint64_t n) { return std::is_same_v<T, int4b_t> ? n * 2 : n / sizeof(T); }
 template <class T, class... Allowed> constexpr bool one_of = (std::is_same_v<T, Allowed> || ...);
 
 constexpr MemoryKind memory_of(TPosition p) {

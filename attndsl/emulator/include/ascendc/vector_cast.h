@@ -10,7 +10,7 @@ template <class To, class From>
 constexpr uint8_t cast_modes() {
   constexpr uint8_t none = 1, rint = 2, directed = 4 | 8 | 16 | 32, odd = 64, all = rint | directed;
   if constexpr (std::is_same_v<To, half>) {
-    if constexpr (one_of<From, int8_t, uint8_t>) return none;
+    if constexpr (one_of<From, int8_t, uint8_t, int4b_t>) return none;
     else if constexpr (std::is_same_v<From, float>) return none | all | odd;
     else if constexpr (std::is_same_v<From, int16_t>) return none | all;
     else if constexpr (std::is_same_v<From, int32_t>) return none | all;
@@ -31,7 +31,7 @@ constexpr uint8_t cast_modes() {
   } else if constexpr (std::is_same_v<To, int64_t>) {
     if constexpr (std::is_same_v<From, float>) return all;
     else return std::is_same_v<From, int32_t> ? none : 0;
-  } else if constexpr (one_of<To, int8_t, uint8_t>) {
+  } else if constexpr (one_of<To, int8_t, uint8_t, int4b_t>) {
     return std::is_same_v<From, half> ? none | all : 0;
   } else {
     return 0;
@@ -47,25 +47,40 @@ bool cast_mode_ok(RoundMode mode, const SourceLine& at) {
   return false;
 }
 
+template <class To, class From>
+void cast(const SourceLine& at, const LaneOperand& dst, const LaneOperand& src, const LaneShape& s, RoundMode mode) {
+  auto rounding = static_cast<attnemu::Rounding>(mode);
+  if constexpr (std::is_same_v<To, int4b_t> || std::is_same_v<From, int4b_t>) attnemu::convert_nibbles("Cast", at, dst, src, s, rounding);
+  else attnemu::convert("Cast", at, dst, src, s, rounding);
+}
+// Stored without gaps, `per` elements a repeat.
+template <class T>
+LaneOperand cast_operand(const LocalTensor<T>& t, uint32_t per) {
+  if constexpr (!std::is_same_v<T, int4b_t>) return dense(t, per);
+  LaneOperand o = lanes(t);
+  o.repeat_step = per / 64;
+  return o;
+}
+
 }  // namespace detail
 
 template <class To, class From, bool isSetMask = true>
 void Cast(const LocalTensor<To>& dst, const LocalTensor<From>& src, const RoundMode& mode, const uint64_t mask, const uint8_t repeatTimes, const UnaryRepeatParams& p, ATTNEMU_AT) {
   if (!detail::cast_mode_ok<To, From>(mode, at)) return;
-  attnemu::convert("Cast", at, detail::lanes(dst, p.dstBlkStride, p.dstRepStride), detail::lanes(src, p.srcBlkStride, p.srcRepStride),
-                   detail::shape<isSetMask>(mask, repeatTimes, detail::per_repeat<To, From>(), "Cast", at), static_cast<attnemu::Rounding>(mode));
+  detail::cast<To, From>(at, detail::lanes(dst, p.dstBlkStride, p.dstRepStride), detail::lanes(src, p.srcBlkStride, p.srcRepStride),
+                         detail::shape<isSetMask>(mask, repeatTimes, detail::per_repeat<To, From>(), "Cast", at), mode);
 }
 template <class To, class From, bool isSetMask = true>
 void Cast(const LocalTensor<To>& dst, const LocalTensor<From>& src, const RoundMode& mode, const uint64_t mask[], const uint8_t repeatTimes, const UnaryRepeatParams& p, ATTNEMU_AT) {
   if (!detail::cast_mode_ok<To, From>(mode, at)) return;
-  attnemu::convert("Cast", at, detail::lanes(dst, p.dstBlkStride, p.dstRepStride), detail::lanes(src, p.srcBlkStride, p.srcRepStride),
-                   detail::shape<isSetMask>(mask, repeatTimes, detail::per_repeat<To, From>(), "Cast", at), static_cast<attnemu::Rounding>(mode));
+  detail::cast<To, From>(at, detail::lanes(dst, p.dstBlkStride, p.dstRepStride), detail::lanes(src, p.srcBlkStride, p.srcRepStride),
+                         detail::shape<isSetMask>(mask, repeatTimes, detail::per_repeat<To, From>(), "Cast", at), mode);
 }
 template <class To, class From>
 void Cast(const LocalTensor<To>& dst, const LocalTensor<From>& src, const RoundMode& mode, const uint32_t calCount, ATTNEMU_AT) {
   if (!detail::cast_mode_ok<To, From>(mode, at)) return;
   constexpr uint32_t per = detail::per_repeat<To, From>();
-  attnemu::convert("Cast", at, detail::dense(dst, per), detail::dense(src, per), detail::count_shape(calCount, per, "Cast", at), static_cast<attnemu::Rounding>(mode));
+  detail::cast<To, From>(at, detail::cast_operand(dst, per), detail::cast_operand(src, per), detail::count_shape(calCount, per, "Cast", at), mode);
 }
 
 }  // namespace AscendC

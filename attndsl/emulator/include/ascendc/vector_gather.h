@@ -30,17 +30,17 @@ void Gatherb(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTe
 
 namespace detail {
 template <class T>
-LaneShape gather_mask_shape(bool reduceMode, uint32_t mask, const GatherMaskParams& p) {
-  constexpr uint32_t per = per_repeat<T>();
-  if (!reduceMode) return LaneShape::masked(LaneMask::first(per), p.repeatTimes, per);
-  return LaneShape::count(static_cast<uint64_t>(mask) * p.repeatTimes, per);
-}
-template <class T>
 uint64_t gather_mask(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint32_t pattern, attnemu::Memory* bits, uint64_t bits_at, bool reduceMode, uint32_t mask,
                      const GatherMaskParams& p, const SourceLine& at) {
   static_assert(kFillType<T>, "GatherMask: " ATTNEMU_FILL_TYPES);
-  return attnemu::gather_mask("GatherMask", at, dst.memory(), dst.GetPhyAddr(), lanes(src, p.src0BlockStride, p.src0RepeatStride), pattern, bits, bits_at,
-                              p.src1RepeatStride, gather_mask_shape<T>(reduceMode, mask, p));
+  constexpr uint32_t per = per_repeat<T>();
+  if (!reduceMode)
+    return attnemu::gather_mask("GatherMask", at, dst.memory(), dst.GetPhyAddr(), lanes(src, p.src0BlockStride, p.src0RepeatStride), pattern, bits, bits_at,
+                                p.src1RepeatStride, LaneShape::masked(LaneMask::first(per), p.repeatTimes, per));
+  // counter mode: each of the repeats takes `mask` elements, however many instructions' worth that is
+  attnemu::GatherRounds rounds{p.repeatTimes, p.src0RepeatStride, p.src1RepeatStride, true};
+  return attnemu::gather_mask("GatherMask", at, dst.memory(), dst.GetPhyAddr(), lanes(src, p.src0BlockStride, 8u * p.src0BlockStride), pattern, bits, bits_at,
+                              0, LaneShape::count(mask, per), rounds);
 }
 }  // namespace detail
 

@@ -149,4 +149,37 @@ void Transpose(const LocalTensor<T>& dst, const LocalTensor<T>& src, ATTNEMU_AT)
   attnemu::transpose_blocks("Transpose", at, dst.memory(), sizeof(T), t);
 }
 
+enum class TransposeType : uint8_t {
+  TRANSPOSE_TYPE_NONE, TRANSPOSE_NZ2ND_0213, TRANSPOSE_NZ2NZ_0213, TRANSPOSE_NZ2NZ_012_WITH_N, TRANSPOSE_NZ2ND_012_WITH_N, TRANSPOSE_NZ2ND_012_WITHOUT_N,
+  TRANSPOSE_NZ2NZ_012_WITHOUT_N, TRANSPOSE_ND2ND_ONLY, TRANSPOSE_ND_UB_GM, TRANSPOSE_GRAD_ND_UB_GM, TRANSPOSE_ND2ND_B16, TRANSPOSE_NCHW2NHWC, TRANSPOSE_NHWC2NCHW
+};
+struct TransposeParamsExt {
+  TransposeParamsExt() = default;
+  TransposeParamsExt(uint16_t n, uint16_t c, uint16_t h, uint16_t w, TransposeType type) : nSize(n), cSize(c), hSize(h), wSize(w), transposeType(type) {}
+  uint16_t nSize = 0, cSize = 0, hSize = 0, wSize = 0;
+  TransposeType transposeType = TransposeType::TRANSPOSE_ND2ND_B16;
+};
+// Images between [N,C,H,W] and [N,H,W,C], or one 16x16 matrix.
+template <class T>
+void Transpose(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& sharedTmpBuffer, const TransposeParamsExt& p, ATTNEMU_AT) {
+  using attnemu::format;
+  if (p.transposeType == TransposeType::TRANSPOSE_TYPE_NONE) return;
+  if (p.transposeType == TransposeType::TRANSPOSE_ND2ND_B16) {
+    if constexpr (sizeof(T) == 2) Transpose(dst, src, at);
+    else detail::complain("transpose_width", at, format("Transpose: TRANSPOSE_ND2ND_B16 takes 16-bit elements, these have %zu bytes", sizeof(T)));
+    return;
+  }
+  bool to_last = p.transposeType == TransposeType::TRANSPOSE_NCHW2NHWC;
+  if (!to_last && p.transposeType != TransposeType::TRANSPOSE_NHWC2NCHW) return detail::complain("unsupported", at, "Transpose: of the transposeTypes only ND2ND_B16, NCHW2NHWC and NHWC2NCHW exist");
+  uint32_t area = static_cast<uint32_t>(p.hSize) * p.wSize;
+  bool fits = p.cSize <= 4095 && area <= 4095 && area * sizeof(T) % 32 == 0;
+  if (!fits) return detail::complain("transpose_range", at, format("Transpose: cSize %u and hSize * wSize %u are at most 4095, and the area's bytes a multiple of 32", p.cSize, area));
+  uint64_t tile = (sizeof(T) == 1 ? 32u : 16u) * 32u;
+  uint64_t scratch = (to_last ? p.cSize + 2u : p.cSize * 2u + 1u) * tile;
+  bool room = sharedTmpBuffer.GetLength() >= scratch;
+  if (!room) detail::complain("work_tensor_size", at, format("Transpose: sharedTmpBuffer has %u bytes; %llu are needed", sharedTmpBuffer.GetLength(), static_cast<unsigned long long>(scratch)));
+  attnemu::Permutation q{p.nSize, to_last ? p.cSize : area, to_last ? area : p.cSize};
+  attnemu::permute("Transpose", at, dst.place(), src.place(), sharedTmpBuffer.place(), room ? scratch : 0, sizeof(T), q);
+}
+
 }  // namespace AscendC

@@ -14,11 +14,12 @@ constexpr int kMemories = 8;
 
 enum class CoreKind : uint8_t { Cube, Vector };
 
-enum class DType : uint8_t { I8, U8, I16, U16, F16, BF16, I32, U32, F32, I64, U64 };
+// I4: two a byte, the first in the low half; its size counts the byte.
+enum class DType : uint8_t { I8, U8, I16, U16, F16, BF16, I32, U32, F32, I64, U64, I4 };
 
 constexpr uint32_t dtype_size(DType t) {
   switch (t) {
-    case DType::I8: case DType::U8: return 1;
+    case DType::I8: case DType::U8: case DType::I4: return 1;
     case DType::I16: case DType::U16: case DType::F16: case DType::BF16: return 2;
     case DType::I32: case DType::U32: case DType::F32: return 4;
     default: return 8;
@@ -35,7 +36,7 @@ inline const char* name_of(MemoryKind m) {
 }
 inline const char* name_of(DType t) {
   static const char* const names[] = {"int8", "uint8", "int16", "uint16", "float16", "bfloat16",
-                                      "int32", "uint32", "float32", "int64", "uint64"};
+                                      "int32", "uint32", "float32", "int64", "uint64", "int4"};
   return names[static_cast<int>(t)];
 }
 

@@ -34,6 +34,7 @@ struct Registers {
   bool compare_mask_defined = false;
   float deq_scale = 1.0f;
   uint64_t pad_value = 0;
+  bool pad_value_set = false;
   uint64_t load_pad_value = 0;
   uint64_t quant_word = 0;
   uint64_t quant_words_at = 0;         // words a column, in the fixpipe buffer
@@ -62,6 +63,10 @@ class Core {
   void* buffers = nullptr;                      // the face's buffer manager
   SourceLine scratch_select{nullptr, 0}, scratch_data{nullptr, 0};
   SourceLine last{"", 0};                       // last thing issued, for crash reports
+  VectorClock published;                        // what its latest data barrier completed; empty: none yet
+  const uint8_t* polled = nullptr;              // word and value of its latest uncached load
+  uint64_t polled_bits = 0;
+  bool yields = false;                          // gives way to every core that can run
   int waiting_id = -1;                          // counter the core is blocked on
   SourceLine waiting_at{"", 0};
   const std::function<bool()>* waiting_for = nullptr;  // other than a counter: what must hold

@@ -20,6 +20,7 @@ void load_fractals(const char* what, const SourceLine& at, Pipe pipe, Place to, 
 // transposed and split again.
 struct TransposeLoad {
   uint32_t start = 0, repeats = 0, from_step = 0, gap = 0, fractal_gap = 0;
+  bool nibbles = false;  // four adjacent 16x64 fractals of 4-bit elements are one 64x64 block
 };
 void load_transposed(const char* what, const SourceLine& at, Place to, Place from, uint32_t element, const TransposeLoad& p);
 

@@ -32,8 +32,9 @@ struct RowsToFractals {
 };
 void rows_to_fractals(const char* what, const SourceLine& at, Place to, Place from, const RowsToFractals& p);
 
-// Definedness follows a copy; undefined bytes stored to an output array are a finding.
-void copy_definedness(Instruction& ins, Place to, Place from, uint64_t n);
+// Definedness follows a copy; undefined bytes stored to an output array are a finding. What is added to something
+// undefined (`adds`) stays undefined.
+void copy_definedness(Instruction& ins, Place to, Place from, uint64_t n, bool adds = false);
 // Adds (or max, min) `n` bytes of `from` to `to` element by element.
 void accumulate(uint8_t* to, const uint8_t* from, uint64_t n, DType type, AtomicOp op);
 

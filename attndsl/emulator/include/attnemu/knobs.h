@@ -15,6 +15,7 @@ struct Knobs {
   bool initcheck = true;      // definedness
   bool strict_core = true;    // an instruction the core kind does not have is a finding; false: silently nothing
   uint32_t poison = 0x7FFF;   // 16-bit pattern of never-written on-chip memory (a NaN for half, bf16 and float)
+  uint32_t device_poison = 0; // the same of device memory that a host program allocates
   uint32_t max_per_rule = 20; // findings kept a rule; the rest are counted
   uint64_t stack_bytes = 1u << 20;  // stack of one core's task
   bool set(const std::string& key, const std::string& value);  // false: no such knob

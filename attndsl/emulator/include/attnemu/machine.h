@@ -62,6 +62,8 @@ class Machine {
   void wait_for_counter(int id, const SourceLine& at);
   // The same until `holds`; `text` says what for, should nobody ever make it hold.
   void wait_until(const std::function<bool()>& holds, std::string text, const SourceLine& at);
+  // Gives way to every other core that can run: a core that polls memory.
+  void yield(const SourceLine& at);
   std::map<const uint8_t*, SoftWord> soft_words;  // by host address
 
   void report(const char* check, const char* rule, const SourceLine& at, std::string message,

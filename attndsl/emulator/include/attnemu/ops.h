@@ -12,7 +12,7 @@ namespace attnemu {
 
 // The rest of the vector unit.
 #define ATTNEMU_VECTOR_OPS(X)                                                                                           \
-  X(Convert) X(Compare) X(CompareScalar) X(MoveCompareMask) X(Select) X(ReduceRepeatsSum) X(ReduceRepeatsExtreme)       \
+  X(Convert) X(Compound) X(Compare) X(CompareScalar) X(MoveCompareMask) X(Select) X(ReduceRepeatsSum) X(ReduceRepeatsExtreme)       \
   X(ReduceBlocksSum) X(ReduceBlocksExtreme) X(ReducePairs) X(BroadcastBlocks) X(Gather) X(GatherBlocks) X(GatherMask)   \
   X(Sort32) X(MergeSorted) X(SplitRecords) X(TransposeBlocks)
 

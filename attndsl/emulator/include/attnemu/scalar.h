@@ -11,10 +11,15 @@ namespace attnemu {
 uint64_t scalar_load(Place from, uint32_t bytes, const char* what, const SourceLine& at);
 void scalar_store(Place to, uint64_t bits, uint32_t bytes, const char* what, const SourceLine& at);
 
-// The same around the cache.
+// The same around the cache. A load that finds the value of its predecessor again lets other cores run first. A store
+// hands over what the core completed before its latest data barrier; a load takes that over with the value.
 uint64_t load_uncached(Place from, uint32_t bytes, const char* what, const SourceLine& at);
 void store_uncached(Place to, uint64_t bits, uint32_t bytes, const char* what, const SourceLine& at);
+// Completes every access to global memory that the core issued so far.
+void data_barrier(const SourceLine& at);
 
+// Brings the line at `place` into the cache.
+void preload_line(Place place, const SourceLine& at);
 // Writes back and drops the line at `place`, or every line.
 void clean_cache_line(Place place, const SourceLine& at);
 void clean_cache(const SourceLine& at);

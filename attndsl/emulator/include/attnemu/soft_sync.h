@@ -11,6 +11,9 @@ void soft_set(const char* what, const SourceLine& at, Place word);
 void soft_take(const char* what, const SourceLine& at, Place word);
 // Barrier of `parties` cores that name the same workspace.
 void soft_barrier(const char* what, const SourceLine& at, Place workspace, uint32_t parties);
+// Adds one to the word, with everything the core did so far; waits until the word was added to `times` times.
+void soft_arrive(const SourceLine& at, Place word);
+void soft_await(const char* what, const SourceLine& at, Place word, uint32_t times);
 // Cores in ascending order, again and again: waits for turn `place` of `parties`, and ends it.
 void turn_begin(const char* what, const SourceLine& at, Place workspace, uint32_t place);
 void turn_end(const SourceLine& at, Place workspace, uint32_t parties);

@@ -30,4 +30,10 @@ struct BlockTranspose {
 };
 void transpose_blocks(const char* what, const SourceLine& at, Memory* ub, uint32_t element, const BlockTranspose& t);
 
+// Elements of a dense array in another order: `images` matrices [rows, columns] become [columns, rows].
+struct Permutation {
+  uint32_t images = 1, rows = 0, columns = 0;
+};
+void permute(const char* what, const SourceLine& at, Place to, Place from, Place scratch, uint64_t scratch_bytes, uint32_t element, const Permutation& p);
+
 }  // namespace attnemu

@@ -21,6 +21,13 @@ void elementwise(const char* what, const SourceLine& at, VectorOp op, const Lane
 void convert(const char* what, const SourceLine& at, const LaneOperand& dst, const LaneOperand& src, const LaneShape& shape,
              Rounding mode);
 
+// Between half and 4-bit elements (of which 64 fill a block), saturating.
+void convert_nibbles(const char* what, const SourceLine& at, const LaneOperand& dst, const LaneOperand& src, const LaneShape& shape, Rounding mode);
+
+// dst = convert(op(a, b)): the operation in the sources' type, then one rounding (to nearest even, saturating).
+enum class CompoundOp : uint8_t { AddReluCast, SubReluCast, MulCast, AddDeqRelu };
+void compound(const char* what, const SourceLine& at, CompoundOp op, const LaneOperand& dst, const LaneOperand* sources, const LaneShape& shape);
+
 enum class Comparison : uint8_t { LT, GT, EQ, LE, GE, NE };
 // One bit a lane, packed contiguously from `dst`; `b` null compares with the scalar.
 void compare(const char* what, const SourceLine& at, Memory* dst, uint64_t dst_at, const LaneOperand& a, const LaneOperand* b,
@@ -58,8 +65,13 @@ void gather(const char* what, const SourceLine& at, const LaneOperand& dst, cons
 // 32-byte blocks, eight offsets a repeat.
 void gather_blocks(const char* what, const SourceLine& at, const LaneOperand& dst, const LaneOperand& src,
                    const LaneOperand& offsets, uint32_t repeats);
-// Compaction: lanes picked by a fixed pattern 1..7 or by bits, packed; returns how many.
+// Compaction: lanes picked by a fixed pattern 1..7 or by bits, packed; returns how many. All of `shape` is gone through
+// `rounds` times; steps between rounds in blocks.
+struct GatherRounds {
+  uint32_t rounds = 1, from_step = 0, bits_step = 0;
+  bool bits_go_on = false;  // through the repeats of a round, without gaps
+};
 uint64_t gather_mask(const char* what, const SourceLine& at, Memory* dst_memory, uint64_t dst_at, const LaneOperand& src,
-                     uint32_t pattern, Memory* bits, uint64_t bits_at, uint32_t bits_step, const LaneShape& shape);
+                     uint32_t pattern, Memory* bits, uint64_t bits_at, uint32_t bits_step, const LaneShape& shape, const GatherRounds& rounds = {});
 
 }  // namespace attnemu

@@ -1,0 +1,3 @@
+// asc-devkit's path to what kernels print and assert.
+#pragma once
+#include "kernel_operator.h"
