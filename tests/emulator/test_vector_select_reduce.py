@@ -296,10 +296,8 @@ def test_gather_mask_bits(kernels):
     put(image, B, bits)
     out, report = run_image(kernels["mask_bits"], image)
     assert report.ok, report.findings
-    # src1RepeatStride 1: the 64 bits of each repeat start a block of 32 bytes
-    on = np.concatenate([np.unpackbits(bits[r * 32 : r * 32 + 8], bitorder="little") for r in range(3)])[
-        :150
-    ].astype(bool)
+    # one repeat of 150 elements: the bits go on without gaps, src1RepeatStride lies between repeats
+    on = np.unpackbits(bits, bitorder="little")[:150].astype(bool)
     kept = get(image, A, 150, np.float32)[on]
     assert get(out, WORK, 1, np.uint32)[0] == kept.size
     np.testing.assert_array_equal(get(out, OUT, kept.size, np.float32), kept)
