@@ -15,7 +15,8 @@ PAGE = (ROOT / "docs" / "emulator.md").read_text()
 HEADERS = sorted((ROOT / "attndsl" / "emulator" / "include" / "ascendc").glob("*.h"))
 # found by no declaration of the shape that the test knows
 NO_DECLARATION = {
-    "printf", "assert", "ascendc_assert", "asc_dump_gm", "asc_dump_ubuf", "asc_dump_l1buf", "asc_dump_cbuf", "SliceInfo",
+    "printf", "assert", "ascendc_assert", "asc_dump_gm", "asc_dump_ubuf", "asc_dump_l1buf", "asc_dump_cbuf",
+    "SliceInfo",
 }  # fmt: skip
 
 
