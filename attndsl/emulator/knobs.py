@@ -31,8 +31,8 @@ class Knobs:
     poison: int = 0x7FFF
     """16-bit pattern of never-written memory: a NaN for half, bfloat16 and float."""
     device_poison: int = 0
-    """16-bit pattern of never-written device memory of a host program: drivers hand out zeroed pages, and programs
-    lean on it. Reading it stays a finding of initcheck."""
+    """16-bit pattern of never-written device memory of a host program: drivers hand out zeroed pages, and
+    programs lean on it. Reading it stays a finding of initcheck."""
     max_per_rule: int = 20
     """Findings kept a rule; the rest are counted."""
     stack_bytes: int = 1 << 20
