@@ -31,6 +31,7 @@ from attndsl.schedule.row_space import row_space
 from attndsl.schedule.rows_out import may_split, write_rows
 from attndsl.schedule.score_rules import lower_modifier
 from attndsl.schedule.score_step import ScoreStep
+from attndsl.schedule.statistics import write_statistics
 from attndsl.schedule.tiling import add_work_fields, place_workspace
 from attndsl.schedule.vector import softmax_tile, start_rows, update_tile, vector_buffers
 from attndsl.symbolic import Const, Symbol, ceil_div, minimum, select
@@ -105,7 +106,12 @@ def _item_loop(context: Context) -> Statement:
     steps = tuple(lower_modifier(context, node) for node in context.attention.modifiers)
     on_rows = Alloc(
         buffers=vector_buffers(context).row_state,
-        body=seq(start_rows(context), _attention_loop(context, steps), write_rows(context)),
+        body=seq(
+            start_rows(context),
+            _attention_loop(context, steps),
+            write_statistics(context),
+            write_rows(context),
+        ),
     )
     body = seq(
         Let(symbol=SPLIT, value=ITEM % context.splits),

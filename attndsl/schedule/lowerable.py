@@ -20,6 +20,8 @@ from attndsl.symbolic import Const, Expr
 
 # The io dtypes that cube and vector instructions of the lowering take.
 IO_DTYPES = ("float16", "bfloat16")
+# Copies of a row statistic in its result: the fp32 lanes of one block.
+STATISTIC_COPIES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +68,18 @@ def one_query_position(c: Candidate) -> Iterator[Finding]:
                 yield "more than one query position a batch row", query.where
 
 
-def only_attention_results(c: Candidate) -> Iterator[Finding]:
-    """Row statistics and selections are not written yet."""
-    selection = c.computation.selection
-    for output in (*c.computation.statistics, *((selection,) if selection else ())):
-        yield f"output '{output.name}'", output.where
+def statistics_have_eight_copies(c: Candidate) -> Iterator[Finding]:
+    """A statistic leaves as one block of equal fp32 numbers a row."""
+    for output in c.computation.statistics:
+        copies = c.operator.axis_extents.get("L")
+        if copies is None or not copies.same(Const(STATISTIC_COPIES)) or _spec(c, output).dtype != "float32":
+            yield f"output '{output.name}' of other than {STATISTIC_COPIES} fp32 copies", output.where
+
+
+def no_selection(c: Candidate) -> Iterator[Finding]:
+    """Selections are not written yet."""
+    if c.computation.selection is not None:
+        yield f"output '{c.computation.selection.name}'", c.computation.selection.where
 
 
 def rows_leave_as_they_are(c: Candidate) -> Iterator[Finding]:
@@ -108,7 +117,7 @@ def tensors_have_the_io_dtype(c: Candidate) -> Iterator[Finding]:
 
 def output_follows_the_query(c: Candidate) -> Iterator[Finding]:
     """The result has the io dtype."""
-    output: OutputSpec = next(o for o in c.operator.outputs if o.name == c.computation.output.name)
+    output = _spec(c, c.computation.output)
     if output.dtype:
         yield f"result {output.name} of dtype {output.dtype}", c.computation.output.where
 
@@ -125,7 +134,8 @@ def differences_have_the_score_first(c: Candidate) -> Iterator[Finding]:
 RULES: tuple[Rule, ...] = (
     io_dtype_is_16_bit,
     one_query_position,
-    only_attention_results,
+    statistics_have_eight_copies,
+    no_selection,
     rows_leave_as_they_are,
     probabilities_stay,
     rows_are_contiguous,
@@ -133,6 +143,11 @@ RULES: tuple[Rule, ...] = (
     output_follows_the_query,
     differences_have_the_score_first,
 )
+
+
+def _spec(c: Candidate, output: nodes.Output) -> OutputSpec:
+    """The declaration of a result."""
+    return next(each for each in c.operator.outputs if each.name == output.name)
 
 
 def _inputs(c: Candidate) -> tuple[nodes.Input, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from attndsl.graph import nodes
+from attndsl.schedule import query_masks
 from attndsl.schedule.context import BATCH, CHUNK, FIRST_KEY, KEYS, REPEAT_LANES, SPAN, Context, whole
 from attndsl.schedule.errors import NotLowered
 from attndsl.schedule.pattern import other_operand
@@ -107,6 +108,8 @@ def _key_columns(context: Context, tensor: nodes.Input, run: Run) -> GlobalRegio
 def _replace(context: Context, node: nodes.Node) -> ScoreStep:
     """A byte mask shared by all rows: turned into bits once a tile, then selected row by row."""
     assert isinstance(node, nodes.Replace)
+    if query_masks.covers(context, node):
+        return query_masks.masked_rows(context, node)
     mask, s = node.condition, context.schedule
     if not isinstance(mask, nodes.Input) or {"N", "Q"} & set(mask.axes) or mask.axes[-1] != "T":
         raise NotLowered("a replacement whose condition is no tensor over (B, T)", node.where)

@@ -72,9 +72,17 @@ REFUSED = {
         {"extra": "Q = op.dim('Q')", "queries": "Q", "query_dim": "Q", "bias": "B N Q T"},
         "query position",
     ),
-    "only_attention_results": (
-        {"more": 'op.output("peaks", p.row_max.repeated(), like=query, layouts="B N 1 8", dtype="float32")'},
-        "output 'peaks'",
+    "statistics_have_eight_copies": (
+        {"more": 'op.output("peaks", p.row_max.repeated(), like=query, layouts="B N 1 8")'},
+        "output 'peaks' of other than 8 fp32 copies",
+    ),
+    "no_selection": (
+        {
+            "extra": "op.dims('J')\nop.axes(J=4, X=2)",
+            "more": 'op.output("best", p.window_sum(step=4, last=3, counts=(4, 2)).sum_over_group().top(2),'
+            ' like=query, layouts="B KN 1 2", dtype="int32")',
+        },
+        "output 'best'",
     ),
     "rows_leave_as_they_are": ({"result": 'out.cast("float32")'}, "Cast of the result"),
     "probabilities_stay": ({"weights": "attend.requantize(p, 128)"}, "through int8"),
