@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import mmap
+import os
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,6 +56,48 @@ def list_words(shapes: Sequence[tuple[int, ...]], addresses: Sequence[int]) -> n
         words += shape
     words[0] = len(words) * 8
     return np.array([*words, *addresses], np.uint64)
+
+
+def folder_for(args: Sequence[Argument]) -> str | None:
+    """A folder whose file system takes the arrays: shared memory, or the one for temporary files (None).
+
+    Raises `LaunchError` when the arrays fit in neither, naming the largest: writing them would kill us.
+    """
+    sizes = {arg.name: _bytes_of(arg) for arg in args}
+    total = sum(sizes.values())
+    if os.access("/dev/shm", os.W_OK) and total < min(_free("/dev/shm"), _available_memory()):
+        return "/dev/shm"
+    room = _free(tempfile.gettempdir())
+    if total < room:
+        return None
+    largest = max(sizes, key=lambda name: sizes[name])
+    raise LaunchError(
+        f"the arguments take {_mib(total)} MiB of global memory, {_mib(sizes[largest])} MiB of them "
+        f"'{largest}', and {_mib(room)} MiB are free here"
+    )
+
+
+def _bytes_of(arg: Argument) -> int:
+    arrays = [arg.array] if arg.array is None or isinstance(arg.array, np.ndarray) else arg.array
+    return sum((0 if array is None else array.nbytes) + 2 * PAGE for array in arrays)
+
+
+def _mib(size: int) -> int:
+    return -(-size >> 20)
+
+
+def _free(folder: str) -> int:
+    found = os.statvfs(folder)
+    return found.f_bavail * found.f_frsize
+
+
+def _available_memory() -> int:
+    """Bytes of memory that are not in use; without Linux' table, no bound."""
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+    except OSError:
+        return 1 << 62
+    return next((int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable")), 1 << 62)
 
 
 class GlobalMemory:

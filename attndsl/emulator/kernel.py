@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 import re
 import shutil
-import signal
-import subprocess
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from attndsl.emulator.errors import KernelCrashed, KernelTimeout, LaunchError
-from attndsl.emulator.global_memory import Argument, GlobalMemory
+from attndsl.emulator.global_memory import Argument, GlobalMemory, folder_for
 from attndsl.emulator.knobs import Knobs
+from attndsl.emulator.process import run_process
 from attndsl.emulator.report import Report, report_of
 from attndsl.emulator.toolchain import (
     KERNEL_FLAGS,
@@ -171,15 +169,15 @@ class Kernel:
             raise LaunchError(f"blocks is {blocks}; at least 1 is needed")
         if kind is not None and kind not in KINDS:
             raise LaunchError(f"kind {kind!r} is none of {', '.join(KINDS)}")
-        shared = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-        with tempfile.TemporaryDirectory(prefix="attndsl-", dir=shared) as name:
+        with tempfile.TemporaryDirectory(prefix="attndsl-", dir=folder_for(args)) as name:
             folder = Path(name)
             memory = GlobalMemory(folder / "data", args, (knobs or Knobs()).poison)
+            limit = _MEMORY_LIMIT + memory.bytes
             request = [f"blocks {blocks}", f"entry {self.entry}", f"report {folder / 'report.json'}"]
             request += [
                 f"kind {KINDS.index(kind) if kind else -1}",
                 f"key {tiling_key}",
-                f"limit {_MEMORY_LIMIT + memory.bytes}",
+                f"limit {limit}",
             ]
             (folder / "costs").write_text(cost_lines() if costs is None else costs)
             request += [f"costs {folder / 'costs'}"]
@@ -189,30 +187,22 @@ class Kernel:
             for field in dataclasses.fields(Knobs):
                 request.append(f"knob {field.name} {int(getattr(knobs or Knobs(), field.name))}")
             (folder / "request").write_text("\n".join(request) + "\n")
-            self._execute(folder, timeout)
+            self._execute(folder, timeout, limit)
             data = json.loads((folder / "report.json").read_text())
             memory.copy_back(data["arrays"])
             if trace is not None:
                 write_trace(folder / "trace", Path(trace))
         return report_of(data)
 
-    def _execute(self, folder: Path, timeout: float) -> None:
-        command = [str(self.executable), str(folder / "request")]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=timeout)
-        except subprocess.TimeoutExpired:
-            raise KernelTimeout(
-                f"{self.entry} did not end within {timeout:g} s: an endless loop, or raise timeout"
-            ) from None
-        if done.returncode == 0:
-            return
-        said = done.stderr.strip().splitlines()
-        if done.returncode == 3:
-            raise LaunchError(
-                f"{self.entry}: {said[-1].removeprefix('attnemu-error: ') if said else 'failed'}"
-            )
-        crash = next((line for line in said if line.startswith("attnemu-crash: ")), said[-1] if said else "")
-        number = -done.returncode
-        names = {int(value): value.name for value in signal.Signals}
-        how = names.get(number, f"exit code {done.returncode}")
-        raise KernelCrashed(f"{self.entry} died of {how}: {crash.removeprefix('attnemu-crash: ')}")
+    def _execute(self, folder: Path, timeout: float, limit: int) -> None:
+        ended = run_process([str(self.executable), str(folder / "request")], timeout=timeout)
+        where = f" ({ended.last_words})" if ended.last_words else ""
+        if ended.stopped:
+            raise KernelTimeout(f"{self.entry} {ended.stopped}{where}")
+        if ended.refusal:
+            raise LaunchError(f"{self.entry}: {ended.refusal}")
+        death = ended.death(self.entry, limit)
+        if death:
+            raise KernelCrashed(death)
+        if ended.exit_code:
+            raise KernelCrashed(f"{self.entry} ended its process with exit code {ended.exit_code}")

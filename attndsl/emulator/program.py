@@ -5,19 +5,17 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
-import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from attndsl.emulator.errors import LaunchError
 from attndsl.emulator.knobs import Knobs
 from attndsl.emulator.launch_syntax import kernels
+from attndsl.emulator.process import Ended, run_process
 from attndsl.emulator.program_sources import (
     Unit,
     find_kernel_file,
@@ -37,10 +35,6 @@ from attndsl.emulator.toolchain import (
 )
 from attndsl.emulator.trace import write_trace
 from attndsl.hardware.costs import cost_lines
-
-_OUTPUT_LIMIT = 64 << 20
-GRACE = 3.0
-"""Seconds a program has to write its findings after it was told to end."""
 
 
 @dataclass
@@ -130,22 +124,16 @@ class Program:
                 "ATTNEMU_TRACE": str(folder / "trace") if trace else "",
             }
             (folder / "costs").write_text(cost_lines())
-            with (folder / "stdout").open("w+b") as out, (folder / "stderr").open("w+b") as errors:
-                command = [str(self.executable), *args]
-                process = subprocess.Popen(
-                    command, env=environment, stdout=out if capture else None, stderr=errors
-                )
-                stopped = _wait(process, timeout, (out, errors))
-                said = _content(errors)
-                report = ProgramReport(process.returncode, _content(out) if capture else "")
+            ended = run_process(
+                [str(self.executable), *args], timeout=timeout, environment=environment, capture=capture
+            )
+            report = ProgramReport(ended.exit_code, ended.stdout)
             _read_report(folder / "report", report)
             if trace is not None:
                 (folder / "trace").touch()
                 write_trace(folder / "trace", trace)
-        own = [line for line in said.splitlines() if not line.startswith(("attnemu-", "terminate called"))]
-        if own:
-            sys.stderr.write("\n".join(own) + "\n")
-        report.error = stopped or _death(self.path.name, report.exit_code, said, memory)
+        sys.stderr.write(ended.own_words)
+        report.error = _why(self.path.name, ended, memory)
         return report
 
 
@@ -153,56 +141,12 @@ def _as_words(knobs: Knobs) -> str:
     return " ".join(f"{name} {int(value)}" for name, value in vars(knobs).items())
 
 
-def _content(file: IO[bytes]) -> str:
-    file.seek(0)
-    return file.read(_OUTPUT_LIMIT).decode(errors="replace")
-
-
-def _wait(process: subprocess.Popen[bytes], timeout: float, files: Sequence[IO[bytes]]) -> str | None:
-    """Waits for the end; why the program was stopped, or None when it ended by itself."""
-    end = time.monotonic() + timeout
-    pause = 0.002
-    reason = None
-    try:
-        while process.poll() is None:
-            if time.monotonic() > end:
-                reason = f"it did not end within {timeout:g} s: an endless loop, or raise --timeout"
-            elif any(os.fstat(file.fileno()).st_size > _OUTPUT_LIMIT for file in files):
-                reason = f"it printed more than {_OUTPUT_LIMIT >> 20} MiB"
-            if reason:
-                break
-            time.sleep(pause)
-            pause = min(pause * 1.5, 0.05)
-    finally:
-        if process.poll() is None:
-            _stop(process)
-    return reason
-
-
-def _stop(process: subprocess.Popen[bytes]) -> None:
-    process.terminate()
-    try:
-        process.wait(GRACE)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-
-
-def _death(name: str, code: int, said: str, memory: int) -> str | None:
-    lines = said.splitlines()
-    own = [line for line in lines if line.startswith("attnemu-error: ")]
-    if code == 3 and own:
-        return own[-1].removeprefix("attnemu-error: ")
-    if code >= 0:
-        return None
-    if "bad_alloc" in said:
-        return f"{name} asked for more memory than the {memory >> 20} MiB it may have: raise --memory"
-    crash = next((line for line in lines if line.startswith("attnemu-crash: ")), "")
-    try:
-        how = signal.Signals(-code).name
-    except ValueError:
-        how = f"signal {-code}"
-    return f"{name} died of {how}: {crash.removeprefix('attnemu-crash: ') or 'no more is known'}"
+def _why(name: str, ended: Ended, memory: int) -> str | None:
+    """Why a program did not end by itself, if it did not."""
+    if ended.stopped:
+        where = f" ({ended.last_words})" if ended.last_words else ""
+        return f"{name} {ended.stopped}{where}"
+    return ended.refusal or ended.death(name, memory)
 
 
 def _read_report(file: Path, report: ProgramReport) -> None:

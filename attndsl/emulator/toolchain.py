@@ -30,6 +30,8 @@ _COMMON = ("-std=c++17", "-ffp-contract=off", "-march=native", "-w")
 RUNTIME_FLAGS = (*_COMMON, "-O2", "-fno-math-errno")
 # kernels spend their time in the runtime: compiling fast matters more than what is compiled
 KERNEL_FLAGS = (*_COMMON, "-Og")
+COMPILE_SECONDS = 300
+"""A compiler that takes longer (endless templates) is stopped."""
 _ONLY_FOR_KERNELS = {"harness"}
 _ONLY_FOR_PROGRAMS = {"acl_runtime", "host_process", "host_runtime"}
 
@@ -138,7 +140,10 @@ def run_compiler(
 ) -> None:
     """Runs the compiler; raises `CompileFailed` with its messages when it fails."""
     command = [*compiler.command, *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=cwd)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, cwd=cwd, timeout=COMPILE_SECONDS)
+    except subprocess.TimeoutExpired:
+        raise CompileFailed(what, f"error: the compiler did not end within {COMPILE_SECONDS} s") from None
     if done.returncode != 0:
         raise CompileFailed(what, done.stderr or done.stdout)
 

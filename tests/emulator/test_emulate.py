@@ -202,7 +202,7 @@ def test_ends_that_are_no_exit(program):
     report = program.run(["loop"], timeout=0.5)
     assert report.error is not None and "0.5 s" in report.error
     report = program.run(["endless"], timeout=0.5)
-    assert report.error is not None and "--timeout" in report.error
+    assert report.error is not None and "block 0 AIV0 before its first instruction" in report.error
     report = program.run(["bomb"], memory=4 << 30)
     assert report.error is not None and "4096 MiB" in report.error
     report = program.run(["touch"])
@@ -237,6 +237,14 @@ int main() {
   return z[0] == 4.0f && z[1] == 3.0f ? 0 : 1;
 }
 """
+
+
+def test_more_cores_than_memory_are_refused(tmp_path):
+    path = tmp_path / "chain.cpp"
+    path.write_text(VECTOR.replace("<<<1,", "<<<65000,"))
+    report = build_program(path).run()
+    assert report.exit_code == 3
+    assert report.error is not None and "launch of chain: 65000 blocks of 1 cores need" in report.error
 
 
 def test_automatic_synchronisation_is_a_switch(tmp_path):

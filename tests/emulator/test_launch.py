@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import re
 from pathlib import Path
 
@@ -27,6 +28,8 @@ from attndsl.emulator import (
 )
 
 TEXT = """
+#include <cstdio>
+#include <cstdlib>
 #include "kernel_operator.h"
 #include "kernel_operator_list_tensor_intf.h"
 using namespace AscendC;
@@ -122,6 +125,8 @@ extern "C" __global__ __aicore__ void wild(GM_ADDR out) { KERNEL_TASK_TYPE_DEFAU
 extern "C" __global__ __aicore__ void deep(GM_ADDR out) { KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY); volatile uint8_t big[8 << 20]; for (int i = 0; i < 8 << 20; i += 512) big[i] = 1; }
 extern "C" __global__ __aicore__ void endless(GM_ADDR out) { KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY); while (*(volatile uint8_t*)out == 0) {} }
 extern "C" __global__ __aicore__ void hungry(GM_ADDR out) { KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY); for (size_t n = 1; n < 10000; ++n) { volatile char* p = new char[1ull << 30]; p[0] = 1; } }
+extern "C" __global__ __aicore__ void chatter(GM_ADDR out) { KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY); while (true) puts("and so on and so on and so on and so on and so on"); }
+extern "C" __global__ __aicore__ void leaves(GM_ADDR out) { KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY); _Exit(5); }
 """
 ENTRIES = [
     "queues",
@@ -135,6 +140,8 @@ ENTRIES = [
     "deep",
     "endless",
     "hungry",
+    "chatter",
+    "leaves",
 ]
 
 
@@ -213,14 +220,43 @@ def test_an_exhausted_stack_is_a_crash(kernels):
     )
 
 
-def test_an_endless_loop_times_out(kernels):
-    with pytest.raises(KernelTimeout, match=r"0\.3 s"):
+def test_an_endless_loop_times_out_and_says_where_it_was(kernels):
+    with pytest.raises(
+        KernelTimeout, match=r"endless did not end within 0\.3 s.*block 0 AIV0 before its first"
+    ):
         kernels["endless"].run(1, [Argument("out", np.zeros(8, np.uint8))], timeout=0.3)
 
 
-def test_a_memory_bomb_is_a_crash(kernels):
-    with pytest.raises(KernelCrashed):
+def test_a_memory_bomb_is_told_from_other_crashes(kernels):
+    with pytest.raises(KernelCrashed, match=r"hungry asked for more memory than the \d+ MiB it may have"):
         kernels["hungry"].run(1, [Argument("out", np.zeros(8, np.uint8))])
+
+
+def test_a_kernel_that_prints_for_ever_is_stopped(kernels):
+    with pytest.raises(KernelTimeout, match="printed more than 64 MiB"):
+        kernels["chatter"].run(1, [Argument("out", np.zeros(8, np.uint8))])
+
+
+def test_a_kernel_that_ends_its_process_is_an_error(kernels):
+    with pytest.raises(KernelCrashed, match="ended its process with exit code 5"):
+        kernels["leaves"].run(1, [Argument("out", np.zeros(8, np.uint8))])
+
+
+def test_terabytes_are_refused_before_anything_is_written(kernels):
+    huge = np.broadcast_to(np.zeros(1, np.uint8), (1 << 42,))
+    with pytest.raises(LaunchError, match=r"4194305 MiB of global memory, 4194305 MiB of them 'workspace'"):
+        kernels["who"].run(1, [Argument("out", np.zeros(8)), Argument("workspace", huge, scratch=True)])
+
+
+def test_more_cores_than_memory_are_refused(kernels):
+    with pytest.raises(LaunchError, match="60000 blocks of 3 cores need"):
+        kernels["who"].run(60000, [Argument("out", np.zeros(8))], kind="MIX_AIC_1_2")
+
+
+def test_a_compiler_that_does_not_end_is_stopped(monkeypatch):
+    monkeypatch.setattr(toolchain, "COMPILE_SECONDS", 0.01)
+    with pytest.raises(CompileFailed, match=r"the compiler did not end within 0\.01 s"):
+        build(f'#include "kernel_operator.h"\nvoid unique{os.getpid()}() {{}}\n', entry="k")
 
 
 def test_launch_mistakes(kernels):

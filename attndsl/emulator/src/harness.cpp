@@ -12,6 +12,7 @@
 #include <cstring>
 #include <fstream>
 #include <map>
+#include <new>
 #include <sstream>
 #include <stdexcept>
 
@@ -118,12 +119,17 @@ void write_report(const Request& r, const Machine& m) {
 }
 
 void on_crash(int number) {
-  char text[512];
-  int n = std::snprintf(text, sizeof text, "attnemu-crash: signal %d on %s after %s:%d\n", number, core ? core->label().c_str() : "no core",
-                        core ? core->last.file : "", core ? core->last.line : 0);
-  if (n > 0 && write(2, text, static_cast<size_t>(n)) < 0) _exit(120);
+  char why[32];
+  std::snprintf(why, sizeof why, "signal %d ", number);
+  last_words(why);
   signal(number, SIG_DFL);
   raise(number);
+}
+
+// A run that is told to end says where it is.
+void on_end(int) {
+  last_words("");
+  _exit(124);
 }
 
 void catch_crashes() {
@@ -136,6 +142,8 @@ void catch_crashes() {
   action.sa_handler = on_crash;
   action.sa_flags = SA_ONSTACK | SA_NODEFER;
   for (int s : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) sigaction(s, &action, nullptr);
+  action.sa_handler = on_end;
+  sigaction(SIGTERM, &action, nullptr);
 }
 
 int launch(const Request& r) {
@@ -203,6 +211,9 @@ int main(int count, char** values) {
   if (count != 2) return std::fprintf(stderr, "usage: %s REQUEST\n", values[0]), 2;
   try {
     return attnemu::launch(attnemu::read_request(values[1]));
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "attnemu-error: the launch needs more memory than its limit\n");
+    return 3;
   } catch (const std::exception& e) {
     std::fprintf(stderr, "attnemu-error: %s\n", e.what());
     return 3;

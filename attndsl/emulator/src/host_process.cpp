@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "attnemu/report.h"
 #include "host_runtime.h"
 
 namespace attnemu {
@@ -18,14 +19,14 @@ const Allocation* touched(const void* address) {
   return nullptr;
 }
 
-void last_words(int number, siginfo_t* info, void*) {
+void on_signal(int number, siginfo_t* info, void*) {
   char text[512];
   int n = 0;
   const Allocation* a = !core && number == SIGSEGV ? touched(info->si_addr) : nullptr;
   if (a) n = std::snprintf(text, sizeof text, "attnemu-crash: the host program touched %s, which is device memory: copy it by aclrtMemcpy\n", a->name.c_str());
-  else if (core) n = std::snprintf(text, sizeof text, "attnemu-crash: on %s after %s:%d\n", core->label().c_str(), core->last.file, core->last.line);
-  else n = std::snprintf(text, sizeof text, "attnemu-crash: in the host program\n");
+  else if (!core) n = std::snprintf(text, sizeof text, "attnemu-crash: in the host program\n");
   if (n > 0 && write(2, text, static_cast<size_t>(n)) < 0) _exit(120);
+  if (core) last_words("");
   signal(number, SIG_DFL);
   alarm(2);  // writing the findings may itself fail or hang; they are worth a try
   keep_findings_of_launch();
@@ -45,7 +46,7 @@ __attribute__((constructor)) void prepare_process() {
   alternative.ss_size = sizeof stack;
   sigaltstack(&alternative, nullptr);
   struct sigaction action{};
-  action.sa_sigaction = last_words;
+  action.sa_sigaction = on_signal;
   action.sa_flags = SA_ONSTACK | SA_NODEFER | SA_SIGINFO;
   for (int s : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTERM}) sigaction(s, &action, nullptr);
 }

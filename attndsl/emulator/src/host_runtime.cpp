@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <sstream>
 #include <stdexcept>
 
@@ -114,6 +115,17 @@ void write_counters(const char* name, const Machine& m) {
   write_line(out + "}}}");
 }
 
+// The device of one launch; a launch that cannot be made ends the program with the reason.
+std::unique_ptr<Machine> device_for(const char* name, uint32_t blocks) {
+  try {
+    if (!cost_table().complete()) cost_table().read_file(setting("ATTNEMU_COSTS"));
+    return std::make_unique<Machine>(knobs(), shape_of(name, blocks));
+  } catch (const std::runtime_error& e) {
+    std::fprintf(stderr, "attnemu-error: launch of %s: %s\n", name, e.what());
+    std::exit(3);
+  }
+}
+
 // Traces of all launches follow each other in one file.
 void add_trace(const char* name, const Machine& m) {
   if (!m.timeline.keep_spans) return;
@@ -169,9 +181,9 @@ void launch_kernel(const char* name, uint32_t blocks, void* stream, const std::f
     report_host("memcheck", "illegal_blocks", at, format("%s is launched on %u blocks; 1 to %u are possible", name, blocks, kMostBlocks), "");
     return;
   }
-  if (!cost_table().complete()) cost_table().read_file(setting("ATTNEMU_COSTS"));
   keep_before_halt = keep_findings_of_launch;
-  Machine m(knobs(), shape_of(name, blocks));
+  std::unique_ptr<Machine> made = device_for(name, blocks);
+  Machine& m = *made;
   m.timeline.keep_spans = *setting("ATTNEMU_TRACE") != 0;
   m.source_dir = setting("ATTNEMU_SOURCE_DIR");
   lend_memory(m);

@@ -3,6 +3,7 @@
 #include "attnemu/scalar.h"
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <ucontext.h>
 
 #include <algorithm>
@@ -82,6 +83,7 @@ bool can_run(const Core& c, const Task& t) {
 
 Machine::Machine(const Knobs& k, const LaunchShape& s) : knobs(k), shape(s), impl_(new Impl) {
   cores_ = static_cast<size_t>(s.blocks) * static_cast<size_t>(s.cubes + s.vectors);
+  check_memory();
   findings.max_per_rule = k.max_per_rule;
   sites_.push_back({"", 0, ""});
   int index = 0;
@@ -91,8 +93,23 @@ Machine::Machine(const Knobs& k, const LaunchShape& s) : knobs(k), shape(s), imp
     for (int v = 0; v < s.vectors; ++v)
       cores.emplace_back(new Core(index++, b, v, CoreKind::Vector, agents(), k.poison, k.saturate));
   }
-  if (!cost_table().complete()) throw std::runtime_error("a launch needs the table of costs");
   machine = this;
+}
+
+// Clocks grow with the square of the number of cores: refuse what cannot fit rather than fill the memory with it.
+void Machine::check_memory() const {
+  if (!cost_table().complete()) throw std::runtime_error("a launch needs the table of costs");
+  uint64_t chips = 0;
+  for (int m = 1; m < kMemories; ++m) {
+    auto kind = static_cast<MemoryKind>(m);
+    chips += static_cast<uint64_t>(shape.blocks) * memory_bytes(kind) * static_cast<uint64_t>(kind == MemoryKind::UB ? shape.vectors : shape.cubes);
+  }
+  uint64_t clocks = cores_ * kPipes * agents() * sizeof(uint32_t);
+  rlimit limit{};
+  getrlimit(RLIMIT_AS, &limit);
+  if (chips + clocks < limit.rlim_cur / 2) return;
+  throw std::runtime_error(format("%d blocks of %d cores need %llu MiB of the emulator, above half of the limit of %llu", shape.blocks, shape.cubes + shape.vectors,
+                                  static_cast<unsigned long long>((chips + clocks) >> 20), static_cast<unsigned long long>(limit.rlim_cur >> 20)));
 }
 
 Machine::~Machine() {

@@ -1,6 +1,8 @@
 #include "attnemu/findings.h"
 #include "attnemu/report.h"
 
+#include <unistd.h>
+
 namespace attnemu {
 
 std::string finding_json(const Finding& f) {
@@ -28,6 +30,14 @@ std::string counters_json(const Machine& m) {
   }
   return "\"instructions\": {" + counts + "}, \"busy_cycles\": {" + busy + "}, " +
          format("\"cycles\": %.2f, \"cores\": [%d, %d, %d]", m.cycles(), m.shape.blocks, m.shape.cubes, m.shape.vectors);
+}
+
+void last_words(const char* why) {
+  char text[512], last[384] = "before its first instruction";
+  if (core && core->last.line) std::snprintf(last, sizeof last, "after %s:%d", core->last.file, core->last.line);
+  int n = core ? std::snprintf(text, sizeof text, "attnemu-crash: %son %s %s\n", why, core->label().c_str(), last)
+               : std::snprintf(text, sizeof text, "attnemu-crash: %sin no core\n", why);
+  if (n > 0 && write(2, text, static_cast<size_t>(n)) < 0) _exit(120);
 }
 
 void write_spans(std::FILE* to, const Machine& m, const char* kernel) {

@@ -77,6 +77,7 @@ class Machine {
   std::vector<Site> sites_;
   std::unique_ptr<Impl> impl_;
   Memory* last_region_ = nullptr;
+  void check_memory() const;
   void report_deadlock();
   void report_left_over();
 };

@@ -13,4 +13,7 @@ std::string counters_json(const Machine& m);
 // Recorded spans, a line each, behind the names of the cores; see attndsl/emulator/trace.py.
 void write_spans(std::FILE* to, const Machine& m, const char* kernel);
 
+// Writes to standard error that the process ends, why, and which core issued what last. Allocates nothing.
+void last_words(const char* why);
+
 }  // namespace attnemu

@@ -1,0 +1,118 @@
+"""A child process that always ends: within its time, its memory and a bound on what it prints."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+OUTPUT_LIMIT = 64 << 20
+"""Most bytes of output; a process that prints more is stopped."""
+GRACE = 3.0
+"""Seconds a process has to write its findings after it was told to end."""
+_CRASH, _ERROR = "attnemu-crash: ", "attnemu-error: "
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a process ended."""
+
+    exit_code: int
+    """Its own; minus the signal's number when it was killed."""
+    stdout: str
+    stderr: str
+    stopped: str | None = None
+    """Why it was stopped, when it was."""
+
+    @property
+    def refusal(self) -> str | None:
+        """What the emulator refused to run, when it did."""
+        lines = [line for line in self.stderr.splitlines() if line.startswith(_ERROR)]
+        return lines[-1].removeprefix(_ERROR) if self.exit_code == 3 and lines else None
+
+    @property
+    def own_words(self) -> str:
+        """Its standard error without the emulator's lines."""
+        ours = ("attnemu-", "terminate called", "  what():  std::bad_alloc")
+        return "".join(f"{line}\n" for line in self.stderr.splitlines() if not line.startswith(ours))
+
+    @property
+    def last_words(self) -> str:
+        """Where it was when it crashed or was stopped; empty when nothing is known."""
+        lines = [line for line in self.stderr.splitlines() if line.startswith(_CRASH)]
+        return lines[0].removeprefix(_CRASH) if lines else ""
+
+    def death(self, name: str, memory: int) -> str | None:
+        """How it died, when a signal killed it."""
+        if self.exit_code >= 0:
+            return None
+        if "bad_alloc" in self.stderr:
+            where = f" ({self.last_words})" if self.last_words else ""
+            return f"{name} asked for more memory than the {memory >> 20} MiB it may have{where}"
+        try:
+            how = signal.Signals(-self.exit_code).name
+        except ValueError:
+            how = f"signal {-self.exit_code}"
+        return f"{name} died of {how}: {self.last_words or 'no more is known'}"
+
+
+def run_process(
+    command: Sequence[str],
+    *,
+    timeout: float,
+    environment: Mapping[str, str] | None = None,
+    capture: bool = True,
+) -> Ended:
+    """Runs a command to its end, or stops it at `timeout` seconds or `OUTPUT_LIMIT` bytes of output.
+
+    Without `capture` its standard output goes where ours goes.
+    """
+    with tempfile.TemporaryDirectory(prefix="attndsl-") as name:
+        folder = Path(name)
+        with (folder / "stdout").open("w+b") as out, (folder / "stderr").open("w+b") as errors:
+            process = subprocess.Popen(
+                command, env=environment, stdout=out if capture else None, stderr=errors
+            )
+            stopped = _wait(process, timeout, (out, errors))
+            return Ended(process.returncode, _content(out), _content(errors), stopped)
+
+
+def _content(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read(OUTPUT_LIMIT).decode(errors="replace")
+
+
+def _wait(process: subprocess.Popen[bytes], timeout: float, files: Sequence[IO[bytes]]) -> str | None:
+    """Waits for the end; why the process was stopped, or None when it ended by itself."""
+    end = time.monotonic() + timeout
+    pause = 0.002
+    reason = None
+    try:
+        while process.poll() is None:
+            if time.monotonic() > end:
+                reason = f"did not end within {timeout:g} s: an endless loop, or raise the timeout"
+            elif any(os.fstat(file.fileno()).st_size > OUTPUT_LIMIT for file in files):
+                reason = f"printed more than {OUTPUT_LIMIT >> 20} MiB"
+            if reason:
+                break
+            time.sleep(pause)
+            pause = min(pause * 1.5, 0.05)
+    finally:
+        if process.poll() is None:
+            _stop(process)
+    return reason
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
+        process.wait(GRACE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
