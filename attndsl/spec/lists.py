@@ -56,7 +56,7 @@ def tensor_list(operator: str, spec: TensorSpec, value: Any) -> tuple[Array, ...
         if entry is None:
             raise errors.NullTensorError(
                 f"{operator}: {spec.name}[{position}]: is None, every entry is a tensor;"
-                " pass one of the common shape, its rows are not read where their length is 0"
+                " pass one like the others, its rows are not read where their length is 0"
             )
         if not isinstance(entry, np.ndarray):
             raise errors.ArgumentTypeError(

@@ -297,3 +297,32 @@ def test_long_causal_prompts_skip_hidden_blocks(monkeypatch):
     wide = filled(hidden_by_window(512, 64), np.float16, False)
     sa(q, k, v, mask=wide, maskType=8, windowSize=64, **call)
     assert sum(computed) < 0.15 * 2100**2
+
+
+@pytest.mark.parametrize("kind", range(9))
+def test_prompts_of_many_blocks_of_keys_match_the_oracle(kind):
+    """Lengths around and beyond the blocks in which keys are read, with a row that is hidden all over."""
+    rng = np.random.default_rng(kind)
+    dtype = DTYPES["bfloat16" if kind % 2 else "float16"]
+    lens, d, size = [1100, 1, 513], 16, 1100
+    call = {"headNum": 2, "kvHeadNum": 1, "qkScale": 0.3, "maskType": kind, "calcType": 3, "seqLen": lens}
+    call |= {"query": rng.standard_normal((sum(lens), 2, d)).astype(dtype)}
+    call |= {name: rng.standard_normal((sum(lens), 1, d)).astype(dtype) for name in ("key", "value")}
+    zero_one = dtype is not np.float16
+    if kind == 1:
+        hidden = rng.random((size, size)) < 0.9
+        hidden[700] = True
+        call["mask"] = filled(hidden, dtype, zero_one)
+    elif kind == 2:
+        call["mask"] = full_alibi(2, size, size).astype(dtype)
+    elif kind == 3:
+        call |= {"mask": filled(np.triu(np.ones((128, 128)), 1) > 0, dtype, zero_one), "isTriuMask": 1}
+    elif kind in (4, 5, 6):
+        slopes = slopes_of(2) * (1 if kind == 6 else -1)
+        call |= {"mask": alibi_compressed(kind, dtype), "slopes": slopes, "isTriuMask": 1, "kernelType": 1}
+    elif kind in (7, 8):
+        width = 600 if kind == 7 else window_width(600, d)
+        hidden = hidden_by_window(size if kind == 7 else 512, width)
+        call |= {"mask": filled(hidden, dtype, zero_one), "windowSize": 600}
+    out = sa(**call)
+    close(out, oracle(call), out.dtype, rounded_mask(call))

@@ -237,3 +237,9 @@ def test_bad_split_caches_are_told_what_is_wrong(changes, builtin, text):
     with pytest.raises(UserError) as caught:
         sa(**decoder(**changes))
     assert isinstance(caught.value, builtin) and text in str(caught.value), str(caught.value)
+
+
+def test_the_printed_contract_tells_where_lists_are_taken():
+    told = "or a list of one tensor a batch row, each with rows of its own"
+    assert ifa.contract_text().count(told) == 2 and sa.contract_text().count(told) == 2
+    assert "actual_seq_lengths[b] <= rows(key)[b] for all b < B" in ifa.contract_text()
