@@ -163,6 +163,11 @@ class Operator(Declarations):
         """The operators that take the calls of this one's name in other modes."""
         return tuple(self._modes.operators.values())
 
+    @property
+    def modes_by_value(self) -> tuple[str, Mapping[Any, Operator]]:
+        """The parameter whose value decides between the modes, and the operator of each such value."""
+        return self._modes.parameter, dict(self._modes.operators)
+
     def check(self) -> None:
         """Check the spec as far as it can be without a call: layouts, names, the graph of all inputs.
 
