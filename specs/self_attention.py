@@ -527,14 +527,18 @@ def prompt_attention(query_rows: Value) -> Value:
     return attend.when(quantized, through_int8 * vpvDescale, p @ values)
 
 
+def in_result_dtype(result: Value) -> Value:
+    """Quantised calls name the dtype of their result."""
+    named = attend.when(outDataType == BF16, result.cast("bfloat16"), result.cast("float16"))
+    return attend.when(quantized, named, result)
+
+
 padded = attend.when(BNSD, query.form("BNSD"), query.form("padded"))
 out = attend.when(
     is_packed(query),
-    prompt_attention(attend.packed(query.form("tokens"), length=ql)),
-    prompt_attention(padded).replace(attend.condition(i >= ql), 0.0),
+    in_result_dtype(prompt_attention(attend.packed(query.form("tokens"), length=ql))),
+    in_result_dtype(prompt_attention(padded).replace(attend.condition(i >= ql), 0.0)),
 )
-float16, bfloat16 = out.cast("float16"), out.cast("bfloat16")
-out = attend.when(quantized, attend.when(outDataType == BF16, bfloat16, float16), out)
 OUTPUT |= {"tokens": "nTokens headNum headSizeV", "merged": "nTokens (headNum headSizeV)"}
 pa.output("output", out, like=query, layouts=OUTPUT)
 

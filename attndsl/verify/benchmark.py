@@ -5,7 +5,10 @@ operation after the other: matrix products accumulate in float32 and are rounded
 elementwise step on the scores (scale, bias, mask) computes in float32 and is rounded; softmax takes the
 rounded scores, computes in float32, normalises and is rounded; dequantised rows are rounded. A score that
 is replaced by a number beyond the dtype's range gets the lowest number of the dtype, which is what users
-of such implementations write. Scores that overflow become infinite, as they would there.
+of such implementations write. Scores that overflow become infinite, as they would there. Scores of int8
+queries are exact integers, and their probabilities pass through int8 as the spec says.
+
+Results in float32 (row maxima and sums) are those of the float32 reference; indices have no benchmark.
 """
 
 from __future__ import annotations
@@ -14,10 +17,26 @@ from typing import Any
 
 import numpy as np
 
-from attndsl.graph.nodes import Cast, Elementwise, Node, Output, Replace, Rows, Scores, Softmax, WeightedSum
+from attndsl.graph.nodes import (
+    BlockRequantize,
+    Cast,
+    Elementwise,
+    Node,
+    Output,
+    Quantize,
+    Replace,
+    Rows,
+    Scores,
+    Softmax,
+    TopK,
+    WeightedSum,
+)
+from attndsl.interpret.accumulator import Accumulator
 from attndsl.interpret.blocks import Block, Part
+from attndsl.interpret.requantize import RequantizingAccumulator
 from attndsl.interpret.rows import RowReader, reader
 from attndsl.interpret.scores import evaluate
+from attndsl.interpret.segments import query_space
 from attndsl.interpret.state import Labelled, State, rounded
 from attndsl.interpret.threads import for_each
 from attndsl.interpret.whole import whole
@@ -27,12 +46,13 @@ from attndsl.spec.layout import Array
 
 _STORED = (Scores, Elementwise, Replace, Cast)
 _FLOAT32 = np.dtype(np.float32)
+_BEYOND = 1e30
 
 
-def run(call: Call) -> tuple[Array, ...]:
-    """The results of ``call``, each operation rounded to the io dtype of the call."""
+def run(call: Call) -> tuple[Array | None, ...]:
+    """The results of ``call``, each operation rounded to the io dtype of the call; None for indices."""
     state = State(call, _FLOAT32)
-    dtype = DTYPES[call.dtype]
+    dtype = io_dtype(call)
     with np.errstate(all="ignore"):
         for output in call.graph.outputs:
             for node in output.walk():
@@ -41,31 +61,22 @@ def run(call: Call) -> tuple[Array, ...]:
         return tuple(_result(state, output) for output in call.graph.outputs)
 
 
-def unattended(call: Call) -> tuple[Array, ...]:
-    """For each result, true for the elements of rows that have no key at all, in the result's layout."""
-    state = State(call, _FLOAT32)
-    found = []
-    for output in call.graph.outputs:
-        spec = next(spec for spec in call.operator.outputs if spec.name == output.name)
-        layout = spec.layout(call.layouts[spec.like])
-        empty = np.zeros([call.extents[role] for role in layout.roles], bool)
-        sums = [node for node in output.walk() if isinstance(node, WeightedSum)]
-        if {"B", "N"} <= set(layout.roles) and len(sums) == 1:
-            cells = np.moveaxis(empty, [layout.roles.index(role) for role in "BN"], [0, 1])
-            group = state.heads_per_group
-            for b in range(call.extents["B"]):
-                for k in range(call.extents.get("K", 1)):
-                    if reader(state, sums[0].values, b, k).count == 0:
-                        cells[b, k * group : (k + 1) * group] = True
-        found.append(layout.restore(empty, call.env()))
-    return tuple(found)
+def io_dtype(call: Call) -> np.dtype[Any]:
+    """The floating dtype that a call computes in: that of its results where its inputs are integers."""
+    own = DTYPES[call.dtype]
+    named = [output.dtype for output in call.graph.outputs if output.dtype in ("float16", "bfloat16")]
+    return DTYPES[named[0]] if own.kind in "iu" and named else own
 
 
-def _result(state: State, output: Output) -> Array:
+def _result(state: State, output: Output) -> Array | None:
     call = state.call
+    if isinstance(output.source, TopK):
+        return None
     spec = next(spec for spec in call.operator.outputs if spec.name == output.name)
     layout = spec.layout(call.layouts[spec.like])
     values = layout.restore(whole(state, output.source).aligned(layout.roles), call.env())
+    if isinstance(output.source, Quantize):
+        return values
     return rounded(values, DTYPES.get(output.dtype, DTYPES[dtype_name(call.arrays[spec.like])]))
 
 
@@ -74,47 +85,79 @@ def _stored(values: Array, dtype: np.dtype[Any]) -> Array:
 
 
 def _weighted_sum(state: State, node: WeightedSum, dtype: np.dtype[Any]) -> Labelled:
-    extents = state.call.extents
-    group = state.heads_per_group
-    out = np.zeros([extents[axis] for axis in ("B", "N", "Q", "E")], np.float32)
+    extents, group = state.call.extents, state.heads_per_group
+    space = query_space(state, node.weights)
+    out = np.zeros((*space.shape, extents["E"]), np.float32)
 
     def work(task: tuple[int, int]) -> None:
         b, k = task
         values = _rows(state, node.values, b, k, dtype)
-        if values.count == 0:
+        count = space.count(b)
+        if values.count == 0 or count == 0:
             return
         sources = [each.keys for each in node.weights.walk() if isinstance(each, Scores)]
         readers = {id(rows): _rows(state, rows, b, k, dtype) for rows in sources}
         heads, keys = slice(k * group, (k + 1) * group), slice(values.first, values.first + values.count)
-        queries = slice(0, extents["Q"])
-        block = Block(b, k, heads, queries, Part(keys), readers, {}, (b, heads, queries))
+        queries = slice(0, count)
+        cells = space.cells(b, heads, queries)
+        block = Block(b, k, heads, queries, Part(keys), readers, {}, cells)
         with np.errstate(all="ignore"):
-            weights = _weights(state, node.weights, block, dtype)
             table = values.read(keys.start, keys.stop)
-            out[b, heads] = _stored(weights.reshape(-1, weights.shape[-1]) @ table, dtype).reshape(
-                group, extents["Q"], -1
-            )
+            found = _attended(state, node.weights, block, table, dtype)
+            out[cells] = _stored(found, dtype).reshape(group, count, -1)
 
     for_each(work, [(b, k) for b in range(extents["B"]) for k in range(extents.get("K", 1))])
-    return Labelled(("B", "N", "Q", "E"), out)
+    return Labelled((*space.axes, "E"), out)
 
 
-def _weights(state: State, weights: Node, block: Block, dtype: np.dtype[Any]) -> Array:
-    """The weights of a block of all keys, (heads, queries, keys)."""
-    scores = weights.scores if isinstance(weights, Softmax) else weights
+def _attended(state: State, weights: Node, block: Block, table: Array, dtype: np.dtype[Any]) -> Array:
+    """``weights @ table`` for a block of all keys, (heads * queries, channels)."""
+    inner = weights.source if isinstance(weights, BlockRequantize) else weights
+    values = _scores(state, inner.scores if isinstance(inner, Softmax) else inner, block, dtype)
+    flat = values.reshape(-1, values.shape[-1])
+    if isinstance(weights, BlockRequantize):
+        return _requantised(state, weights, block, flat, table)
+    if not isinstance(inner, Softmax):
+        return flat @ table
+    top = flat.max(axis=-1, keepdims=True)
+    powers = np.exp(flat - np.where(np.isneginf(top), 0, top))
+    total = powers.sum(axis=-1, keepdims=True)
+    found: Array = _stored(powers / np.where(total == 0, 1, total), dtype) @ table
+    return found
+
+
+def _requantised(
+    state: State, node: BlockRequantize, block: Block, scores: Array, table: Array
+) -> Array:
+    rows, size = scores.shape[0], int(node.block.evaluate(state.env))
+    steps = None
+    if node.scale is not None:
+        heads, queries, _ = block.shape
+        steps = np.broadcast_to(evaluate(state, node.scale, block), (heads, queries, 1)).reshape(-1)
+    start = np.full(rows, -np.inf, np.float32), np.zeros(rows, np.float32)
+    result = np.zeros((rows, table.shape[1]), np.float32)
+    accumulator: Accumulator = RequantizingAccumulator(*start, result, steps=steps)
+    for first in range(0, scores.shape[1], size):
+        accumulator.add(scores[:, first : first + size].copy(), table[first : first + size])
+    accumulator.normalise()
+    assert accumulator.result is not None
+    return accumulator.result
+
+
+def _scores(state: State, scores: Node, block: Block, dtype: np.dtype[Any]) -> Array:
+    """The scores of a block of all keys, (heads, queries, keys), rounded step by step."""
+    lowest = np.float32(_largest(dtype))
     for node in scores.walk():
-        if isinstance(node, _STORED) and "T" in node.axes:
+        whole_numbers = isinstance(node, Scores) and DTYPES[state.call.dtype].kind == "i"
+        if isinstance(node, _STORED) and "T" in node.axes and not whole_numbers:
             value = evaluate(state, node, block)
+            beyond = np.isfinite(value) & (np.abs(value) > _BEYOND)
+            value = np.where(beyond, np.clip(value, -lowest, lowest), value)
             if isinstance(node, Replace):
-                lowest = np.float32(_largest(dtype))
                 value = np.where(np.isinf(value), value, np.clip(value, -lowest, lowest))
             # What users of this node will find instead of its own value.
             block.values[id(node)] = _stored(value, dtype)
-    values = np.broadcast_to(evaluate(state, scores, block), block.shape)
-    if not isinstance(weights, Softmax):
-        return values
-    powers = np.exp(values - values.max(axis=-1, keepdims=True))
-    return _stored(powers / powers.sum(axis=-1, keepdims=True), dtype)
+    return np.broadcast_to(evaluate(state, scores, block), block.shape)
 
 
 def _rows(state: State, rows: Rows, b: int, k: int, dtype: np.dtype[Any]) -> RowReader:

@@ -110,7 +110,7 @@ class Comparison:
 
     ``error``: the largest ``|actual - golden| / max(1, |golden|)``; ``bound``: what it may be; ``errors``
     and ``benchmark``: for the ratios, None for integer results; ``problems``: why it is wrong, empty if
-    it is right.
+    it is right; ``note``: what is right and still worth a word.
     """
 
     error: float
@@ -119,6 +119,7 @@ class Comparison:
     benchmark: Errors | None
     dtype: str
     problems: tuple[str, ...]
+    note: str = ""
 
     @property
     def ok(self) -> bool:
@@ -266,22 +267,23 @@ def _special(actual: Array, golden: Array, exact: Array) -> list[str]:
     found = []
     for name, wrong in kinds.items():
         if wrong.any():
-            first = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
+            first = np.unravelindex_text(int(np.argmax(wrong)), wrong.shape)
             found.append(
-                f"{name}: {int(wrong.sum())} elements differ, first [{_index(first)}]:"
+                f"{name}: {int(wrong.sum())} elements differ, first [{index_text(first)}]:"
                 f" {wide[first]!s} instead of {expected[first]!s}"
             )
     return found
 
 
 def _worst(text: str, error: Array, bound: float, actual: Array, golden: Array) -> str:
-    at = np.unravel_index(int(np.argmax(error)), error.shape)
+    at = np.unravelindex_text(int(np.argmax(error)), error.shape)
     count = int((~(error <= bound)).sum())
     return (
-        f"{text} {error[at]:.3g} where {bound:.3g} is allowed, at [{_index(at)}]:"
+        f"{text} {error[at]:.3g} where {bound:.3g} is allowed, at [{index_text(at)}]:"
         f" {float(actual[at]):.6g} instead of {float(golden[at]):.6g} ({count} of {error.size} elements)"
     )
 
 
-def _index(at: tuple[np.intp, ...]) -> str:
+def index_text(at: tuple[np.intp, ...]) -> str:
+    """Where an element is, as in a subscript."""
     return ", ".join(str(int(i)) for i in at)

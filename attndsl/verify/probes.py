@@ -3,19 +3,20 @@
 With random inputs it would not: of 8192 keys each adds about 1/8192 to a result whose tolerance is 2^-7,
 and dozens may be lost unseen. The probe is a balanced ledger:
 
-* Every key of a key/value head has a class, and all keys of a class have the same score for a query head;
-  the classes' weights differ by powers of two, and by query head, at most 4 : 1. The channels of a key are
+* Every key of a key/value head has a class, and all keys of a class have the same score for a query row;
+  the classes' weights differ by powers of two, and by query row, at most 4 : 1. The channels of a key are
   random small integers that only together give the score, so each of them matters.
 * Value rows are ``+v`` or ``-v`` in each channel, in random pairs of opposite sign within a class, along
   the keys: every stretch of a class sums to -v, 0 or +v. Three marker keys have signs of their own. The
-  sum over all keys is therefore a few ``v``, and with ``v`` about a third of the row sum the result is of
-  order one; but so is what each key alone contributes, ``v`` times its weight over the row sum.
+  sum over all keys is therefore a few ``v``, and with ``v`` about a third of the largest row sum the result
+  of such a row is of order one; but so is what each key alone contributes, ``v`` times its weight over the
+  row sum. Rows that see fewer keys have larger results, in which one key counts as much in relation.
 * Rows that must not be read hold 4v.
 
 The arithmetic is exact up to the row sum: weights are powers of two in every dtype, values have three
 bits, products and sums are multiples of their unit below 2^24. So a right kernel has almost no error, and
-one missing key is an error of order 0.1. With a bias the weights are not exact, but equal within a class,
-and the pairs cancel most of their rounding.
+one missing key is an error of order 0.1. With a bias, or factors of their own for queries, the weights are
+not exact, but equal within a class, and the pairs cancel most of their rounding.
 """
 
 from __future__ import annotations
@@ -35,137 +36,103 @@ ALARM = 4.0
 SHARE = 0.3
 """Of a value row in the row sum: far above the tolerance, and a few of them far below overflow."""
 LARGEST = {"float16": 2.0**13, "bfloat16": 2.0**40, "float32": 2.0**40}
+INTEGER_STEP = 8.0
+"""Of integer queries, whose scores are scaled afterwards."""
 _BIAS = np.array([0.0, -0.25, -0.5])
 
 
-@dataclass(frozen=True)
-class Sizes:
-    """Extents of the attention axes."""
+@dataclass
+class Ledger:
+    """The probe of one call.
 
-    batch: int
+    Attributes:
+        rng: decides everything.
+        heads, kv_heads, keys, head: extents of N, K, T (of the longest row) and D.
+        step: what a query entry is multiplied with, so that scores are whole multiples of log 2.
+        carrying: channels of queries and keys that carry scores, for storage in which the others are values.
+    """
+
+    rng: np.random.Generator
     heads: int
     kv_heads: int
-    queries: int
     keys: int
     head: int
-    channels: int
+    step: float
+    carrying: Array | None = None
+
+    def __post_init__(self) -> None:
+        channels = np.arange(self.head) if self.carrying is None else np.flatnonzero(self.carrying)
+        self.views = min(VIEWS, len(channels))
+        self.classes = VIEWS if self.views == VIEWS else self.views + 1
+        self.member = self.rng.integers(0, self.classes, (self.kv_heads, self.keys))
+        self.code = np.zeros((self.kv_heads, self.head))
+        self.code[:, channels] = self.rng.choice([-1.0, 1.0], (self.kv_heads, len(channels)))
+        self.view = np.full(self.head, -1)
+        self.view[channels] = np.arange(len(channels)) % self.views
+
+    def query_rows(self, batch: int, queries: int) -> Array:
+        """Queries (B, N, Q, D), with exponents in {0, -1, -2} for each view that differ between the rows of
+        a key/value head while they last."""
+        group = self.heads // self.kv_heads
+        grid = np.meshgrid(*[[0.0, -1.0, -2.0]] * self.views, indexing="ij")
+        choices = np.stack(grid, axis=-1).reshape(-1, self.views)
+        orders = [
+            np.resize(self.rng.permutation(len(choices)), queries * group)
+            for _ in range(batch * self.kv_heads)
+        ]
+        picks = np.stack(orders) if orders else np.zeros((0, queries * group), np.int64)
+        weights = choices[picks].reshape(batch, self.kv_heads, queries, group, self.views)
+        weights = weights.transpose(0, 1, 3, 2, 4).reshape(batch, self.heads, queries, self.views)
+        code = np.repeat(self.code, group, axis=0)[None, :, None, :]
+        found: Array = weights[..., np.maximum(self.view, 0)] * code * self.step
+        return found
+
+    def key_rows(self, k: int, count: int) -> Array:
+        """Keys (T, D) of a key/value head whose coded sum over the channels of a view is 1 in the view of
+        their class, else 0."""
+        found = self.rng.integers(-1, 2, (count, self.head)).astype(np.float64)
+        rows, member = np.arange(count), self.member[k, :count]
+        for each in range(self.views):
+            channels = np.flatnonzero(self.view == each)
+            fixed = channels[self.rng.integers(0, len(channels), count)]
+            found[rows, fixed] = 0
+            rest = found[:, channels] @ self.code[k, channels]
+            found[rows, fixed] = self.code[k, fixed] * ((member == each) - rest)
+        return found
+
+    def signs(self, k: int, paired: Array, channels: int) -> Array:
+        """Signs (T, E): opposite within pairs of neighbouring keys of a class among ``paired`` (T,), else
+        random."""
+        signs = self.rng.choice([-1.0, 1.0], (paired.size, channels))
+        keys = np.flatnonzero(paired)
+        few = min(MARKERS, keys.size)
+        markers = self.rng.choice(keys, few, replace=False) if keys.size else keys
+        rest = keys[~np.isin(keys, markers)]
+        member = self.member[k]
+        for each in range(self.classes):
+            mine = rest[member[rest] == each]
+            even = mine.size // 2 * 2
+            signs[mine[1:even:2]] = -signs[mine[0:even:2]]
+        return signs
+
+    def bias(self) -> Array:
+        """A bias (N, T), the same for all keys of a class."""
+        level = self.rng.choice(_BIAS, (self.heads, self.classes))
+        of_head = np.arange(self.heads) // (self.heads // self.kv_heads)
+        found: Array = level[np.arange(self.heads)[:, None], self.member[of_head]]
+        return found
 
 
-@dataclass(frozen=True)
-class Attention:
-    """Attention inputs with canonical axes in float64.
-
-    ``query`` (B, N, Q, D), ``key`` (B, K, T, D), ``value`` (B, K, T, E), ``bias`` (N, T).
-    """
-
-    query: Array
-    key: Array
-    value: Array
-    bias: Array
+def step(factor: float, dtype: str, base: float = 2.0) -> float:
+    """The entries of queries for which scores, multiplied by ``factor``, are multiples of log ``base``."""
+    unit = math.log(base) / abs(factor) if factor else 1.0
+    if dtype not in LARGEST:
+        return INTEGER_STEP
+    return float(rounded(np.array(min(unit, LARGEST[dtype])), DTYPES[dtype]))
 
 
-def ledger(
-    rng: np.random.Generator,
-    sizes: Sizes,
-    readable: Array,
-    visible: Array,
-    factor: float,
-    dtype: str,
-    *,
-    biased: bool = False,
-    share: float = SHARE,
-) -> Attention:
-    """The probe.
-
-    Args:
-        rng: decides everything.
-        sizes: extents.
-        readable: (B, T), the rows that the lengths make valid.
-        visible: (B, T), those that no mask hides; a row of a batch that has none attends to all readable.
-        factor: what the raw scores are multiplied by.
-        dtype: of the computation, for what it can represent.
-        biased: whether there is a bias; otherwise the returned one is zero.
-        share: of a value row in the row sum.
-    """
-    s = sizes
-    views = min(VIEWS, s.head)
-    classes = VIEWS if views == VIEWS else views + 1
-    member = rng.integers(0, classes, (s.kv_heads, s.keys))
-    code = rng.choice([-1.0, 1.0], (s.kv_heads, s.head))
-    view = np.arange(s.head) % views
-    weights = _weights(rng, s, views)
-    unit = math.log(2) / abs(factor) if factor else 1.0
-    step = float(rounded(np.array(unit), DTYPES[dtype]))
-    of_head = np.arange(s.heads) // (s.heads // s.kv_heads)
-    query = weights[:, :, None, view] * code[of_head][None, :, None, :] * step
-    key = np.stack([_keys(rng, member, code, view, views) for _ in range(s.batch)])
-    attended = np.where((readable & visible).any(axis=1, keepdims=True), readable & visible, readable)
-    key[~np.broadcast_to(readable[:, None], key.shape[:3])] = 0
-    level = rng.choice(_BIAS, (s.heads, classes)) * biased
-    exponent = np.concatenate([weights, np.zeros((s.batch, s.heads, classes - views))], axis=2)
-    power = np.exp2(exponent if factor >= 0 else -exponent) * np.exp(level)
-    power /= power.max(axis=2, keepdims=True)
-    group = s.heads // s.kv_heads
-
-    def _row_sum(b: int, k: int) -> float:
-        """The typical row sum of the query heads of a key/value head."""
-        counts = np.bincount(member[k][attended[b]], minlength=classes)
-        return float(np.median(power[b, k * group : (k + 1) * group] @ counts)) or 1.0
-
-    value = np.empty((s.batch, s.kv_heads, s.keys, s.channels))
-    for b in range(s.batch):
-        for k in range(s.kv_heads):
-            value[b, k] = _signs(rng, member[k], attended[b], classes, s.channels)
-            scale = min(_three_bits(share * _row_sum(b, k)), LARGEST[dtype])
-            value[b, k] *= scale
-            value[b, k][~readable[b]] = ALARM * scale
-    bias = level[np.arange(s.heads)[:, None], member[of_head]]
-    return Attention(np.broadcast_to(query, (s.batch, s.heads, s.queries, s.head)), key, value, bias)
-
-
-def _three_bits(value: float) -> float:
-    """The next number above with three significant bits."""
+def size_of_values(row_sum: float, dtype: str) -> float:
+    """v for the largest row sum: three significant bits."""
+    value = min(SHARE * max(row_sum, 1.0), LARGEST[dtype])
     unit = 2.0 ** (math.floor(math.log2(value)) - 2)
     return math.ceil(value / unit) * unit
-
-
-def _weights(rng: np.random.Generator, s: Sizes, views: int) -> Array:
-    """Exponents (B, N, views) in {0, -1, -2}, different for the query heads of a group while they last."""
-    group = s.heads // s.kv_heads
-    choices = np.stack(np.meshgrid(*[[0.0, -1.0, -2.0]] * views, indexing="ij"), axis=-1).reshape(-1, views)
-    picks = np.stack([_order(rng, len(choices), group) for _ in range(s.batch * s.kv_heads)])
-    found: Array = choices[picks].reshape(s.batch, s.heads, views)
-    return found
-
-
-def _order(rng: np.random.Generator, count: int, wanted: int) -> Array:
-    return np.resize(rng.permutation(count), wanted)
-
-
-def _keys(rng: np.random.Generator, member: Array, code: Array, view: Array, views: int) -> Array:
-    """Keys (K, T, D) whose coded sum over the channels of a view is 1 in the view of their class, else 0."""
-    heads, keys = member.shape
-    head = code.shape[1]
-    found = rng.integers(-1, 2, (heads, keys, head)).astype(np.float64)
-    rows = np.arange(keys)
-    for each in range(views):
-        channels = np.flatnonzero(view == each)
-        fixed = channels[rng.integers(0, len(channels), (heads, keys))]
-        for k in range(heads):
-            found[k, rows, fixed[k]] = 0
-            rest = found[k][:, channels] @ code[k, channels]
-            found[k, rows, fixed[k]] = code[k, fixed[k]] * ((member[k] == each) - rest)
-    return found
-
-
-def _signs(rng: np.random.Generator, member: Array, attended: Array, classes: int, channels: int) -> Array:
-    """Signs (T, E): opposite within pairs of neighbouring attended keys of a class, else random."""
-    signs = rng.choice([-1.0, 1.0], (member.size, channels))
-    keys = np.flatnonzero(attended)
-    markers = rng.choice(keys, min(MARKERS, keys.size), replace=False) if keys.size else keys
-    rest = keys[~np.isin(keys, markers)]
-    for each in range(classes):
-        mine = rest[member[rest] == each]
-        even = mine.size // 2 * 2
-        signs[mine[1:even:2]] = -signs[mine[0:even:2]]
-    return signs

@@ -13,7 +13,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from attndsl.verify.compare import Errors, Ratios, ratios
-from attndsl.verify.space import PROBE
+from attndsl.verify.features import Work
+from attndsl.verify.values import PROBE
 
 PASS, MISS, NOT_LOWERED, BEYOND_TARGET = "pass", "miss", "not lowered", "beyond target"
 
@@ -35,13 +36,16 @@ class BackendResult:
     benchmark: Errors | None = None
     seconds: float = 0.0
     message: str = ""
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One case with what each backend made of it. ``bucket``: the head size the kernel is made for."""
+    """One case with what each backend made of it. ``mode``: the operator that took the call; ``bucket``: the
+    head size the kernel is made for."""
 
     operator: str
+    mode: str
     seed: int
     case: int
     shape: str
@@ -50,6 +54,7 @@ class Row:
     dtype: str
     bucket: int
     data: str
+    work: Work
     results: tuple[BackendResult, ...]
 
     @property

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from attndsl.graph.graph import Graph
 from attndsl.graph.nodes import (
+    BlockRequantize,
     Dense,
     Dequantize,
     Elementwise,
     Input,
+    Listed,
+    Lookup,
     Node,
+    PackedQueries,
     Paged,
     Quantize,
     Replace,
@@ -18,12 +23,14 @@ from attndsl.graph.nodes import (
     Scalar,
     Scores,
     Take,
+    TopK,
     WeightedSum,
 )
-from attndsl.symbolic import Load
+from attndsl.symbolic import Expr, Load, Select
 
-QUERY, KEY, VALUE = "query", "key", "value"
-LENGTHS, TABLE, START, MASK, BIAS = "lengths", "table", "start", "mask", "bias"
+QUERY, TABLE, START = "query", "table", "start"
+MASK, ADDED, FORCED, BIAS = "mask", "added mask", "forced", "bias"
+SLOPE, SCORE_FACTOR, OUT_FACTOR, STEP = "slope", "score factor", "out factor", "step"
 IN_SCALE, IN_OFFSET, OUT_SCALE, OUT_OFFSET = "in scale", "in offset", "out scale", "out offset"
 
 
@@ -59,6 +66,53 @@ def stored(graph: Graph) -> dict[str, Stored]:
     return found
 
 
+def measures(graph: Graph, integers: frozenset[str]) -> dict[str, str]:
+    """What each of the ``integers`` counts: queries (Q), keys of a row (T), keys of a group (U), blocks (J),
+    or the number of a group (G). Those that count none of these are left out."""
+    found: dict[str, str] = {}
+
+    def mark(node: Node | None, axis: str) -> None:
+        for name in dict.fromkeys(_integers_of(node)):
+            if name in integers:
+                found.setdefault(name, axis)
+
+    nodes = graph.nodes
+    for node in nodes:
+        if isinstance(node, Listed):
+            mark(node.index, "G")
+        if isinstance(node, PackedQueries):
+            mark(node.length, "Q")
+            mark(node.ends, "Q")
+        if isinstance(node, TopK):
+            mark(node.length, "J")
+    for along in ("U", "T"):
+        for node in nodes:
+            if isinstance(node, Rows) and (along == "U") == _by_group(node):
+                mark(node.length, along)
+                mark(getattr(node, "ends", None), along)
+    return found
+
+
+def _by_group(rows: Rows) -> bool:
+    return isinstance(rows, Listed) and rows.index is not None
+
+
+def _integers_of(node: Node | None) -> Iterator[str]:
+    for each in node.walk() if node is not None else ():
+        if isinstance(each, Input):
+            yield each.name
+        if isinstance(each, Scalar):
+            yield from _counted(each.value)
+
+
+def _counted(expr: Expr) -> Iterator[str]:
+    """The tensors whose elements ``expr`` counts with; what only decides between values is a flag."""
+    if isinstance(expr, Load):
+        yield expr.source
+    for part in expr.children()[isinstance(expr, Select) :]:
+        yield from _counted(part)
+
+
 def _input(node: Node | None) -> str:
     return (
         next((each.name for each in node.walk() if isinstance(each, Input)), "") if node is not None else ""
@@ -75,8 +129,6 @@ def roles(graph: Graph) -> Roles:
                 found.setdefault(each.name, role)
 
     for node in graph.nodes:
-        if isinstance(node, Rows):
-            mark(node.length, LENGTHS)
         if isinstance(node, Paged):
             mark(node.table, TABLE)
         if isinstance(node, Dense) and isinstance(node.start, Scalar):
@@ -89,26 +141,51 @@ def roles(graph: Graph) -> Roles:
         if isinstance(node, Dequantize):
             mark(node.scale, IN_SCALE)
             mark(node.offset, IN_OFFSET)
-    for node in graph.nodes:
+        if isinstance(node, BlockRequantize):
+            mark(node.scale, STEP)
+        if isinstance(node, TopK):
+            mark(node.forced, FORCED)
         if isinstance(node, Scores):
             mark(node.query, QUERY)
-            mark(node.keys, KEY)
-        if isinstance(node, WeightedSum):
-            mark(node.values, VALUE)
-        if isinstance(node, Replace):
+        if isinstance(node, Replace) and "T" in node.axes:
             mark(node.condition, MASK)
+    for node in graph.nodes:
         if isinstance(node, Elementwise):
-            for operand in node.inputs:
-                if isinstance(operand, Input | Take) and "T" in node.axes:
-                    mark(operand, BIAS)
+            _mark_operands(node, found)
     return Roles(found)
 
 
+def _mark_operands(node: Elementwise, found: dict[str, str]) -> None:
+    """The roles of what scores or results are multiplied with, or of what is added to them."""
+    below = [set(map(type, each.walk())) for each in node.inputs]
+    on_scores = any(Scores in kinds and WeightedSum not in kinds for kinds in below)
+    on_results = any(WeightedSum in kinds for kinds in below)
+    for operand in node.inputs:
+        source = operand.source if isinstance(operand, Lookup) else operand
+        if not isinstance(source, Input | Take):
+            continue
+        keys = "T" in getattr(operand, "axes", ())
+        if keys:
+            role = ADDED if isinstance(operand, Lookup) else BIAS
+        elif node.op in ("multiply", "divide"):
+            role = SCORE_FACTOR if on_scores else OUT_FACTOR if on_results else SLOPE
+        else:
+            continue
+        name = _input(source)
+        if name:
+            found.setdefault(name, role)
+
+
 def scores_factor(graph: Graph, env: dict[str, object]) -> float:
-    """The product of the scalars that multiply or divide the raw scores."""
+    """The product of the scalars that multiply or divide the queries or the raw scores."""
+    queries = {id(each) for node in graph.nodes if isinstance(node, Scores) for each in node.query.walk()}
     factor = 1.0
     for node in graph.nodes:
-        if isinstance(node, Elementwise) and node.op in ("multiply", "divide") and "T" in node.axes:
+        on_scores = isinstance(node, Elementwise) and any(isinstance(each, Scores) for each in node.walk())
+        above = any(isinstance(each, WeightedSum) for each in node.walk())
+        if not isinstance(node, Elementwise) or above or not (on_scores or id(node) in queries):
+            continue
+        if node.op in ("multiply", "divide"):
             for operand in node.inputs:
                 if isinstance(operand, Scalar) and not operand.axes:
                     value = float(operand.value.evaluate(env))

@@ -6,16 +6,19 @@ it holds, preferring values that break little else (WalkSAT, Selman, Kautz and C
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
+from attndsl.verify.quick import Function
 from attndsl.verify.space import Assignment, CaseSpace, Clause
 
 _STEPS = 80
 _NOISE = 0.15
-_SAMPLES = 6
+_SAMPLES = 5
+_TRIED = 40
 
 
 def solve(
@@ -26,11 +29,32 @@ def solve(
         assignment = {name: _draw(name, values, rng) for name, values in space.variables.items()}
         assignment |= pinned
         for _ in range(_STEPS):
+            _propagate(space, rng, assignment, pinned)
             broken = space.violated(assignment)
             if not broken:
                 return assignment
             _repair(space, rng, assignment, broken[int(rng.integers(len(broken)))], pinned)
     return None
+
+
+def _propagate(
+    space: CaseSpace, rng: np.random.Generator, assignment: Assignment, pinned: Mapping[str, Any]
+) -> None:
+    """Pass what must be passed, leave out what must not be, choose layouts that apply."""
+    env = space.environment(assignment)
+    for when, name, wanted in space.forced:
+        if name not in pinned and assignment[name] != wanted and (when is None or _true(when, env)):
+            assignment[name] = wanted
+    for name, legal in space.layout_choices(space.environment(assignment)).items():
+        if name not in pinned:
+            assignment[name] = legal[int(rng.integers(len(legal)))]
+
+
+def _true(function: Function, env: Mapping[str, Any]) -> bool:
+    try:
+        return bool(function(env))
+    except KeyError:
+        return False
 
 
 def _draw(name: str, values: tuple[Any, ...], rng: np.random.Generator) -> Any:
@@ -53,18 +77,19 @@ def _repair(
         name = free[int(rng.integers(len(free)))]
         assignment[name] = _draw(name, space.variables[name], rng)
         return
-    helping = list(_helping(space, assignment, clause, free))
+    helping = list(itertools.islice(_helping(space, rng, assignment, clause, free), _SAMPLES))
     if not helping:
         return
-    picks = rng.permutation(len(helping))[:_SAMPLES]
-    costs = [len(space.violated({**assignment, **helping[int(pick)]})) for pick in picks]
-    assignment |= helping[int(picks[int(np.argmin(costs))])]
+    costs = [len(space.violated({**assignment, **each})) for each in helping]
+    assignment |= helping[int(np.argmin(costs))]
 
 
 def _helping(
-    space: CaseSpace, assignment: Assignment, clause: Clause, free: list[str]
+    space: CaseSpace, rng: np.random.Generator, assignment: Assignment, clause: Clause, free: list[str]
 ) -> Iterator[Assignment]:
-    for name in free:
-        for value in space.variables[name]:
-            if value != assignment[name] and clause.holds(space.environment({**assignment, name: value})):
-                yield {name: value}
+    """Changes of one variable with which the clause holds, in random order."""
+    changes = [(name, value) for name in free for value in space.variables[name] if value != assignment[name]]
+    for pick in rng.permutation(len(changes))[:_TRIED]:
+        name, value = changes[int(pick)]
+        if clause.holds(space.environment({**assignment, name: value})):
+            yield {name: value}

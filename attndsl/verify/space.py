@@ -2,67 +2,53 @@
 
 Everything is derived from the declaration: what is optional, the dtypes and layouts, the choices and
 bounds of parameters, the sizes with their role in attention, and the constraints. An assignment gives each
-variable a value; it is a legal call when it keeps all clauses.
+variable a value; it is a legal call when it keeps all clauses, and integers that keep the constraints over
+elements are found for it (:mod:`attndsl.verify.integers`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
-from attndsl.schedule.choices import resolve
-from attndsl.spec.arguments import Dim, ParamSpec, TensorSpec, dtype_of, given, layout_of
+import numpy as np
+
+from attndsl.hardware import ATLAS_A2
+from attndsl.schedule.choices import Schedule, resolve
+from attndsl.spec.arguments import Dim, ParamSpec, TensorSpec, dtype_of, given, layout_of, split_of
 from attndsl.spec.constraint import Constraint
+from attndsl.spec.layout import Array
 from attndsl.spec.operator import Operator
-from attndsl.symbolic import Compare, Const, Expr, Symbol
+from attndsl.spec.prefix_sums import longest_of
+from attndsl.symbolic import Compare, Const, Expr, Load, Symbol
+from attndsl.verify.quick import Function, compiled
+from attndsl.verify.roles import measures
+from attndsl.verify.ties import Ties, forced_presence
+from attndsl.verify.values import (
+    FILL,
+    FILLS,
+    FLOATS,
+    GROUP,
+    LENGTH_FILLS,
+    LONG_FILLS,
+    MASK,
+    MASK_FILLS,
+    MAX_ROW_ELEMENTS,
+    MAX_SCORES,
+    MULTIPLES,
+    RECIPROCAL_ROOT,
+    REGIME,
+    REGIMES,
+    SLACK,
+    WARNED,
+    Values,
+)
 
 Assignment = dict[str, Any]
-GROUP = "group"
-FILL = "data"
-RECIPROCAL_ROOT = "1/sqrt(D)"
-# A value that is listed several times is drawn as much more often.
-FLOATS = (*(RECIPROCAL_ROOT,) * 4, 1.0, 0.125, -0.5, 0.0)
-PROBE = "probe"
-FILLS = (PROBE, "normal", "normal", "extreme", "ramp", "tiny")
-LENGTH_FILLS = (*("mixed", "edges") * 3, "full", "single", "zero", "one")
-MASK_FILLS = (*("random",) * 4, *("rows",) * 2, "none", "last", "all")
-MAX_ROW_ELEMENTS = 1 << 21
-"""Elements of a key or value tensor, at most: a case takes a fraction of a second."""
-MAX_SCORES = 1 << 19
-
-
-@dataclass(frozen=True)
-class Values:
-    """Interesting values of the sizes, by their role in attention."""
-
-    batch: tuple[int, ...] = (1, 2, 3, 5, 13, 27)
-    kv_heads: tuple[int, ...] = (1, 2, 3, 4, 8)
-    group: tuple[int, ...] = (1, 2, 3, 5, 7, 8, 16, 17, 32, 33, 64)
-    head: tuple[int, ...] = (1, 16, 40, 64, 80, 100, 128, 256, 512)
-    keys: tuple[int, ...] = (0, 1, 2, 15, 17, 33, 100, 257)
-    long_keys: tuple[int, ...] = (4095, 4096, 8192)
-    block: tuple[int, ...] = (16, 32, 48, 128, 512)
-    pages: tuple[int, ...] = (1, 3, 8, 40)
-    columns: tuple[int, ...] = (1, 2, 3, 5, 9)
-    other: tuple[int, ...] = (1, 2, 3, 5, 17)
-
-    def of_role(self, role: str, tile: int, ring: int) -> tuple[int, ...]:
-        """Values for an attention axis; keys surround multiples of the schedule's key tile."""
-        edges = (tile - 1, tile, tile + 1, 2 * tile + 1, ring * tile - 1, (ring + 2) * tile + 5)
-        table = {
-            "B": self.batch,
-            "K": self.kv_heads,
-            "N": tuple(sorted({k * g for k in self.kv_heads for g in self.group})),
-            "T": (*self.keys, *edges, *self.long_keys),
-            "D": self.head,
-            "E": self.head,
-            "P": self.pages,
-            "R": self.block,
-            "W": self.columns,
-        }
-        return tuple(dict.fromkeys(table.get(role, self.other)))
+_EXTENTS = "(extents)"
+_NOTHING = np.zeros(1, np.int64)
 
 
 @dataclass(frozen=True)
@@ -78,22 +64,40 @@ class Clause:
 class CaseSpace:
     """Variables, clauses and what an assignment means, for one operator.
 
-    ``values``: the interesting sizes; an author with other needs passes his own.
+    ``values``: the interesting sizes; an author with other needs passes his own. ``only``: the values that
+    parameters may have, for an operator that takes some calls of a name that it shares.
     """
 
     operator: Operator
     values: Values = field(default_factory=Values)
+    only: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+
+    @cached_property
+    def schedule(self) -> Schedule:
+        """The operator's schedule, whose tiles sizes should surround."""
+        return resolve(self.operator.schedule_choices, self.operator.schedule_lines)
 
     @cached_property
     def edges(self) -> tuple[int, int]:
         """Key tile and ring depth of the operator's schedule."""
-        schedule = resolve(self.operator.schedule_choices, self.operator.schedule_lines)
-        return schedule.tile_k, schedule.ring
+        return self.schedule.tile_k, self.schedule.ring
 
     @cached_property
     def optional(self) -> tuple[str, ...]:
         """The optional tensors."""
         return tuple(spec.name for spec in self.operator.tensors if spec.optional)
+
+    @cached_property
+    def integers(self) -> tuple[TensorSpec, ...]:
+        """The tensors of lengths, indices and prefix sums."""
+        return tuple(spec for spec in self.operator.tensors if spec.kind == "lengths")
+
+    @cached_property
+    def measures(self) -> dict[str, str]:
+        """What each of the integer tensors counts, see :func:`attndsl.verify.roles.measures`."""
+        everything = frozenset(spec.name for spec in self.operator.tensors)
+        names = frozenset(spec.name for spec in self.integers)
+        return measures(self.operator.graph(everything), names)
 
     @cached_property
     def variables(self) -> dict[str, tuple[Any, ...]]:
@@ -102,27 +106,50 @@ class CaseSpace:
         for spec in self.operator.tensors:
             if spec.optional:
                 found[given(spec.name).name] = (False, True)
-            found[dtype_of(spec.name).name] = spec.dtypes
-            if spec.layouts:
+            if len(spec.dtypes) > 1 and not self._follows(spec):
+                found[dtype_of(spec.name).name] = spec.dtypes
+            if len(spec.layouts) > 1:
                 found[layout_of(spec.name).name] = tuple(spec.layouts)
+            if spec.split:
+                found[split_of(spec.name).name] = (False, False, True)
             if spec.kind == "lengths":
                 found[fill_of(spec.name)] = LENGTH_FILLS
+                if longest := self._lengths_values(spec):
+                    found[longest_of(spec.name).name] = longest
         for param in self.operator.params:
-            found[param.name] = self._param_values(param)
-        for name, dim in self.operator.dims_by_name.items():
-            if dim.definition is None:
-                found[name] = self._bounded(name, self._role_values(name))
+            if param.name not in self.ties.exact:
+                found[param.name] = self._param_values(param)
+        for name, dim in self._dims.items():
+            if dim.definition is None and name not in self.ties.always:
+                plain = SLACK if name in self.ties.bounded else self._bounded(name, self._role_values(name))
+                found[name] = plain
         if {"N", "K"} <= set(self.operator.axis_extents):
             found[GROUP] = self.values.group
-        return {**found, FILL: FILLS, "mask": MASK_FILLS}
+        return {
+            **found,
+            FILL: FILLS,
+            MASK: MASK_FILLS,
+            REGIME: tuple(dict.fromkeys(REGIMES)),
+            WARNED: (False,) * 5 + (True,),
+        }
+
+    @cached_property
+    def ties(self) -> Ties:
+        """Sizes and parameters that follow from others."""
+        return Ties.of(self.operator)
+
+    @cached_property
+    def forced(self) -> tuple[tuple[Function | None, str, bool], ...]:
+        """When which optional tensor must be passed, or must not be."""
+        return forced_presence(self.operator)
 
     @cached_property
     def clauses(self) -> tuple[Clause, ...]:
         """Everything that a legal call keeps and that does not depend on elements of tensors."""
         found = [
-            Clause(rule.text, self._repairs(rule.symbols()), partial(_keeps, rule))
+            Clause(rule.text, self._repairs(rule.symbols()), _keeps(rule))
             for rule in self.operator.constraints
-            if not rule.tensors() and not rule.over  # those over elements are left to binding
+            if not rule.tensors() and not rule.over  # those over elements are left to the integers and masks
         ]
         for spec in self.operator.tensors:
             found += self._tensor_clauses(spec)
@@ -130,47 +157,77 @@ class CaseSpace:
         if GROUP in self.variables:
             symbols = extents["N"].symbols() | extents["K"].symbols()
             found.append(Clause("group", (*self._repairs(symbols), GROUP), self._group_fits))
-        sizes = frozenset(name for extent in extents.values() for name in extent.symbols())
+        sizes = frozenset(name for extent in extents.values() for name in self._reads(extent))
         found.append(Clause("every size is shown", self._repairs(sizes) + self._givens, self._all_shown))
         found.append(Clause("small enough to run", self._repairs(sizes), self._affordable))
+        fills = tuple(fill_of(spec.name) for spec in self.integers)
+        found.append(Clause("regime", (*self._repairs(sizes), *fills), self._regime))
         return tuple(found)
 
-    def environment(self, assignment: Mapping[str, Any]) -> dict[str, Any]:
-        """Parameters, presence, dtypes, layouts and sizes under the names that constraints use."""
-        env: dict[str, Any] = {GROUP: assignment.get(GROUP)}
+    def environment(self, assignment: Mapping[str, Any], made: Mapping[str, Array] | None = None) -> Any:
+        """Parameters, presence, dtypes, layouts, sizes and integers under the names that constraints use.
+
+        ``made``: the integer tensors; without them each row has the longest length that the assignment
+        gives, so that sizes are upper bounds.
+        """
+        env: dict[str, Any] = {name: assignment.get(name) for name in (GROUP, REGIME, WARNED)}
         shown: set[str] = set()
         for spec, passed, dtype, layout in self._names:
             present = spec.required or bool(assignment[passed])
             env[passed] = present
             if not present:
+                env[dtype] = env[layout] = None
                 continue
-            env[dtype] = assignment[dtype]
+            env[dtype] = self._dtype(spec, dtype, assignment, env)
             if spec.layouts:
-                key = assignment[layout]
+                key = assignment[layout] if len(spec.layouts) > 1 else next(iter(spec.layouts))
                 env[layout] = key
                 shown |= self._shown[spec.name, key]
+            if spec.split:
+                env[split_of(spec.name).name] = assignment[split_of(spec.name).name]
+            if spec.kind == "lengths":
+                env[fill_of(spec.name)] = assignment[fill_of(spec.name)]
+                if spec.prefix_sums:
+                    env[longest_of(spec.name).name] = assignment[longest_of(spec.name).name]
         for param in self.operator.params:
-            env[param.name] = assignment[param.name]
+            if param.name in assignment:
+                env[param.name] = assignment[param.name]
+        if made is not None:
+            for name in self._prefix_sums:
+                env[longest_of(name).name] = int(np.diff(made[name], prepend=0).max(initial=0))
         for name, dim in self._dims.items():
             if dim.definition is not None:
-                env[name] = int(dim.definition.evaluate(env))
-            elif name in shown:
+                env[name] = int(self._definitions[name](env))
+            elif name in shown and name in assignment and name not in self.ties.bounded:
                 env[name] = assignment[name]
+        self.ties.apply(env, shown, assignment)
+        env |= dict.fromkeys(self._integer_names, _NOTHING)  # both sides of a choice by presence are read
+        env |= made if made is not None else self._surrogates(assignment, env)
+        self.ties.apply(env, shown, assignment)
         for name, dim in self._dims.items():
-            if name not in env and dim.default is not None and dim.default.symbols() <= env.keys():
-                env[name] = int(dim.default.evaluate(env))
+            if name not in env and dim.default is not None:
+                try:
+                    env[name] = int(self._defaults[name](env))
+                except KeyError:
+                    continue
         for param in self.operator.params:
-            if env[param.name] is RECIPROCAL_ROOT:
+            if env.get(param.name) is RECIPROCAL_ROOT:
                 env[param.name] = float(max(self.extents(env).get("D", 1), 1)) ** -0.5
+        env[_EXTENTS] = self.extents(env)
         return env
 
     def extents(self, env: Mapping[str, Any]) -> dict[str, int]:
         """The attention axes' sizes that ``env`` tells."""
-        return {
-            role: int(extent.evaluate(env))
-            for role, extent, symbols in self._extents
-            if symbols <= env.keys()
-        }
+        if _EXTENTS in env:
+            known: dict[str, int] = env[_EXTENTS]
+            return known
+        found = {}
+        for role, extent in self._extents:
+            try:
+                found[role] = int(extent(env))
+            except KeyError:
+                continue
+        return found
 
     def violated(self, assignment: Mapping[str, Any]) -> list[Clause]:
         """The clauses that an assignment breaks."""
@@ -186,8 +243,7 @@ class CaseSpace:
             tensor = name.partition("(")[2].rstrip(")")
             if tensor and not name.startswith("given(") and not env[given(tensor).name]:
                 continue
-            dim = self.operator.dims_by_name.get(name)
-            if dim is not None and name not in shown:
+            if name in self._dims and name not in shown:
                 continue
             kept[name] = value
         return kept
@@ -195,6 +251,12 @@ class CaseSpace:
     def present(self, env: Mapping[str, Any]) -> tuple[TensorSpec, ...]:
         """The tensors that a call passes."""
         return tuple(spec for spec in self.operator.tensors if env[given(spec.name).name])
+
+    def tasks(self, extents: Mapping[str, int]) -> int:
+        """Tasks of a kernel: (batch row, key/value head, stretch of query rows), where all rows are full."""
+        size = {**dict.fromkeys("BNKQ", 1), **extents}
+        rows = size["Q"] * size["N"] // max(size["K"], 1)
+        return int(size["B"] * size["K"] * -(-rows // self.schedule.max_rows))
 
     # --------------------------------------------------------------------------------------------
 
@@ -205,6 +267,22 @@ class CaseSpace:
     @cached_property
     def _dims(self) -> dict[str, Dim]:
         return self.operator.dims_by_name
+
+    @cached_property
+    def _definitions(self) -> dict[str, Function]:
+        return {n: compiled(dim.definition) for n, dim in self._dims.items() if dim.definition is not None}
+
+    @cached_property
+    def _defaults(self) -> dict[str, Function]:
+        return {n: compiled(dim.default) for n, dim in self._dims.items() if dim.default is not None}
+
+    @cached_property
+    def _integer_names(self) -> tuple[str, ...]:
+        return tuple(spec.name for spec in self.integers)
+
+    @cached_property
+    def _prefix_sums(self) -> tuple[str, ...]:
+        return tuple(spec.name for spec in self.integers if spec.prefix_sums)
 
     @cached_property
     def _names(self) -> tuple[tuple[TensorSpec, str, str, str], ...]:
@@ -219,28 +297,70 @@ class CaseSpace:
         """The sizes that each layout of each tensor shows."""
         return {
             (spec.name, key): frozenset(name for size in layout.shape() for name in size.symbols())
+            | (spec.list_of.symbols() if spec.list_of is not None else frozenset())
             for spec in self.operator.tensors
             for key, layout in spec.layouts.items()
         }
 
     @cached_property
-    def _extents(self) -> tuple[tuple[str, Expr, frozenset[str]], ...]:
-        return tuple((role, size, size.symbols()) for role, size in self.operator.axis_extents.items())
+    def _extents(self) -> tuple[tuple[str, Function], ...]:
+        return tuple((role, compiled(size)) for role, size in self.operator.axis_extents.items())
+
+    @staticmethod
+    def _follows(spec: TensorSpec) -> bool:
+        """Whether it always has the dtype of another tensor."""
+        return len(spec.dtype_like) == 1 and not spec.dtypes_alone
+
+    def _dtype(self, spec: TensorSpec, name: str, assignment: Mapping[str, Any], env: Mapping[str, Any]) -> Any:
+        if name in assignment:
+            return assignment[name]
+        other = env.get(dtype_of(spec.dtype_like[0]).name) if spec.dtype_like else None
+        return other or spec.dtypes[0]
+
+    def _surrogates(self, assignment: Mapping[str, Any], env: Mapping[str, Any]) -> dict[str, Array]:
+        """Integers that make every row as long as it may be."""
+        found = {}
+        for spec in self.integers:
+            if not env[given(spec.name).name]:
+                continue
+            try:
+                layout = spec.layouts[env[layout_of(spec.name).name]]
+                shape = [int(size.evaluate(env)) for size in layout.shape()]
+            except KeyError:
+                continue
+            index = self.measures.get(spec.name) == "G"
+            value = assignment.get(longest_of(spec.name).name, 0 if index else 1)
+            rows = np.full(shape, value, np.int64)
+            found[spec.name] = np.cumsum(rows) if spec.prefix_sums else rows
+        return found
 
     def _shown_by(self, spec: TensorSpec, env: Mapping[str, Any]) -> frozenset[str]:
         return self._shown[spec.name, env[layout_of(spec.name).name]] if spec.layouts else frozenset()
 
+    def _lengths_values(self, spec: TensorSpec) -> tuple[int, ...]:
+        """What the longest of these lengths may be: nothing for those that count no rows."""
+        axes = [self.measures.get(spec.name, "")]
+        for role, extent in self.operator.axis_extents.items():
+            loads = {node.source for node in extent.walk() if isinstance(node, Load)}
+            axes += [role] if spec.name in loads else []
+        pools = [self.values.of_role(axis, *self.edges) for axis in axes if axis in ("Q", "T", "U", "J")]
+        return tuple(dict.fromkeys(value for pool in pools for value in pool))
+
     def _param_values(self, param: ParamSpec) -> tuple[Any, ...]:
         default = (param.default,) if param.optional else ()
         if param.choices:
-            return tuple(dict.fromkeys(param.choices))
+            found = dict.fromkeys(param.choices.values())
+            allowed = self.only.get(param.name)
+            return tuple(value for value in found if allowed is None or value in allowed)
         if param.type is bool:
             return (False, True)
         if param.type is float:
             return self._in_bounds(param, (*FLOATS, *default))
         if param.type is str:
             return default
-        return self._in_bounds(param, dict.fromkeys((*default, *self._role_values(param.name))))
+        plain = (*self.values.plain, *MULTIPLES)
+        values = self._with_role(param.name) or self._with_role(param.name, by_default=True) or plain
+        return self._in_bounds(param, dict.fromkeys((*default, *values)))
 
     def _in_bounds(self, param: ParamSpec, values: Iterable[Any]) -> tuple[Any, ...]:
         def legal(value: Any) -> bool:
@@ -249,23 +369,20 @@ class CaseSpace:
         return tuple(value for value in values if legal(value))
 
     def _role_values(self, name: str) -> tuple[int, ...]:
-        """The values of every attention axis whose size ``name`` is, or defines."""
+        return self._with_role(name) or self.values.other
+
+    def _with_role(self, name: str, *, by_default: bool = False) -> tuple[int, ...]:
+        """The values of every attention axis whose size ``name`` is, or defines; ``by_default``: or whose
+        size where no shape shows it."""
         found: list[int] = []
         for role, extent in self.operator.axis_extents.items():
-            defining = {
-                symbol
-                for dim in extent.symbols()
-                for symbol in self._definition(dim)
-            }  # fmt: skip
+            defining: set[str] = set()
+            for dim in extent.symbols() & self._dims.keys():
+                source = self._dims[dim].default if by_default else self._dims[dim].definition
+                defining |= source.symbols() if source is not None else set()
             if (isinstance(extent, Symbol) and extent.name == name) or name in defining:
                 found += self.values.of_role(role, *self.edges)
-        return tuple(dict.fromkeys(found)) or self.values.other
-
-    def _definition(self, dim: str) -> frozenset[str]:
-        declared = self.operator.dims_by_name.get(dim)
-        return (
-            frozenset() if declared is None or declared.definition is None else declared.definition.symbols()
-        )
+        return tuple(dict.fromkeys(found))
 
     def _bounded(self, name: str, values: tuple[int, ...]) -> tuple[int, ...]:
         """The values within the limits that constraints put on this size alone."""
@@ -273,16 +390,22 @@ class CaseSpace:
         simple = [each for each in alone if _about(each, name)]
         return tuple(value for value in values if all(each.evaluate({name: value}) for each in simple))
 
-    def _repairs(self, symbols: Iterable[str]) -> tuple[str, ...]:
+    def _reads(self, expr: Expr) -> frozenset[str]:
+        """The symbols of an expression, and the lengths of the tensors that it reads."""
+        loads = {longest_of(node.source).name for node in expr.walk() if isinstance(node, Load)}
+        return expr.symbols() | loads
+
+    def _repairs(self, symbols: Iterable[str], seen: frozenset[str] = frozenset()) -> tuple[str, ...]:
         """The variables behind ``symbols``; a derived size stands for what defines it."""
         found: dict[str, None] = {}
-        for symbol in sorted(symbols):
+        for symbol in sorted(set(symbols) - seen):
             if symbol in self.variables:
                 found[symbol] = None
-            dim = self.operator.dims_by_name.get(symbol)
-            for source in (dim.definition, dim.default) if dim is not None else ():
+            dim = self._dims.get(symbol)
+            sources = [dim.definition, dim.default] if dim is not None else []
+            for source in (*sources, *self.ties.sources(symbol)):
                 if isinstance(source, Expr):
-                    found |= dict.fromkeys(self._repairs(source.symbols()))
+                    found |= dict.fromkeys(self._repairs(self._reads(source), seen | {symbol}))
         return tuple(found)
 
     def _tensor_clauses(self, spec: TensorSpec) -> list[Clause]:
@@ -290,19 +413,47 @@ class CaseSpace:
         present, dtype = given(spec.name).name, dtype_of(spec.name).name
         own = (present,) if spec.optional else ()
         if any(layout.when is not None for layout in spec.layouts.values()):
-            used = {
-                name
-                for layout in spec.layouts.values()
-                if layout.when is not None
-                for name in layout.when.symbols()
-            }
-            repairs = (layout_of(spec.name).name, *own, *self._repairs(used))
-            found.append(Clause(f"layout of {spec.name}", repairs, lambda env: _layout_applies(spec, env)))
-        if spec.dtype_like:
+            whens = [layout.when for layout in spec.layouts.values() if layout.when is not None]
+            used = frozenset(name for when in whens for name in when.symbols())
+            free = (layout_of(spec.name).name,) if len(spec.layouts) > 1 else ()
+            applies = self._layout_applies(spec)
+            repairs = (*free, *own, *self._repairs(used))
+            found.append(Clause(f"layout of {spec.name}", repairs, applies))
+        if spec.dtype_like and dtype in self.variables:
             likes = tuple(dtype_of(name).name for name in spec.dtype_like)
             repairs = (dtype, *own, *(name for name in likes if name in self.variables))
             found.append(Clause(f"dtype of {spec.name}", repairs, lambda env: _dtype_fits(spec, env)))
         return found
+
+    def _layout_applies(self, spec: TensorSpec) -> Callable[[Mapping[str, Any]], bool]:
+        tests = {k: None if each.when is None else compiled(each.when) for k, each in spec.layouts.items()}
+        passed, layout = given(spec.name).name, layout_of(spec.name).name
+
+        def applies(env: Mapping[str, Any]) -> bool:
+            test = tests[env[layout]] if env[passed] else None
+            return test is None or bool(test(env))
+
+        return applies
+
+    def layout_choices(self, env: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+        """The layouts that apply, for tensors that are passed in one that does not."""
+        found = {}
+        for spec in self.operator.tensors:
+            if len(spec.layouts) > 1 and env[given(spec.name).name]:
+                tests = self._layout_tests[spec.name]
+                legal = tuple(key for key, test in tests.items() if test is None or test(env))
+                if legal and env[layout_of(spec.name).name] not in legal:
+                    found[layout_of(spec.name).name] = legal
+        return found
+
+    @cached_property
+    def _layout_tests(self) -> dict[str, dict[str, Function | None]]:
+        return {
+            spec.name: {
+                k: None if each.when is None else compiled(each.when) for k, each in spec.layouts.items()
+            }
+            for spec in self.operator.tensors
+        }
 
     def _group_fits(self, env: Mapping[str, Any]) -> bool:
         extents = self.extents(env)
@@ -312,11 +463,27 @@ class CaseSpace:
         return self._dims.keys() <= env.keys()
 
     def _affordable(self, env: Mapping[str, Any]) -> bool:
-        size = {**dict.fromkeys("BNKQTDEPR", 1), **self.extents(env)}
-        rows = size["B"] * size["K"] * size["T"] * max(size["D"], size["E"])
-        pages = size["P"] * size["R"] * size["K"] * max(size["D"], size["E"])
-        scores = size["B"] * size["N"] * size["Q"] * size["T"]
-        return max(rows, pages) <= MAX_ROW_ELEMENTS and scores <= MAX_SCORES
+        size = {**dict.fromkeys("BNKQTUDEPRSGY", 1), **self.extents(env)}
+        channels = size["K"] * max(size["D"], size["E"])
+        rows = max(size["B"] * size["T"] * size["Y"], size["P"] * size["R"], size["G"] * size["U"])
+        queries = max(size["B"] * size["Q"], size["S"]) * size["N"] * max(size["D"], size["E"])
+        scores = size["B"] * size["N"] * size["Q"] * max(size["T"], size["U"])
+        return max(rows * channels, queries) <= MAX_ROW_ELEMENTS and scores <= MAX_SCORES
+
+    def _regime(self, env: Mapping[str, Any]) -> bool:
+        regime, size = env[REGIME] or "", {**dict.fromkeys("BNKQTU", 1), **self.extents(env)}
+        tile, ring = self.edges
+        if regime.startswith("long"):
+            fills = [env.get(fill_of(spec.name)) for spec in self.integers if self._counts_rows(spec)]
+            keys = max(size["T"], size["U"] if "G" in size else 0)
+            if keys <= tile * ring or not {*fills, None} <= LONG_FILLS | {None}:
+                return False
+        if regime.endswith("few") and self.tasks(size) > ATLAS_A2.aic // 2:
+            return False
+        return not regime.endswith("many") or self.tasks(size) >= 2 * ATLAS_A2.aic
+
+    def _counts_rows(self, spec: TensorSpec) -> bool:
+        return self.measures.get(spec.name) in ("Q", "T", "U")
 
 
 def fill_of(name: str) -> str:
@@ -324,26 +491,27 @@ def fill_of(name: str) -> str:
     return f"fill({name})"
 
 
-def _keeps(rule: Constraint, env: Mapping[str, Any]) -> bool:
-    """Whether a constraint holds; one over what is absent does."""
-    try:
-        return (rule.when is not None and not rule.when.evaluate(env)) or bool(rule.condition.evaluate(env))
-    except KeyError:
-        return True
+def _keeps(rule: Constraint) -> Function:
+    """Whether a constraint holds; one over what is absent does. Warnings may be asked for."""
+    condition, when = compiled(rule.condition), None if rule.when is None else compiled(rule.when)
+    soft = issubclass(rule.error, Warning)
 
+    def keeps(env: Mapping[str, Any]) -> bool:
+        try:
+            return (soft and env[WARNED]) or (when is not None and not when(env)) or bool(condition(env))
+        except KeyError:
+            return True
+        except ZeroDivisionError:  # of a size that is 0: another constraint forbids it
+            return False
 
-def _layout_applies(spec: TensorSpec, env: Mapping[str, Any]) -> bool:
-    if not env[given(spec.name).name]:
-        return True
-    when = spec.layouts[env[layout_of(spec.name).name]].when
-    return when is None or bool(when.evaluate(env))
+    return keeps
 
 
 def _dtype_fits(spec: TensorSpec, env: Mapping[str, Any]) -> bool:
     if not env[given(spec.name).name]:
         return True
     likes = [dtype_of(name).name for name in spec.dtype_like]
-    present = [env[name] for name in likes if name in env]
+    present = [env[name] for name in likes if env.get(name) is not None]
     legal = {*spec.dtypes_alone, *(present or spec.dtypes)}
     return env[dtype_of(spec.name).name] in legal
 

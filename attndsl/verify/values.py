@@ -1,0 +1,68 @@
+"""Interesting values of sizes and parameters, and how integers, masks and tensors are filled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+GROUP, FILL, MASK, REGIME, WARNED = "group", "data", "mask", "regime", "warned"
+"""Variables that are no argument: query heads a key/value head, how tensors and masks are filled, what the
+case is about, whether constraints that only warn may be broken."""
+RECIPROCAL_ROOT = "1/sqrt(D)"
+# A value that is listed several times is drawn as much more often.
+FLOATS = (*(RECIPROCAL_ROOT,) * 4, 1.0, 0.125, -0.5, 0.0)
+PROBE = "probe"
+FILLS = (PROBE, "normal", "normal", "extreme", "ramp", "tiny")
+LENGTH_FILLS = (*("mixed", "edges") * 3, "full", "single", "zero", "one")
+LONG_FILLS = frozenset({"mixed", "edges", "full"})
+"""Those with a row as long as it may be."""
+MASK_FILLS = (*("random",) * 3, "causal", *("rows",) * 2, "none", "last", "all")
+SLACK = (0, 0, 0, 1, 3, 17)
+"""What a tensor may be larger than it must."""
+REGIMES = ("long few", "any", "long", "many", "long", "any")
+"""What the cases of a stream are in turn. ``long``: more key tiles than the ring has slots; ``few``: tasks
+for half of the cores at most, which splits the keys; ``many``: two tasks a core or more."""
+MAX_ROW_ELEMENTS = 1 << 21
+"""Elements of a key or value tensor, at most: a case takes a fraction of a second."""
+MAX_SCORES = 1 << 22
+MULTIPLES = tuple(range(16, 129, 16))
+
+
+@dataclass(frozen=True)
+class Values:
+    """Interesting values of the sizes, by their role in attention."""
+
+    batch: tuple[int, ...] = (1, 2, 3, 5, 13, 27)
+    kv_heads: tuple[int, ...] = (1, 2, 3, 4, 8)
+    group: tuple[int, ...] = (1, 2, 3, 5, 7, 8, 16, 17, 32, 33, 64)
+    head: tuple[int, ...] = (1, 16, 40, 64, 80, 100, 128, 256, 512)
+    keys: tuple[int, ...] = (0, 1, 2, 15, 17, 33, 100, 257)
+    long_keys: tuple[int, ...] = (4095, 4096, 8192)
+    queries: tuple[int, ...] = (1, 2, 3, 17, 63, 64, 65, 127, 128, 129, 200, 300)
+    block: tuple[int, ...] = (16, 32, 48, 128, 512)
+    pages: tuple[int, ...] = (1, 3, 8, 40)
+    columns: tuple[int, ...] = (1, 2, 3, 5, 9, 17, 33)
+    groups: tuple[int, ...] = (1, 2, 3, 5)
+    ranks: tuple[int, ...] = (1, 2, 5, 16, 32)
+    other: tuple[int, ...] = (1, 2, 3, 5, 17)
+    plain: tuple[int, ...] = (1, 2, 3, 5, 17, 200, 500)
+
+    def of_role(self, role: str, tile: int, ring: int) -> tuple[int, ...]:
+        """Values for an attention axis; keys surround multiples of the schedule's key tile."""
+        edges = (tile - 1, tile, tile + 1, 2 * tile + 1, ring * tile - 1, (ring + 2) * tile + 5)
+        table = {
+            "B": self.batch,
+            "K": self.kv_heads,
+            "N": tuple(sorted({k * g for k in self.kv_heads for g in self.group})),
+            "Q": self.queries,
+            "T": (*self.keys, *edges, *self.long_keys),
+            "U": (*self.keys, *edges, *self.long_keys),
+            "D": self.head,
+            "E": self.head,
+            "P": self.pages,
+            "R": self.block,
+            "W": self.columns,
+            "G": self.groups,
+            "Y": self.groups,
+            "X": self.ranks,
+        }
+        return tuple(dict.fromkeys(table.get(role, self.other)))
