@@ -108,7 +108,8 @@ def _group_sum(state: State, node: GroupSum) -> Labelled:
     source = whole(state, node.source)
     at = source.axes.index("N")
     shape = source.data.shape
-    split = source.data.reshape(*shape[:at], -1, state.heads_per_group, *shape[at + 1 :])
+    group = state.heads_per_group
+    split = source.data.reshape(*shape[:at], shape[at] // group, group, *shape[at + 1 :])
     return Labelled(tuple("K" if axis == "N" else axis for axis in source.axes), split.sum(axis=at + 1))
 
 

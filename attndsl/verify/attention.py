@@ -37,9 +37,7 @@ class AttentionFiller:
         # Cells of rows that are values, and cells that are read at all.
         self.is_value = np.zeros(self.cells.content.size, bool)
         self.integers = {
-            name
-            for name in self.cells.tensors()
-            if filler.dtype(name) == "int8" and name not in self.stored
+            name for name in self.cells.tensors() if filler.dtype(name) == "int8" and name not in self.stored
         }
 
     def fill(self) -> None:
@@ -202,7 +200,9 @@ class AttentionFiller:
             shape = self.filler.shape(name)
             if DTYPES[dtype].kind == "i":
                 scaled = stored if self.filler.probe else stored * 40
-                self.filler.made[name] = np.clip(np.rint(scaled), -128, 127).astype(DTYPES[dtype]).reshape(shape)
+                self.filler.made[name] = (
+                    np.clip(np.rint(scaled), -128, 127).astype(DTYPES[dtype]).reshape(shape)
+                )
             else:
                 self.filler.made[name] = rounded(stored, DTYPES[dtype]).reshape(shape)
 
@@ -285,4 +285,3 @@ class AttentionFiller:
         kept = [axis for axis in "BNQT" if axis in layout.roles]
         ordered = values[picks].transpose([kept.index(axis) for axis in layout.roles])
         return rounded(layout.restore(ordered, self.draft.env()), DTYPES[self.filler.dtype(name)])
-

@@ -126,9 +126,7 @@ def _attended(state: State, weights: Node, block: Block, table: Array, dtype: np
     return found
 
 
-def _requantised(
-    state: State, node: BlockRequantize, block: Block, scores: Array, table: Array
-) -> Array:
+def _requantised(state: State, node: BlockRequantize, block: Block, scores: Array, table: Array) -> Array:
     rows, size = scores.shape[0], int(node.block.evaluate(state.env))
     steps = None
     if node.scale is not None:

@@ -156,4 +156,3 @@ class Cells:
                 view[...] = values.transpose(["BNQD".index(axis) for axis in layout.roles])
             found[tensor.name] = stored
         return found
-

@@ -183,4 +183,3 @@ def _of_queries(state: State, node: Scores) -> set[str]:
     space = query_space(state, node)
     counts = [space.count(b) for b in range(state.call.extents["B"])]
     return {"row without queries"} if 0 in counts and space.starts is not None else set()
-

@@ -161,4 +161,3 @@ def _exact(state: State, source: Node, layout: Layout) -> Array:
         if isinstance(each, Replace) and "T" not in each.axes:
             empty |= whole(state, each.condition).aligned(layout.roles) != 0
     return empty
-

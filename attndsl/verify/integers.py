@@ -132,7 +132,9 @@ class Integers:
     def _repair(self, rule: Constraint, bad: Array, before: int) -> None:
         env = self.space.environment(self.assignment, self.arrays())
         local = _indexed(rule, env)
-        loads = [node for node in rule.condition.walk() if isinstance(node, Load) and node.source in self.rows]
+        loads = [
+            node for node in rule.condition.walk() if isinstance(node, Load) and node.source in self.rows
+        ]
         if not loads:
             return
         load = loads[int(self.rng.integers(len(loads)))]
@@ -167,7 +169,9 @@ class Integers:
                 continue
             try:
                 left, right = (evaluate_arrays(side, local) for side in (node.left, node.right))
-                left, right = (np.broadcast_to(np.asarray(s, np.int64), bad.shape)[bad] for s in (left, right))
+                left, right = (
+                    np.broadcast_to(np.asarray(s, np.int64), bad.shape)[bad] for s in (left, right)
+                )
             except (KeyError, TypeError, ValueError):
                 continue
             if isinstance(node, Compare):

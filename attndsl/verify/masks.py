@@ -25,7 +25,9 @@ HIDING = (1.0, -10000.0, -np.inf, -65504.0)
 _ROUNDS = 6
 
 
-def pattern(rng: np.random.Generator, kind: str, shape: tuple[int, ...], readable: Array | None = None) -> Array:
+def pattern(
+    rng: np.random.Generator, kind: str, shape: tuple[int, ...], readable: Array | None = None
+) -> Array:
     """True where hidden, for masks whose last axis is keys and whose axis before that is rows.
 
     ``readable``: the keys that lengths make valid, broadcast to ``shape``; of those the last stays visible

@@ -271,9 +271,13 @@ def _difference(name: str, after: Array, wanted: Array, before: Array) -> str:
     wrong = after.view(bits) != wanted.view(bits)
     at = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
     written = after.view(bits) != before.view(bits)
-    what = "not updated" if not written[at] else "written though it should stay" if (
-        wanted.view(bits)[at] == before.view(bits)[at]
-    ) else "updated to another value"
+    what = (
+        "not updated"
+        if not written[at]
+        else "written though it should stay"
+        if (wanted.view(bits)[at] == before.view(bits)[at])
+        else "updated to another value"
+    )
     count = int(wrong.sum())
     return f"{name}: {count} elements differ after the call, first [{index_text(at)}]: {what}"
 

@@ -9,7 +9,7 @@ elements are found for it (:mod:`attndsl.verify.integers`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -19,6 +19,7 @@ from attndsl.hardware import ATLAS_A2
 from attndsl.schedule.choices import Schedule, resolve
 from attndsl.spec.arguments import Dim, ParamSpec, TensorSpec, dtype_of, given, layout_of, split_of
 from attndsl.spec.constraint import Constraint
+from attndsl.spec.folds import highest
 from attndsl.spec.layout import Array
 from attndsl.spec.operator import Operator
 from attndsl.spec.prefix_sums import longest_of
@@ -162,6 +163,7 @@ class CaseSpace:
         found.append(Clause("small enough to run", self._repairs(sizes), self._affordable))
         fills = tuple(fill_of(spec.name) for spec in self.integers)
         found.append(Clause("regime", (*self._repairs(sizes), *fills), self._regime))
+        found += self._room_clauses()
         return tuple(found)
 
     def environment(self, assignment: Mapping[str, Any], made: Mapping[str, Array] | None = None) -> Any:
@@ -172,23 +174,19 @@ class CaseSpace:
         """
         env: dict[str, Any] = {name: assignment.get(name) for name in (GROUP, REGIME, WARNED)}
         shown: set[str] = set()
-        for spec, passed, dtype, layout in self._names:
-            present = spec.required or bool(assignment[passed])
+        for spec, passed, dtype, layout, like, carried in self._names:
+            present = not spec.optional or bool(assignment[passed])
             env[passed] = present
             if not present:
                 env[dtype] = env[layout] = None
                 continue
-            env[dtype] = self._dtype(spec, dtype, assignment, env)
+            env[dtype] = assignment.get(dtype) or env.get(like) or spec.dtypes[0]
             if spec.layouts:
                 key = assignment[layout] if len(spec.layouts) > 1 else next(iter(spec.layouts))
                 env[layout] = key
                 shown |= self._shown[spec.name, key]
-            if spec.split:
-                env[split_of(spec.name).name] = assignment[split_of(spec.name).name]
-            if spec.kind == "lengths":
-                env[fill_of(spec.name)] = assignment[fill_of(spec.name)]
-                if spec.prefix_sums:
-                    env[longest_of(spec.name).name] = assignment[longest_of(spec.name).name]
+            for name in carried:
+                env[name] = assignment[name]
         for param in self.operator.params:
             if param.name in assignment:
                 env[param.name] = assignment[param.name]
@@ -285,12 +283,19 @@ class CaseSpace:
         return tuple(spec.name for spec in self.integers if spec.prefix_sums)
 
     @cached_property
-    def _names(self) -> tuple[tuple[TensorSpec, str, str, str], ...]:
-        """Each tensor with its variables."""
-        return tuple(
-            (spec, given(spec.name).name, dtype_of(spec.name).name, layout_of(spec.name).name)
-            for spec in self.operator.tensors
-        )
+    def _names(self) -> tuple[tuple[TensorSpec, str, str, str, str, tuple[str, ...]], ...]:
+        """Each tensor with its variables: presence, dtype, layout, the dtype it follows, and those that are
+        part of the environment as they are."""
+        found = []
+        for spec in self.operator.tensors:
+            name = spec.name
+            carried = [split_of(name).name] if spec.split else []
+            carried += [fill_of(name)] if spec.kind == "lengths" else []
+            carried += [longest_of(name).name] if spec.prefix_sums else []
+            like = dtype_of(spec.dtype_like[0]).name if spec.dtype_like else ""
+            symbols = given(name).name, dtype_of(name).name, layout_of(name).name
+            found.append((spec, *symbols, like, tuple(carried)))
+        return tuple(found)
 
     @cached_property
     def _shown(self) -> dict[tuple[str, str], frozenset[str]]:
@@ -311,28 +316,36 @@ class CaseSpace:
         """Whether it always has the dtype of another tensor."""
         return len(spec.dtype_like) == 1 and not spec.dtypes_alone
 
-    def _dtype(self, spec: TensorSpec, name: str, assignment: Mapping[str, Any], env: Mapping[str, Any]) -> Any:
-        if name in assignment:
-            return assignment[name]
-        other = env.get(dtype_of(spec.dtype_like[0]).name) if spec.dtype_like else None
-        return other or spec.dtypes[0]
-
     def _surrogates(self, assignment: Mapping[str, Any], env: Mapping[str, Any]) -> dict[str, Array]:
         """Integers that make every row as long as it may be."""
         found = {}
-        for spec in self.integers:
-            if not env[given(spec.name).name]:
+        for name, passed, layout, longest, fallback, summed, shapes in self._integer_plans:
+            if not env[passed]:
                 continue
             try:
-                layout = spec.layouts[env[layout_of(spec.name).name]]
-                shape = [int(size.evaluate(env)) for size in layout.shape()]
+                shape = [int(size(env)) for size in shapes[env[layout]]]
             except KeyError:
                 continue
-            index = self.measures.get(spec.name) == "G"
-            value = assignment.get(longest_of(spec.name).name, 0 if index else 1)
-            rows = np.full(shape, value, np.int64)
-            found[spec.name] = np.cumsum(rows) if spec.prefix_sums else rows
+            rows = np.full(shape, assignment.get(longest, fallback), np.int64)
+            found[name] = np.cumsum(rows) if summed else rows
         return found
+
+    @cached_property
+    def _integer_plans(self) -> tuple[tuple[Any, ...], ...]:
+        """For each integer tensor: its name and variables, what its elements are where none of these tells,
+        whether they are prefix sums, and its shapes by layout."""
+        return tuple(
+            (
+                spec.name,
+                given(spec.name).name,
+                layout_of(spec.name).name,
+                longest_of(spec.name).name,
+                0 if self.measures.get(spec.name) == "G" else 1,
+                spec.prefix_sums,
+                {key: tuple(map(compiled, each.shape())) for key, each in spec.layouts.items()},
+            )
+            for spec in self.integers
+        )
 
     def _shown_by(self, spec: TensorSpec, env: Mapping[str, Any]) -> frozenset[str]:
         return self._shown[spec.name, env[layout_of(spec.name).name]] if spec.layouts else frozenset()
@@ -482,6 +495,28 @@ class CaseSpace:
             return False
         return not regime.endswith("many") or self.tasks(size) >= 2 * ATLAS_A2.aic
 
+    def _room_clauses(self) -> list[Clause]:
+        """Where rows shall be long: the sizes that bound lengths leave room for the longest."""
+        free = {name for name, dim in self._dims.items() if dim.definition is None}
+        found = []
+        for rule in self.operator.constraints:
+            condition = rule.condition
+            bounded = isinstance(condition, Compare) and condition.op == "<=" and len(rule.over) == 1
+            if not bounded or not isinstance(condition, Compare) or not isinstance(condition.right, Symbol):
+                continue
+            if condition.right.name in free:
+                ((index, extent),) = rule.over.items()
+                whole = Compare("<=", highest(condition.left, Symbol(index), extent), condition.right)
+                repairs = self._repairs(self._reads(whole))
+                found.append(
+                    Clause(
+                        f"room: {rule.text}",
+                        repairs,
+                        _when_long(_keeps(replace(rule, condition=whole, over={}))),
+                    )
+                )
+        return found
+
     def _counts_rows(self, spec: TensorSpec) -> bool:
         return self.measures.get(spec.name) in ("Q", "T", "U")
 
@@ -505,6 +540,10 @@ def _keeps(rule: Constraint) -> Function:
             return False
 
     return keeps
+
+
+def _when_long(holds: Function) -> Function:
+    return lambda env: not str(env[REGIME]).startswith("long") or holds(env)
 
 
 def _dtype_fits(spec: TensorSpec, env: Mapping[str, Any]) -> bool:
