@@ -107,8 +107,12 @@ _json = click.option("--json", "as_json", is_flag=True, help="print one JSON doc
 @cli.command("list")
 @_json
 def list_operators(as_json: bool) -> None:
-    """The shipped operators, their documents and features."""
-    from attndsl.schedule.problem import feature_names
+    """The shipped operators, their documents, and which features are checked on which backend.
+
+    The last comes from recorded verifications (attndsl verify --record), never from declarations; a record
+    of other code than today's is shown as stale.
+    """
+    from attndsl.verify.records import CHECKED, STALE, features_by_backend
 
     rows = [
         {
@@ -117,7 +121,7 @@ def list_operators(as_json: bool) -> None:
             "summary": operator.summary,
             "target": operator.target,
             "dtypes": list(operator.tensors[0].dtypes),
-            "features": list(feature_names(operator)),
+            "features": features_by_backend(operator),
         }
         for operator in _operators(())
     ]
@@ -127,7 +131,11 @@ def list_operators(as_json: bool) -> None:
     for row in rows:
         click.echo(f"{row['name']}  ({row['document']})")
         click.echo(f"    {row['summary']}")
-        click.echo(f"    dtypes {', '.join(row['dtypes'])}; optional tensors {', '.join(row['features'])}")
+        click.echo(f"    dtypes {', '.join(row['dtypes'])}; {len(row['features'])} features")
+        for backend in ("reference", "tile", "emulator"):
+            states = [states[backend] for states in row["features"].values()]
+            stale = f", {states.count(STALE)} stale" if STALE in states else ""
+            click.echo(f"    {backend}: {states.count(CHECKED)} of them checked{stale}")
 
 
 STAGES = ("contract", "graph", "schedule", "tile", "memory", "cores", "source")
@@ -220,8 +228,13 @@ def generate(
 @click.option("--seed", default=0, show_default=True, type=int, help="seed of the cases")
 @click.option("--case", "only", multiple=True, type=click.IntRange(0), help="only this case; repeatable")
 @click.option(
-    "--backend", "backends", multiple=True, type=click.Choice(["tile", "emulator"]), help="default: both"
+    "--backend",
+    "backends",
+    multiple=True,
+    type=click.Choice(["reference", "tile", "emulator"]),
+    help="default: all; the reference always runs",
 )
+@click.option("--record", is_flag=True, help="write what was checked to attndsl/verify/records")
 @_json
 def verify(
     names: tuple[str, ...],
@@ -229,10 +242,11 @@ def verify(
     seed: int,
     only: tuple[int, ...],
     backends: tuple[str, ...],
+    record: bool,
     as_json: bool,
 ) -> None:
     """Compare reference, tile program and executed kernel over generated cases."""
-    from attndsl.verify import NotGenerated
+    from attndsl.verify import NotGenerated, records
     from attndsl.verify import verify as verify_operator
 
     chosen = backends or ("tile", "emulator")
@@ -255,6 +269,9 @@ def verify(
             click.echo(f"not verified: {gap}", err=True)
         else:
             results.append(result)
+            if record and not only:
+                path = records.write(operator, result)
+                click.echo(f"recorded in {path}", err=True)
     if as_json:
         _print_json([result.to_json() for result in results])
     else:

@@ -1,4 +1,4 @@
-"""Queries, keys, values and biases of a case: made for each batch row and head, stored where they are read."""
+"""Queries, keys, values and biases of a case: made by batch row and head, stored where they are read."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class AttentionFiller:
     def _probe_rows(self, ledger: probes.Ledger, keys: Array, values: Array, k: int) -> None:
         if not keys.size:
             return
-        fresh = ~self.cells.written[values].any(axis=1)
+        fresh = np.asarray(~self.cells.written[values].any(axis=1))
         overlap = np.isin(values[0], keys[0]).any()
         if not overlap or ledger.carrying is not None:
             self.is_value[values] = True

@@ -43,13 +43,14 @@ class Level:
     rmse: float
     small: float = 2.0
 
-    def of_means(self) -> Level:
-        """The limits of the means alone.
+    def of_squares(self) -> Level:
+        """The limit of the root of the mean squared error alone.
 
-        For inputs that are no random sample: results that are sums of few equal terms are wrong together
-        or not at all, and then maxima and counts compare one coincidence with another.
+        For inputs that are no random sample: in sums whose terms cancel, relative errors of what is left say
+        nothing; where results are wrong together or not at all, maxima and counts compare coincidences.
         """
-        return replace(self, name=f"{self.name} (means)", mare=math.inf, small=math.inf)
+        free = math.inf
+        return replace(self, name=f"{self.name} (RMSE)", mare=free, mere=free, small=free)
 
 
 LEVELS = (Level("L2", 2, 1.2, 1.2), Level("L1", 5, 1.5, 1.5), Level("L0", 10, 2, 2))
@@ -267,7 +268,7 @@ def _special(actual: Array, golden: Array, exact: Array) -> list[str]:
     found = []
     for name, wrong in kinds.items():
         if wrong.any():
-            first = np.unravelindex_text(int(np.argmax(wrong)), wrong.shape)
+            first = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
             found.append(
                 f"{name}: {int(wrong.sum())} elements differ, first [{index_text(first)}]:"
                 f" {wide[first]!s} instead of {expected[first]!s}"
@@ -276,7 +277,7 @@ def _special(actual: Array, golden: Array, exact: Array) -> list[str]:
 
 
 def _worst(text: str, error: Array, bound: float, actual: Array, golden: Array) -> str:
-    at = np.unravelindex_text(int(np.argmax(error)), error.shape)
+    at = np.unravel_index(int(np.argmax(error)), error.shape)
     count = int((~(error <= bound)).sum())
     return (
         f"{text} {error[at]:.3g} where {bound:.3g} is allowed, at [{index_text(at)}]:"

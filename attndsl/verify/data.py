@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from attndsl.graph.nodes import Cast
-from attndsl.interpret.state import rounded
 from attndsl.spec.arguments import DTYPES, TensorSpec, dtype_of, given, layout_of, split_of
 from attndsl.spec.call import Call
 from attndsl.spec.errors import ShapeError
@@ -115,12 +114,11 @@ class Filler:
         return values
 
     def _argument(self, spec: TensorSpec, zeros: bool) -> Any:
-        if spec.name not in self.made:
+        made: Any = self.made.get(spec.name)
+        if made is None:
             made = self._zeros(spec) if zeros else self._any(spec)
             if not zeros:
                 self.made[spec.name] = made
-        else:
-            made = self.made[spec.name]
         if spec.prefix_sums:
             return [int(each) for each in made]
         if spec.list_of is not None:

@@ -13,6 +13,7 @@ from attndsl.interpret.rows import reader
 from attndsl.interpret.segments import integer, query_space
 from attndsl.interpret.state import State
 from attndsl.interpret.whole import whole
+from attndsl.spec.arguments import dtype_of, given, layout_of, split_of
 from attndsl.spec.call import Call
 from attndsl.spec.layout import Array
 from attndsl.verify.space import CaseSpace
@@ -61,6 +62,11 @@ def key_counts(call: Call) -> Array:
     return np.array([[reader(state, rows, b, 0).count for b in batch] for rows in sources], np.int64)
 
 
+def named(operator: str, mode: str, feature: str) -> str:
+    """A feature as it is reported: with the mode, where an operator has several."""
+    return feature if mode == operator else f"{mode.removeprefix(operator + '_')}: {feature}"
+
+
 def work_of(space: CaseSpace, call: Call) -> Work:
     """The work of a call."""
     counts, (tile, ring) = key_counts(call), space.edges
@@ -102,25 +108,31 @@ def declared_features(call: Call) -> set[str]:
     return found
 
 
-def possible_features(space: CaseSpace, excluded: tuple[str, ...] = ()) -> set[str]:
-    """What :func:`declared_features` may find, whether or not a legal call has it."""
-    operator, found = space.operator, set()
+def possible_features(space: CaseSpace) -> dict[str, dict[str, Any]]:
+    """What :func:`declared_features` may find, whether or not a legal call has it, with the variables of the
+    case space that make it."""
+    operator = space.operator
+    found: dict[str, dict[str, Any]] = {}
     main = operator.tensor(operator.outputs[0].like)
-    found |= {f"dtype {dtype}" for dtype in main.dtypes}
+    for dtype in main.dtypes:
+        found[f"dtype {dtype}"] = {dtype_of(main.name).name: dtype}
     for spec in operator.tensors:
-        if spec.name in excluded:
-            continue
-        found |= {spec.name} if spec.optional else set()
-        found |= {f"{spec.name} as {key}" for key in spec.layouts if len(spec.layouts) > 1}
-        found |= {f"{spec.name} as a list"} if spec.split else set()
+        passed = {given(spec.name).name: True} if spec.optional else {}
+        if spec.optional:
+            found[spec.name] = passed
+        if len(spec.layouts) > 1:
+            for key in spec.layouts:
+                found[f"{spec.name} as {key}"] = {**passed, layout_of(spec.name).name: key}
+        if spec.split:
+            found[f"{spec.name} as a list"] = {**passed, split_of(spec.name).name: True}
     for param in operator.params:
-        values = dict.fromkeys(param.choices.values())
-        if len(values) > 1:
-            allowed = space.only.get(param.name, tuple(values))
-            found |= {f"{param.name}={_spelling(param, value)}" for value in values if value in allowed}
+        legal = space.variables.get(param.name, ())
+        if len(dict.fromkeys(param.choices.values())) > 1:
+            found |= {f"{param.name}={_spelling(param, v)}": {param.name: v} for v in legal}
         elif param.type is bool:
-            found |= {f"{param.name}={value}" for value in (False, True)}
-    return found
+            found |= {f"{param.name}={v}": {param.name: v} for v in legal}
+    variables = space.variables
+    return {name: {k: v for k, v in pins.items() if k in variables} for name, pins in found.items()}
 
 
 def _spelling(param: Any, value: Any) -> str:

@@ -157,9 +157,10 @@ class Integers:
         try:
             index = evaluate_arrays(load.index, local)
         except KeyError:  # inside a fold: any of its elements
-            return self.rng.permutation(self.rows[load.source].size)[:1]
+            return np.asarray(self.rng.permutation(self.rows[load.source].size)[:1])
         places = np.broadcast_to(np.asarray(index), bad.shape)[bad]
-        return np.clip(places.reshape(-1), 0, max(self.rows[load.source].size - 1, 0))
+        last = max(self.rows[load.source].size - 1, 0)
+        return np.asarray(np.clip(places.reshape(-1), 0, last))
 
     def _changes(self, rule: Constraint, local: Mapping[str, Any], bad: Array) -> list[Array]:
         """What to add to the elements, for each comparison and remainder in the condition."""

@@ -68,9 +68,9 @@ def compare_quantised(
     if actual.shape != golden.shape:
         return _wrong(dtype, f"shape {list(actual.shape)} instead of {list(golden.shape)}")
     error = np.abs(actual.astype(np.float64) - golden.astype(np.float64))
-    to_boundary = np.abs(unrounded - np.floor(unrounded) - 0.5)
-    near = to_boundary <= tolerance * step
-    wrong = (error > 1) | ((error == 1) & ~near)
+    limits = np.iinfo(actual.dtype)
+    away = np.abs(actual.astype(np.float64) - np.clip(unrounded, limits.min, limits.max))
+    wrong = (error > 1) | ((error == 1) & ~(away <= 0.5 + tolerance * step))
     largest = float(error.max(initial=0.0))
     count = int((error == 1).sum())
     note = f"{count} of {error.size} are off by one at a rounding boundary" if count else ""

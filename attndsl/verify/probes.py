@@ -72,13 +72,14 @@ class Ledger:
 
     def query_rows(self, batch: int, queries: int) -> Array:
         """Queries (B, N, Q, D), with exponents in {0, -1, -2} for each view that differ between the rows of
-        a key/value head while they last."""
+        a key/value head while they last; the first row has no 0 among them."""
         group = self.heads // self.kv_heads
         grid = np.meshgrid(*[[0.0, -1.0, -2.0]] * self.views, indexing="ij")
         choices = np.stack(grid, axis=-1).reshape(-1, self.views)
+        every = np.flatnonzero(choices.all(axis=1))  # these look at every view, and so at every channel
         orders = [
-            np.resize(self.rng.permutation(len(choices)), queries * group)
-            for _ in range(batch * self.kv_heads)
+            np.concatenate([self.rng.choice(every, 1), self._order(len(choices), queries * group - 1)])
+            for _ in range(batch * self.kv_heads * (queries > 0))
         ]
         picks = np.stack(orders) if orders else np.zeros((0, queries * group), np.int64)
         weights = choices[picks].reshape(batch, self.kv_heads, queries, group, self.views)
@@ -86,6 +87,9 @@ class Ledger:
         code = np.repeat(self.code, group, axis=0)[None, :, None, :]
         found: Array = weights[..., np.maximum(self.view, 0)] * code * self.step
         return found
+
+    def _order(self, count: int, wanted: int) -> Array:
+        return np.resize(self.rng.permutation(count), max(wanted, 0))
 
     def key_rows(self, k: int, count: int) -> Array:
         """Keys (T, D) of a key/value head whose coded sum over the channels of a view is 1 in the view of

@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from attndsl.verify.compare import Errors, Ratios, ratios
-from attndsl.verify.features import Work
+from attndsl.verify.features import Work, named
 from attndsl.verify.values import PROBE
 
 PASS, MISS, NOT_LOWERED, BEYOND_TARGET = "pass", "miss", "not lowered", "beyond target"
@@ -56,6 +56,11 @@ class Row:
     data: str
     work: Work
     results: tuple[BackendResult, ...]
+
+    @property
+    def tensors(self) -> tuple[str, ...]:
+        """The features that are optional tensors, passed."""
+        return tuple(name for name in self.features if name.isidentifier())
 
     @property
     def ok(self) -> bool:
@@ -110,7 +115,7 @@ class Verification:
                 groups["dtype"][row.dtype] += 1
                 groups["bucket"][str(row.bucket)] += 1
                 groups["data"][row.data] += 1
-                groups["feature"].update(row.features or ("none",))
+                groups["feature"].update(row.tensors or ("none",))
         return {
             key: dict(
                 sorted(group.items(), key=lambda item: (len(item[0]) if key == "bucket" else 0, item[0]))
@@ -141,6 +146,35 @@ class Verification:
                 other[row.dtype] = other.get(row.dtype, Errors()) + result.benchmark
         return {dtype: ratios(mine[dtype], other[dtype], dtype) for dtype in mine}
 
+    def features(self, backend: str) -> dict[str, dict[str, int]]:
+        """For each feature, how often each status occurred in the cases that have it."""
+        found: dict[str, Counter[str]] = {}
+        for row, result in self._of(backend):
+            for feature in row.features:
+                name = named(self.operator, row.mode, feature)
+                found.setdefault(name, Counter())[result.status] += 1
+        return {name: dict(counts) for name, counts in sorted(found.items())}
+
+    def distribution(self) -> dict[str, Any]:
+        """What the cases are like: rows longer than the ring in tiles, several tasks a core, split keys."""
+        works = [row.work for row in self.rows]
+        return {
+            "cases": len(self.rows),
+            "beyond the ring": sum(work.beyond_ring for work in works),
+            "several tasks a core": sum(work.several_a_core for work in works),
+            "split keys": sum(work.split for work in works),
+            "key tiles of the longest row": _histogram([work.tiles for work in works]),
+            "tasks for each core": _histogram([-(-work.tasks // work.cores) for work in works]),
+            "data": dict(sorted(Counter(row.data for row in self.rows).items())),
+            "mode": dict(sorted(Counter(row.mode for row in self.rows).items())),
+            "features": self.features_covered(),
+        }
+
+    def features_covered(self) -> dict[str, int]:
+        """In how many cases each feature occurs."""
+        names = (named(self.operator, row.mode, each) for row in self.rows for each in row.features)
+        return dict(sorted(Counter(names).items()))
+
     def to_json(self) -> dict[str, Any]:
         """Everything as plain data; numbers that JSON has not, such as infinity, as text."""
         return {
@@ -151,6 +185,7 @@ class Verification:
             "misses": len(self.misses),
             "seconds": round(self.seconds, 2),
             "excluded": list(self.excluded),
+            "distribution": self.distribution(),
             "backends": {
                 backend: {
                     "counts": self.counts(backend),
@@ -200,7 +235,7 @@ class Verification:
                 str(row.case),
                 row.shape,
                 row.layout,
-                escape(", ".join(row.features)),
+                escape(", ".join(row.tensors)),
                 row.dtype,
                 row.data,
                 *cells,
@@ -221,10 +256,25 @@ class Verification:
                     f" MERE {found['mere']:.2f}, RMSE {found['rmse']:.2f}, small {found['small']:.2f}"
                     f" times the benchmark"
                 )
+        cases = self.distribution()
+        shares = ("beyond the ring", "several tasks a core", "split keys")
+        yield "cases: " + ", ".join(f"{cases[name]} {name}" for name in shares)
+        for name in ("key tiles of the longest row", "tasks for each core"):
+            yield f"    {name}: " + ", ".join(f"{size} in {count}" for size, count in cases[name].items())
+        notes = [note for row in self.rows for result in row.results for note in result.notes]
+        if notes:
+            yield f"integer results that differ within what rounding allows: {len(notes)}, first: {notes[0]}"
         if self.excluded:
             yield f"never passed (the constraints allow no such call): {', '.join(self.excluded)}"
         verdict = "no miss" if self.ok else f"{len(self.misses)} cases with a miss"
         yield f"{self.operator}: {len(self.rows)} cases, {verdict}, {self.seconds:.0f} s"
+
+
+def _histogram(values: list[int]) -> dict[str, int]:
+    """How many values are 0, 1, 2 to 3, 4 to 7, ..."""
+    found: Counter[int] = Counter(value.bit_length() for value in values)
+    names = {0: "0", 1: "1"}
+    return {names.get(bits, f"{1 << (bits - 1)} to {(1 << bits) - 1}"): found[bits] for bits in sorted(found)}
 
 
 def _plain(value: Any) -> Any:

@@ -65,7 +65,7 @@ def verify(
         progress: called with (cases done, cases in all) after each case.
         only: numbers of the cases to run, instead of the first ``cases``.
         level: limits of the double benchmark, None to measure only. Of the probes, whose inputs are no
-            random sample, only the mean errors are judged by it; their elementwise bound shows each key.
+            random sample, only the root mean square is judged by it; their elementwise bound shows each key.
     """
     started = time.monotonic()
     chosen = tuple(name for name in BACKENDS if name == "reference" or name in set(backends))
@@ -119,13 +119,13 @@ def run_case(case: Case, backends: Iterable[str] = BACKENDS, level: Level | None
 
 
 def _level(case: Case, call: Call, level: Level | None) -> Level | None:
-    """The limits of the ratios: of inputs that are no random sample, those of the means alone.
+    """The limits of the ratios: of inputs that are no random sample, that of the root mean square alone.
 
     So it is where probabilities pass through int8: which of two equally good roundings is taken decides
     the largest errors.
     """
     coarse = any(isinstance(node, BlockRequantize) for node in call.graph.nodes)
-    return level if level is None or (case.data != PROBE and not coarse) else level.of_means()
+    return level if level is None or (case.data != PROBE and not coarse) else level.of_squares()
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ elements are found for it (:mod:`attndsl.verify.integers`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -160,7 +161,10 @@ class CaseSpace:
             found.append(Clause("group", (*self._repairs(symbols), GROUP), self._group_fits))
         sizes = frozenset(name for extent in extents.values() for name in self._reads(extent))
         found.append(Clause("every size is shown", self._repairs(sizes) + self._givens, self._all_shown))
-        found.append(Clause("small enough to run", self._repairs(sizes), self._affordable))
+        shown = frozenset(
+            name for spec in self.operator.tensors if spec.indexed for name in self._sizes_of(spec)
+        )
+        found.append(Clause("small enough to run", self._repairs(sizes | shown), self._affordable))
         fills = tuple(fill_of(spec.name) for spec in self.integers)
         found.append(Clause("regime", (*self._repairs(sizes), *fills), self._regime))
         found += self._room_clauses()
@@ -481,7 +485,29 @@ class CaseSpace:
         rows = max(size["B"] * size["T"] * size["Y"], size["P"] * size["R"], size["G"] * size["U"])
         queries = max(size["B"] * size["Q"], size["S"]) * size["N"] * max(size["D"], size["E"])
         scores = size["B"] * size["N"] * size["Q"] * max(size["T"], size["U"])
-        return max(rows * channels, queries) <= MAX_ROW_ELEMENTS and scores <= MAX_SCORES
+        fits = max(rows * channels, queries) <= MAX_ROW_ELEMENTS and scores <= MAX_SCORES
+        return fits and all(count <= MAX_ROW_ELEMENTS for count in self._indexed_elements(env))
+
+    def _indexed_elements(self, env: Mapping[str, Any]) -> Iterator[int]:
+        """The elements of tensors whose sizes have no role, such as masks."""
+        for passed, layout, shapes in self._indexed:
+            if env[passed]:
+                try:
+                    yield math.prod(int(size(env)) for size in shapes[env[layout]])
+                except KeyError:
+                    continue
+
+    @cached_property
+    def _indexed(self) -> tuple[tuple[str, str, dict[str, tuple[Function, ...]]], ...]:
+        return tuple(
+            (
+                given(spec.name).name,
+                layout_of(spec.name).name,
+                {key: tuple(map(compiled, each.shape())) for key, each in spec.layouts.items()},
+            )
+            for spec in self.operator.tensors
+            if spec.indexed
+        )
 
     def _regime(self, env: Mapping[str, Any]) -> bool:
         regime, size = env[REGIME] or "", {**dict.fromkeys("BNKQTU", 1), **self.extents(env)}
@@ -494,6 +520,10 @@ class CaseSpace:
         if regime.endswith("few") and self.tasks(size) > ATLAS_A2.aic // 2:
             return False
         return not regime.endswith("many") or self.tasks(size) >= 2 * ATLAS_A2.aic
+
+    def _sizes_of(self, spec: TensorSpec) -> frozenset[str]:
+        shapes = [size for layout in spec.layouts.values() for size in layout.shape()]
+        return frozenset().union(*(size.symbols() for size in shapes))
 
     def _room_clauses(self) -> list[Clause]:
         """Where rows shall be long: the sizes that bound lengths leave room for the longest."""

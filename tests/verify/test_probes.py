@@ -9,18 +9,13 @@ import numpy as np
 import pytest
 
 from attndsl.verify.compare import compare, tolerance
-from attndsl.verify.probes import Attention, Sizes, ledger
+from attndsl.verify.probes import ALARM, Ledger, size_of_values, step
 
 KEYS, TILE = 8192, 512
 DTYPES = {"float16": np.dtype(np.float16), "bfloat16": np.dtype(ml_dtypes.bfloat16)}
 EDGES = [0, 1, 510, 511, 512, 513, 1023, 1024, 4095, 4096, 8190, 8191]
 SAMPLED = sorted({*EDGES, *np.random.default_rng(7).integers(0, KEYS, 40).tolist()})
 FACTOR = 64**-0.5
-
-
-def stored(attention, dtype):
-    parts = (attention.query, attention.key, attention.value)
-    return [part.astype(dtype).astype(np.float32) for part in parts]
 
 
 def kernel(query, key, value, counts, dtype):
@@ -50,6 +45,20 @@ def golden_of(query, key, value):
     return weights @ value.astype(float) / weights.sum(axis=1, keepdims=True)
 
 
+def made_by_ledger(rng, name, head, group, spare):
+    """Query (H, D), keys and values (2, T, D) of one batch row with two key/value heads."""
+    ledger = Ledger(rng, 2 * group, 2, KEYS, head, step(FACTOR, name))
+    query = ledger.query_rows(1, 1)[0, :, 0]
+    keys, values = np.zeros((2, KEYS + spare, head)), np.full((2, KEYS + spare, head), ALARM)
+    for k in range(2):
+        keys[k, :KEYS] = ledger.key_rows(k, KEYS)
+        values[k, :KEYS] = ledger.signs(k, np.ones(KEYS, bool), head)
+    scores = np.einsum("hd,ktd->hkt", query, keys[:, :KEYS]) * FACTOR
+    own = np.stack([scores[h, h // group] for h in range(2 * group)])
+    largest = np.exp(own - own.max(axis=1, keepdims=True)).sum(axis=1).max()
+    return query, keys, values * size_of_values(float(largest), name)
+
+
 class Probed:
     """One batch row and two key/value heads of ``group`` query heads, with spare rows behind the keys."""
 
@@ -57,18 +66,15 @@ class Probed:
         self.dtype = DTYPES[name]
         rng = np.random.default_rng(3)
         spare = 8
-        sizes = Sizes(1, 2 * group, 2, 1, KEYS + spare, head, head)
-        readable = np.arange(KEYS + spare)[None] < KEYS
         if data == "probe":
-            made = ledger(rng, sizes, readable, np.ones_like(readable), FACTOR, name)
+            parts = made_by_ledger(rng, name, head, group, spare)
         else:
-            shape = (1, 2, KEYS + spare, head)
-            query = 0.7 * rng.standard_normal((1, 2 * group, 1, head))  # scores about N(0, 1)
-            made = Attention(query, rng.standard_normal(shape), rng.standard_normal(shape), np.zeros(()))
-        query, key, value = stored(made, self.dtype)
-        self.query, self.other = query[0, :group, 0], query[0, group:, 0]
-        self.keys, self.values = key[0], value[0]
-        self.key, self.value = key[0, 0, :KEYS], value[0, 0, :KEYS]
+            shape = (2, KEYS + spare, head)
+            query = 0.7 * rng.standard_normal((2 * group, head))  # scores about N(0, 1)
+            parts = (query, rng.standard_normal(shape), rng.standard_normal(shape))
+        query, self.keys, self.values = (part.astype(self.dtype).astype(np.float32) for part in parts)
+        self.query, self.other = query[:group], query[group:]
+        self.key, self.value = self.keys[0, :KEYS], self.values[0, :KEYS]
         self.golden = golden_of(self.query, self.key, self.value)
         self.ones = np.ones(KEYS, np.float32)
         self.bound = tolerance(name, KEYS)

@@ -1,0 +1,59 @@
+"""Indices and quantised results judged: what is wrong is seen, what rounding may do passes."""
+
+import numpy as np
+import pytest
+
+from attndsl.verify.golden import Importance
+from attndsl.verify.integral import compare_indices, compare_quantised
+
+VALUES = np.array([[5.0, 4.0, 4.0 - 1e-7, 1.0, 0.5]])
+GOLDEN = np.array([[0, 1, 2]], np.int32)
+
+
+def importance(forced=None, rounding=1e-6):
+    forced = None if forced is None else np.array([forced], bool)
+    return Importance(VALUES, np.full(VALUES.shape, rounding), forced, np.array([5]))
+
+
+def judged(indices, **options):
+    return compare_indices(np.array([indices], np.int32), GOLDEN, importance(**options))
+
+
+def test_equal_indices_pass_without_a_note():
+    assert judged([0, 1, 2]).ok and not judged([0, 1, 2]).note
+
+
+def test_near_ties_may_swap_and_are_counted():
+    found = judged([0, 2, 1])
+    assert found.ok and found.note.startswith("2 of 3")
+    assert not judged([0, 2, 1], rounding=1e-8).ok
+
+
+@pytest.mark.parametrize("indices", [[1, 0, 2], [0, 1, 3], [0, 1, 1], [0, 1, 5], [0, 1, -1]])
+def test_other_values_repetitions_and_no_entries_are_wrong(indices):
+    assert not judged(indices).ok
+
+
+def test_forced_entries_keep_their_place():
+    golden = np.array([[2, 0, 1]], np.int32)
+    chosen = importance(forced=[0, 0, 1, 0, 0])
+    assert compare_indices(golden, golden, chosen).ok
+    assert not compare_indices(np.array([[1, 0, 2]], np.int32), golden, chosen).ok
+
+
+def test_ranks_without_an_entry_hold_minus_one():
+    golden = np.array([[0, 1, -1]], np.int32)
+    chosen = Importance(VALUES, np.zeros(VALUES.shape), None, np.array([2]))
+    assert compare_indices(golden, golden, chosen).ok
+    assert not compare_indices(np.array([[0, 1, 2]], np.int32), golden, chosen).ok
+
+
+def test_off_by_one_only_at_a_rounding_boundary():
+    unrounded, step = np.array([1.4999, 1.3, -2.5001]), np.full(3, 1.0)
+    golden = np.rint(unrounded).astype(np.int8)
+
+    def ok(*values):
+        return compare_quantised(np.array(values, np.int8), golden, unrounded, step, 2**-8).ok
+
+    assert ok(1, 1, -3) and ok(2, 1, -2)
+    assert not ok(1, 2, -3) and not ok(3, 1, -3) and not ok(0, 1, -3)

@@ -1,0 +1,76 @@
+"""Records: written by runs, read by lists, stale as soon as the code is another."""
+
+import json
+
+import pytest
+
+from attndsl import ops
+from attndsl.spec.loader import shipped_names
+from attndsl.verify import records, runner, verify
+from attndsl.verify.records import CHECKED, FAILED, STALE, UNCHECKED
+
+NAME = "relay_attention"
+
+
+@pytest.fixture
+def recorded(tmp_path):
+    found = verify(ops.relay_attention, cases=4, backends=())
+    records.write(ops.relay_attention, found, tmp_path)
+    return found, tmp_path
+
+
+def test_features_of_cases_that_passed_are_checked_and_others_are_not(recorded):
+    found, folder = recorded
+    states = records.features_by_backend(ops.relay_attention, folder)
+    seen = set(found.features_covered())
+    assert {name for name, each in states.items() if each["reference"] == CHECKED} == seen
+    assert {each["emulator"] for each in states.values()} == {UNCHECKED}
+    assert "maskType=NORM" not in states  # no legal call has it
+
+
+def test_another_code_makes_a_record_stale(recorded, monkeypatch):
+    _, folder = recorded
+    before = records.digest(NAME, "reference")
+    monkeypatch.setattr(records, "digest", lambda operator, backend: before[::-1])
+    states = {each["reference"] for each in records.features_by_backend(ops.relay_attention, folder).values()}
+    assert CHECKED not in states and STALE in states
+
+
+def test_a_miss_is_no_check(tmp_path, monkeypatch):
+    def wrong(call):
+        return tuple(output + 1 for output in runner.reference.run(call)), []
+
+    monkeypatch.setitem(runner._BACKENDS, "reference", wrong)
+    found = verify(ops.relay_attention, cases=2, backends=())
+    records.write(ops.relay_attention, found, tmp_path)
+    states = records.features_by_backend(ops.relay_attention, tmp_path)
+    assert {each["reference"] for each in states.values()} <= {FAILED, UNCHECKED}
+
+
+def test_what_an_earlier_run_says_of_other_backends_stays(recorded):
+    _, folder = recorded
+    path = folder / f"{NAME}.json"
+    data = json.loads(path.read_text())
+    data["backends"]["emulator"] = {"digest": "old", "features": {"dtype float16": {"pass": 1}}}
+    path.write_text(json.dumps(data))
+    records.write(ops.relay_attention, verify(ops.relay_attention, cases=2, backends=()), folder)
+    states = records.features_by_backend(ops.relay_attention, folder)
+    assert states["dtype float16"]["emulator"] == STALE
+
+
+def test_the_digest_covers_spec_and_sources(monkeypatch, tmp_path):
+    assert records.digest(NAME, "reference") != records.digest("self_attention", "reference")
+    assert records.digest(NAME, "tile") != records.digest(NAME, "emulator")
+    names = {name for _, name in records._files("emulator")}
+    assert {"interpret/reference.py", "schedule/launch.py", "codegen/kernel.py"} <= names
+    assert any(name.endswith(".h") for name in names)
+
+
+@pytest.mark.parametrize("name", shipped_names())
+def test_committed_records_are_of_this_code_or_shown_as_stale(name):
+    record = records.read(name)
+    assert record is not None
+    for backend, found in record.backends.items():
+        current = found["digest"] == records.digest(name, backend)
+        states = {record.state(feature, backend) for feature in found["features"]}
+        assert (STALE not in states) if current else states <= {STALE, UNCHECKED}
