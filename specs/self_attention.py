@@ -272,7 +272,8 @@ batchStatus = op.lengths(
 logN = op.input("logN", "maxLogN", dtype="float32", optional=True, indexed=True)
 parameters(op)
 
-ql, written = seqLen[b], tokenOffset[b] - seqLen[b]
+# Rows that are skipped may have any tokenOffset; they write nothing.
+ql, written = seqLen[b], maximum(tokenOffset[b] - seqLen[b], 0)
 runs = select(batchStatus.given, batchStatus[b], 1) != 0
 kl = select(batchStatus.given, select(batchStatus[b] == 0, 0, tokenOffset[b]), tokenOffset[b])
 longest, longest_kv = highest(ql, b, batch), highest(kl, b, batch)

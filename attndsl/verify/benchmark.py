@@ -31,9 +31,7 @@ from attndsl.graph.nodes import (
     TopK,
     WeightedSum,
 )
-from attndsl.interpret.accumulator import Accumulator
 from attndsl.interpret.blocks import Block, Part
-from attndsl.interpret.requantize import RequantizingAccumulator
 from attndsl.interpret.rows import RowReader, reader
 from attndsl.interpret.scores import evaluate
 from attndsl.interpret.segments import query_space
@@ -132,14 +130,22 @@ def _requantised(state: State, node: BlockRequantize, block: Block, scores: Arra
     if node.scale is not None:
         heads, queries, _ = block.shape
         steps = np.broadcast_to(evaluate(state, node.scale, block), (heads, queries, 1)).reshape(-1)
-    start = np.full(rows, -np.inf, np.float32), np.zeros(rows, np.float32)
+    top, total = np.full(rows, -np.inf, np.float32), np.zeros(rows, np.float32)
     result = np.zeros((rows, table.shape[1]), np.float32)
-    accumulator: Accumulator = RequantizingAccumulator(*start, result, steps=steps)
     for first in range(0, scores.shape[1], size):
-        accumulator.add(scores[:, first : first + size].copy(), table[first : first + size])
-    accumulator.normalise()
-    assert accumulator.result is not None
-    return accumulator.result
+        block_scores = scores[:, first : first + size]
+        best = np.maximum(top, block_scores.max(axis=1))
+        base = np.where(np.isneginf(best), 0, best)
+        powers = np.exp(block_scores - base[:, None])
+        step = powers.max(axis=1) / 127 if steps is None else steps.astype(np.float32)
+        safe = np.where(step == 0, 1, step)[:, None]
+        integers = np.clip(np.rint(powers / safe), -128, 127)
+        decay = np.exp(top - base)
+        result = result * decay[:, None] + (integers @ table[first : first + size]) * safe
+        total = total * decay + powers.sum(axis=1)
+        top = best
+    found: Array = result / np.where(total == 0, 1, total)[:, None]
+    return found
 
 
 def _scores(state: State, scores: Node, block: Block, dtype: np.dtype[Any]) -> Array:

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from attndsl.array_expr import evaluate_arrays
+from attndsl.folds import with_presence
 from attndsl.spec.arguments import TensorSpec, given, layout_of
 from attndsl.spec.constraint import Constraint
-from attndsl.spec.folds import with_presence
 from attndsl.spec.layout import Array
 from attndsl.symbolic import Binary, Compare, Load
 from attndsl.verify.space import CaseSpace, fill_of

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from attndsl.array_expr import evaluate_arrays
+from attndsl.folds import with_presence
 from attndsl.interpret.state import rounded
 from attndsl.spec.arguments import DTYPES
 from attndsl.spec.constraint import Constraint
-from attndsl.spec.folds import with_presence
 from attndsl.spec.layout import Array
 from attndsl.spec.operator import Operator
 
@@ -33,6 +33,8 @@ def pattern(
     ``readable``: the keys that lengths make valid, broadcast to ``shape``; of those the last stays visible
     in the kind ``"last"``.
     """
+    if not all(shape):
+        return np.zeros(shape, bool)
     if kind == "causal" and len(shape) >= 2:
         rows, keys = np.arange(shape[-2])[:, None], np.arange(shape[-1])
         return np.broadcast_to(keys > rows + int(rng.integers(0, 3)), shape).copy()

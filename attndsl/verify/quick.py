@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from attndsl.spec.folds import Fold
+from attndsl.folds import Fold
 from attndsl.symbolic import Binary, Compare, Const, Expr, Load, Logic, Select, Symbol
 
 Function = Callable[[Mapping[str, Any]], Any]

@@ -30,7 +30,7 @@ CHECKED, FAILED, STALE, UNCHECKED = "checked", "failed", "stale", "unchecked"
 """States of a feature on a backend: cases that have it passed, one of them missed, the record is of other
 code, no case that has it was run to the end."""
 
-_REFERENCE = ("symbolic.py", "array_expr.py", "spec", "graph", "interpret")
+_REFERENCE = ("symbolic.py", "array_expr.py", "folds.py", "spec", "graph", "interpret")
 _SCHEDULED = (*_REFERENCE, "schedule", "tile", "hardware")
 _SOURCES = {
     "reference": _REFERENCE,

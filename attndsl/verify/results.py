@@ -273,8 +273,12 @@ class Verification:
 def _histogram(values: list[int]) -> dict[str, int]:
     """How many values are 0, 1, 2 to 3, 4 to 7, ..."""
     found: Counter[int] = Counter(value.bit_length() for value in values)
-    names = {0: "0", 1: "1"}
-    return {names.get(bits, f"{1 << (bits - 1)} to {(1 << bits) - 1}"): found[bits] for bits in sorted(found)}
+    return {_power_range(bits): found[bits] for bits in sorted(found)}
+
+
+def _power_range(bits: int) -> str:
+    """The numbers of so many binary digits."""
+    return str(bits) if bits < 2 else f"{1 << (bits - 1)} to {(1 << bits) - 1}"
 
 
 def _plain(value: Any) -> Any:

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from attndsl.folds import highest
 from attndsl.hardware import ATLAS_A2
 from attndsl.schedule.choices import Schedule, resolve
 from attndsl.spec.arguments import Dim, ParamSpec, TensorSpec, dtype_of, given, layout_of, split_of
 from attndsl.spec.constraint import Constraint
-from attndsl.spec.folds import highest
 from attndsl.spec.layout import Array
 from attndsl.spec.operator import Operator
 from attndsl.spec.prefix_sums import longest_of

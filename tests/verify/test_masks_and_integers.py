@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from attndsl.folds import total
 from attndsl.spec import Operator, attend
-from attndsl.spec.folds import total
 from attndsl.symbolic import Load, Select, Symbol, ceil_div, minimum
 from attndsl.verify.integers import Integers
 from attndsl.verify.masks import MaskFiller, pattern

@@ -1,6 +1,7 @@
 """The whole way: cases on all backends, a broken backend seen, and what is reported."""
 
 import io
+import itertools
 import json
 import shutil
 
@@ -11,6 +12,7 @@ from rich.console import Console
 from attndsl import ops
 from attndsl.emulator.errors import KernelCrashed
 from attndsl.schedule.errors import NotLowered
+from attndsl.schedule.launch import prepare
 from attndsl.source_line import UNKNOWN_LINE
 from attndsl.spec.errors import TargetLimitError
 from attndsl.verify import run_case, runner, verify
@@ -53,16 +55,24 @@ def altered(change):
     return run
 
 
+def lowers(case):
+    try:
+        prepare(case.call())
+    except NotLowered:
+        return False
+    return True
+
+
 @compiler
 def test_three_backends_agree_on_generated_cases():
-    found = verify(operator, seed=5, cases=14)
-    assert [
-        (row.case, result.message) for row in found.misses for result in row.results if result.status == MISS
-    ] == []
-    assert found.ok and len(found.rows) == 14
-    assert found.counts("reference") == {PASS: 14}
-    for backend in ("tile", "emulator"):
-        assert found.counts(backend)[PASS] >= 2
+    """On the first cases that have a kernel."""
+    cases = Stream(operator, seed=5).take(60)
+    numbers = list(itertools.islice((case.number for case in cases if lowers(case)), 5))
+    found = verify(operator, seed=5, only=numbers)
+    messages = [(row.case, result.message) for row in found.misses for result in row.results]
+    assert found.ok and len(found.rows) == len(numbers) >= 3, messages
+    for backend in ("reference", "tile", "emulator"):
+        assert found.counts(backend) == {PASS: len(numbers)}
         assert all(each.level == "L2" for each in found.pooled(backend).values())
 
 
