@@ -22,10 +22,14 @@ _FOLDS: dict[str, Callable[[list[Any]], Any]] = {
 }
 
 
-def _element(array: Any, index: int) -> int:
-    """An element of an integer tensor, the nearest one for an index beyond it."""
-    flat = array.reshape(-1)
-    return int(flat[min(max(index, 0), flat.size - 1)]) if flat.size else 0
+def _element(rows: Any, index: int) -> int:
+    """An element of an integer tensor, or of the list of its elements; the nearest one for an index beyond
+    it."""
+    flat = rows if type(rows) is list else rows.reshape(-1)
+    size = len(flat)
+    if 0 <= index < size:
+        return int(flat[index])
+    return int(flat[0 if index < 0 else size - 1]) if size else 0
 
 
 def compiled(expr: Expr) -> Function:

@@ -17,8 +17,8 @@ from attndsl.verify.space import Assignment, CaseSpace, Clause
 
 _STEPS = 80
 _NOISE = 0.15
-_SAMPLES = 5
-_TRIED = 40
+_SAMPLES = 4
+_TRIED = 16
 
 
 def solve(

@@ -8,6 +8,7 @@ elements are found for it (:mod:`attndsl.verify.integers`).
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -320,18 +321,18 @@ class CaseSpace:
         """Whether it always has the dtype of another tensor."""
         return len(spec.dtype_like) == 1 and not spec.dtypes_alone
 
-    def _surrogates(self, assignment: Mapping[str, Any], env: Mapping[str, Any]) -> dict[str, Array]:
-        """Integers that make every row as long as it may be."""
+    def _surrogates(self, assignment: Mapping[str, Any], env: Mapping[str, Any]) -> dict[str, list[int]]:
+        """Integers that make every row as long as it may be, as flat lists."""
         found = {}
         for name, passed, layout, longest, fallback, summed, shapes in self._integer_plans:
             if not env[passed]:
                 continue
             try:
-                shape = [int(size(env)) for size in shapes[env[layout]]]
+                count = math.prod(int(size(env)) for size in shapes[env[layout]])
             except KeyError:
                 continue
-            rows = np.full(shape, assignment.get(longest, fallback), np.int64)
-            found[name] = np.cumsum(rows) if summed else rows
+            rows = [assignment.get(longest, fallback)] * count
+            found[name] = list(itertools.accumulate(rows)) if summed else rows
         return found
 
     @cached_property
