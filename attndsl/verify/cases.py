@@ -23,6 +23,7 @@ from attndsl.spec.errors import CallError
 from attndsl.spec.layout import Array
 from attndsl.spec.operator import Operator
 from attndsl.verify.data import Filler
+from attndsl.verify.features import work_of
 from attndsl.verify.integers import Integers
 from attndsl.verify.solve import solve
 from attndsl.verify.space import Assignment, CaseSpace
@@ -32,6 +33,8 @@ CANDIDATES = 3
 PROBES = 0.4
 """Part of the cases that are pinned to be probes; with those drawn it is about half. They see most."""
 _ATTEMPTS = 12
+_PINNED = 5
+"""Attempts with the work that it is the case's turn to have."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,9 +151,12 @@ class _Member:
                 kept = self.space.canonical(assignment)
                 case = Case(operator, self.space, self.seed, number, assignment, integers, attempt)
                 try:
-                    case.call()
+                    call = case.call()
                 except CallError:
                     continue  # a constraint over elements of other tensors: the next candidate
+                long = str(assignment[REGIME]).startswith("long")
+                if long and attempt < _PINNED and not work_of(self.space, call).beyond_ring:
+                    continue  # repairs made it short
                 self._covered |= _pairs(kept)
                 key = kernel_key(self.space, assignment)
                 self._kernels[key] = self._kernels.get(key, 0) + 1
@@ -171,11 +177,11 @@ class _Member:
 
     def _pins(self, rng: np.random.Generator, turn: int, attempt: int) -> dict[str, Any]:
         pins: dict[str, Any] = {}
-        if attempt < 2:  # what the case is about; some kernels and sizes do not go together
+        if attempt < _PINNED:  # what the case is about; some kernels and sizes do not go together
             pins[REGIME] = REGIMES[turn % len(REGIMES)]
         if rng.random() < PROBES:
             pins[FILL] = PROBE
-        if len(self._kernels) >= allowance(turn) and attempt < 4:
+        if len(self._kernels) >= allowance(turn) and attempt < 3:
             known = list(self._kernels)
             odds = np.array([1.0 / self._kernels[key] for key in known])
             picked = known[int(rng.choice(len(known), p=odds / odds.sum()))]

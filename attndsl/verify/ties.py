@@ -1,4 +1,4 @@
-"""Sizes and parameters that follow from others: ``sum(seqLen) = nTokens`` makes nTokens, not the lengths."""
+"""Sizes and parameters that follow from others: ``sum(lengths) = tokens`` makes the tokens, not the lengths."""
 
 from __future__ import annotations
 
