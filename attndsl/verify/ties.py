@@ -1,4 +1,4 @@
-"""Sizes and parameters that follow from others: ``sum(lengths) = tokens`` makes the tokens, not the lengths."""
+"""Sizes and parameters that follow from others: ``sum(lengths) = tokens`` makes tokens, not lengths."""
 
 from __future__ import annotations
 
