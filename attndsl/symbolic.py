@@ -349,7 +349,7 @@ class Load(Expr):
         return Load(self.source, children[0], self.cxx_name)
 
     def evaluate(self, env: Mapping[str, Any]) -> Any:
-        return int(env[self.source].reshape(-1)[self.index.evaluate(env)])
+        return env[self.source].reshape(-1)[self.index.evaluate(env)].item()
 
     def substitute(self, values: Mapping[str, ExprLike]) -> Expr:
         return replace(self, index=self.index.substitute(values))

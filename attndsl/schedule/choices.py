@@ -109,7 +109,8 @@ def resolve(choices: Mapping[str, object], lines: Mapping[str, SourceLine] | Non
 def smaller(schedule: Schedule, stated: Mapping[str, object]) -> Schedule | None:
     """The next schedule to try when one does not fit; only what the author left open changes.
 
-    Smaller tiles come before single buffering, which costs the overlap of copies and computation.
+    Smaller tiles come before single buffering, which costs the overlap of copies and computation; fewer rows
+    come last, as they cost reading the keys again.
     """
     wide = max(schedule.base_n, schedule.base_k) > 128
     if wide and "base_k" not in stated and schedule.base_k > 16:
@@ -119,7 +120,12 @@ def smaller(schedule: Schedule, stated: Mapping[str, object]) -> Schedule | None
         return replace(schedule, tile_k=schedule.tile_k // 2)
     if "slots" not in stated and schedule.slots > 1:
         return replace(schedule, slots=1)
-    return replace(schedule, tile_k=schedule.tile_k // 2) if may_shrink else None
+    if may_shrink:
+        return replace(schedule, tile_k=schedule.tile_k // 2)
+    fewer = schedule.max_rows // 2
+    if "max_rows" not in stated and fewer % (2 * schedule.rows) == 0:
+        return replace(schedule, max_rows=fewer)
+    return None
 
 
 def describe(schedule: Schedule, stated: Mapping[str, object]) -> str:

@@ -110,7 +110,14 @@ def compile_operator(operator: Operator, specialisation: Specialisation) -> Comp
 
 def problem_of(operator: Operator, special: Specialisation) -> Problem:
     """The operator's part of a lowering."""
-    return describe_problem(operator, special.dtype, special.bucket, special.features, special.value_bucket)
+    return describe_problem(
+        operator,
+        special.dtype,
+        special.bucket,
+        special.features,
+        special.value_bucket,
+        settings_of(operator, special),
+    )
 
 
 def settings_of(operator: Operator, special: Specialisation) -> dict[str, Any]:

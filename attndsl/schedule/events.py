@@ -27,7 +27,16 @@ from attndsl.schedule.touches import Group
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Instruction
 from attndsl.tile.program import Program
-from attndsl.tile.statements import Alloc, Seq, SetEvent, Statement, as_seq, rewrite, seq
+from attndsl.tile.statements import (
+    Alloc,
+    Seq,
+    SetCrossFlag,
+    SetEvent,
+    Statement,
+    as_seq,
+    rewrite,
+    seq,
+)
 
 _Use = tuple[Pipe, bool]  # a pipe, and whether it writes
 
@@ -48,7 +57,7 @@ def _synchronise_core(tree: Seq, core: Core) -> Seq:
     groups = {buffer: group for group in lifetimes for buffer in group}
     tree = as_seq(rewrite(tree, lambda s: _content_events(s, groups)) or tree)
     tree = _drop_superfluous(reuse_events(tree))
-    tree = insert_barriers(_number_events(tree))
+    tree = insert_barriers(_number_events(_order_flags(tree)))
     left = (*find_problems(tree), *find_early_flags(tree))
     if left:
         raise InternalError(f"{core.value}: {len(left)} problems of order; the first: {left[0]}")
@@ -178,6 +187,29 @@ def _drop_superfluous(tree: Seq) -> Seq:
         return None if isinstance(statement, SetEvent) and statement.name in gone else statement
 
     return as_seq(rewrite(tree, change) or Seq(body=()))
+
+
+def _order_flags(tree: Seq) -> Seq:
+    """Flags wait for the pipes that their own does not know to be done with the rings (ring_order.py).
+
+    The pipe that is waited for goes on only when the wait is over, so that the event is not raised twice.
+    """
+    late: dict[SetCrossFlag, dict[Pipe, None]] = {}
+    for found in find_early_flags(tree):
+        late.setdefault(found.flag, {})[found.earlier.pipe] = None
+
+    def change(statement: Statement) -> Statement:
+        if not isinstance(statement, SetCrossFlag) or statement not in late:
+            return statement
+        behind: list[Statement] = []
+        for pipe in late[statement]:
+            name, own = f"{statement.name}{pipe.value}", statement.pipe
+            done = SetEvent(name=f"{name}Done", source=pipe, target=own)
+            taken = SetEvent(name=f"{name}Taken", source=own, target=pipe)
+            behind += [done, wait_for(done), taken, wait_for(taken)]
+        return seq(*behind, statement)
+
+    return as_seq(rewrite(tree, change) or tree)
 
 
 def _number_events(tree: Seq) -> Seq:

@@ -7,36 +7,126 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from attndsl.graph import nodes
 from attndsl.schedule.context import CHUNK, Context, whole
+from attndsl.schedule.errors import NotLowered
+from attndsl.schedule.key_source import stored_in
 from attndsl.schedule.row_space import Run
-from attndsl.symbolic import Expr
+from attndsl.symbolic import Const, Expr, Load, Symbol
 from attndsl.tile.buffers import Buffer
-from attndsl.tile.instructions import Convert, StoreRows
-from attndsl.tile.statements import Alloc, Seq, Statement, seq
+from attndsl.tile.instructions import Binary, Convert, LoadRows, StoreRows, WithScalar
+from attndsl.tile.naming import gm_member
+from attndsl.tile.statements import Alloc, For, If, Note, Seq, Statement, seq
+
+_INT8_BLOCK = 32
+_ROW = Symbol("row")
 
 EachRun = Callable[[Callable[[Run], Statement]], Seq]
 """Calls its argument for every run of the rows that are finished."""
 
 
 def finish_rows(context: Context, source: Buffer, offset: Expr, each_run: EachRun) -> Seq:
-    """A chunk of normalised rows at ``source[offset]``, rounded to the result's dtype and stored."""
-    bucket, s = context.value_bucket, context.schedule
-    span = CHUNK * bucket
-    result = context.in_ub(
-        "result",
-        context.dtype,
-        s.rows * context.problem.value_bucket,
-        "finished rows in the io dtype",
-        s.slots,
-    )
-    rounded = Convert(
-        dst=whole(result, 0, span), src=whole(source, offset, span), mode="CAST_RINT", where=context.where
-    )
-    name, width = context.computation.output.name, context.value_dim
+    """A chunk of normalised rows at ``source[offset]``, finished, rounded to the result's dtype and stored.
+
+    Raises:
+        NotLowered: for a node without a rule.
+    """
+    steps: list[Statement] = []
+    for node in context.computation.finish:
+        rule = _RULES.get(type(node))
+        if rule is None:
+            raise NotLowered(f"{type(node).__name__} of the result", node.where)
+        steps += rule(context, node, source, offset, each_run)
+    return seq(*steps, _rounded(context, source, offset, each_run))
+
+
+def _rounded(context: Context, source: Buffer, offset: Expr, each_run: EachRun) -> Statement:
+    """The rows in the dtype of the result, stored."""
+    s, name, width = context.schedule, context.computation.output.name, context.value_dim
+    dtype = context.parameter(name).dtype
+    pitch = context.problem.value_bucket
+    if dtype == "int8":
+        pitch = -(-pitch // _INT8_BLOCK) * _INT8_BLOCK  # rows start on a block
+    meaning = "finished rows in the dtype of the result"
+    result = context.in_ub("result", dtype, s.rows * pitch, meaning, s.slots)
 
     def store(run: Run) -> Statement:
         target = context.rows.place(context, name, run, width)
-        rows = result.region(run.row * bucket, run.rows, width, bucket)
-        return StoreRows(dst=target, src=rows, where=context.where)
+        return StoreRows(dst=target, src=result.region(run.row * pitch, run.rows, width, pitch))
 
-    return seq(Alloc(buffers=(result,), body=seq(rounded, each_run(store))))
+    convert = _to_int8 if dtype == "int8" else _to_floats
+    return Alloc(
+        buffers=(result,), body=seq(convert(context, source, offset, result, pitch), each_run(store))
+    )
+
+
+def _to_floats(context: Context, source: Buffer, offset: Expr, result: Buffer, pitch: int) -> Statement:
+    span = CHUNK * context.value_bucket
+    return Convert(
+        dst=whole(result, 0, span), src=whole(source, offset, span), mode="CAST_RINT", where=context.where
+    )
+
+
+def _to_int8(context: Context, source: Buffer, offset: Expr, result: Buffer, pitch: int) -> Statement:
+    """Integral fp32 rows by way of fp16, which holds them exactly; row by row where rows get wider."""
+    bucket, span = context.value_bucket, CHUNK * pitch
+    half = context.in_ub("resultHalf", "float16", context.schedule.rows * pitch, "integral results in fp16")
+    row = Convert(
+        dst=whole(half, _ROW * pitch, bucket),
+        src=whole(source, offset + _ROW * bucket, bucket),
+        mode="CAST_RINT",
+    )
+    by_row = For(var=_ROW, end=CHUNK, body=seq(row), disjoint=(half,), runs=True)
+    at_once = Convert(dst=whole(half, 0, span), src=whole(source, offset, span), mode="CAST_RINT")
+    return seq(
+        at_once if pitch == int(bucket.value) else by_row,
+        Convert(dst=whole(result, 0, span), src=whole(half, 0, span), mode="CAST_RINT"),
+    )
+
+
+def _quantise(
+    context: Context, node: nodes.Node, source: Buffer, offset: Expr, each_run: EachRun
+) -> list[Statement]:
+    """``clip(round_half_even(x * scale + offset))``, integral in fp32 behind this; fp16 holds it exactly."""
+    assert isinstance(node, nodes.Quantize)
+    rows = whole(source, offset, CHUNK * context.value_bucket)
+    steps = [_by_channel(context, node.scale, "Mul", source, offset, each_run)]
+    if node.offset is not None:
+        steps.append(_by_channel(context, node.offset, "Add", source, offset, each_run))
+    return [
+        Note(text=f"result = clip(round(result * scale + offset), -128, 127)  ({node.where})"),
+        *steps,
+        Convert(dst=rows, src=rows, mode="CAST_RINT", where=node.where),
+        WithScalar(op="Maxs", dst=rows, src=rows, scalar=Const(-128.0)),
+        WithScalar(op="Mins", dst=rows, src=rows, scalar=Const(127.0)),
+    ]
+
+
+def _by_channel(
+    context: Context, factor: nodes.Node, op: str, source: Buffer, offset: Expr, each_run: EachRun
+) -> Statement:
+    """``rows = rows op factor``, where the fp32 factor is one number or one a channel of each head."""
+    tensor, _ = stored_in(factor)
+    bucket, name, s = context.value_bucket, tensor.name, context.schedule
+    rows = whole(source, offset, CHUNK * bucket)
+    one_for_all = context.stride(name, "E")
+    number = Load(name, Const(0), gm_member(name))
+    scalar = WithScalar(op=f"{op}s", dst=rows, src=rows, scalar=number, where=factor.where)
+    if isinstance(one_for_all, Const):
+        return scalar
+    meaning = "a factor of the rows"
+    loaded = context.in_ub("factorRows", "float32", s.rows * int(bucket.value), meaning, s.slots)
+
+    def load(run: Run) -> Statement:
+        target = loaded.region(run.row * bucket, run.rows, context.value_dim, bucket)
+        return LoadRows(dst=target, src=context.rows.place(context, name, run, context.value_dim))
+
+    combine = Binary(op=op, dst=rows, first=rows, second=whole(loaded, 0, CHUNK * bucket), where=factor.where)
+    by_row = Alloc(buffers=(loaded,), body=seq(each_run(load), combine))
+    return If(condition=one_for_all == 0, then=seq(scalar), otherwise=seq(by_row))
+
+
+_Rule = Callable[[Context, nodes.Node, Buffer, Expr, EachRun], list[Statement]]
+_RULES: dict[type[nodes.Node], _Rule] = {
+    nodes.Quantize: _quantise,
+}

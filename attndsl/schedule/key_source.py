@@ -1,7 +1,8 @@
 """Where the rows of keys and values are: for a key tile, the copies that bring a block of it to L1.
 
-A class for each kind of graph node, entered in a table. A source knows nothing of what is computed with its
-rows; it tells how many a batch row has, and where rows ``[n0, n0 + rows)`` of the running tile lie.
+A class for each way of storing rows; key_sources.py has the table of graph nodes. A source knows nothing of
+what is computed with its rows; it tells how many a batch row has, and where rows ``[n0, n0 + rows)`` of the
+running tile lie.
 """
 
 from __future__ import annotations
@@ -311,82 +312,6 @@ def load_matrix(
     return If(condition=fits, then=seq(all_rows), otherwise=seq(by_row))
 
 
-# ------------------------------------------------------------------------------------------------
-# From graph nodes to sources
-
-
-def key_source(rows: nodes.Rows, role: str) -> KeySource:
-    """The source of a graph node.
-
-    Raises:
-        NotLowered: for a kind of rows without an entry in the table.
-    """
-    rule = _SOURCES.get(type(rows))
-    if rule is None:
-        raise NotLowered(type(rows).__name__, rows.where)
-    return rule(rows, role)
-
-
-def _dense(rows: nodes.Rows, role: str) -> KeySource:
-    assert isinstance(rows, nodes.Dense)
-    tensor, fixed = stored_in(rows.tensor)
-    return Contiguous(
-        tensor=tensor,
-        fixed=fixed,
-        rows_axis="T",
-        valid=rows.length,
-        start=rows.start,
-        role=role,
-        where=rows.where,
-    )
-
-
-def _packed(rows: nodes.Rows, role: str) -> KeySource:
-    assert isinstance(rows, nodes.Packed)
-    tensor, fixed = stored_in(rows.tensor)
-    return Contiguous(
-        tensor=tensor,
-        fixed=fixed,
-        rows_axis="U",
-        packed=True,
-        ends=rows.ends,
-        valid=packed_length(rows.ends, rows.length),
-        role=role,
-        where=rows.where,
-    )
-
-
-def _paged(rows: nodes.Rows, role: str) -> KeySource:
-    assert isinstance(rows, nodes.Paged)
-    tensor, fixed = stored_in(rows.tensor)
-    table, _ = stored_in(rows.table)
-    return Blocks(
-        tensor=tensor,
-        fixed=fixed,
-        rows_axis="R",
-        valid=rows.length,
-        size=rows.block_size,
-        table=table,
-        role=role,
-        where=rows.where,
-    )
-
-
-def _listed(rows: nodes.Rows, role: str) -> KeySource:
-    assert isinstance(rows, nodes.Listed)
-    tensor, fixed = stored_in(rows.tensors)
-    return ListEntry(
-        tensor=tensor,
-        fixed=fixed,
-        rows_axis="U" if "U" in tensor.axes else "T",
-        packed=True,
-        valid=rows.length,
-        index=rows.index,
-        role=role,
-        where=rows.where,
-    )
-
-
 def packed_length(ends: nodes.Node | None, length: nodes.Node | None) -> nodes.Node | None:
     """The rows of each batch row, from their ends where no lengths are given."""
     if not isinstance(ends, nodes.Input) or length is not None:
@@ -410,11 +335,3 @@ def stored_in(node: nodes.Node) -> tuple[nodes.Input, tuple[tuple[str, Expr], ..
     if not isinstance(node, nodes.Input):
         raise NotLowered(f"{type(node).__name__} of keys or values", node.where)
     return node, tuple(fixed)
-
-
-_SOURCES: dict[type[nodes.Rows], Callable[[nodes.Rows, str], KeySource]] = {
-    nodes.Dense: _dense,
-    nodes.Packed: _packed,
-    nodes.Paged: _paged,
-    nodes.Listed: _listed,
-}

@@ -71,7 +71,7 @@ def prepare(call: Call, cores: int = ATLAS_A2.aic) -> Launch:
         call=call,
         host=env,
         tiling=tiling,
-        arguments={**_inputs(call, compiled), **_outputs(call, env)},
+        arguments={**_inputs(call, compiled), **_outputs(call, compiled, env)},
     )
 
 
@@ -119,10 +119,11 @@ def _as_argument(array: Array, tensor: GlobalTensor, call: Call) -> Array:
     raise NotLowered(f"{tensor.name} of dtype {array.dtype} in a kernel for {call.dtype}", where)
 
 
-def _outputs(call: Call, env: Mapping[str, Any]) -> dict[str, Array]:
+def _outputs(call: Call, compiled: Compiled, env: Mapping[str, Any]) -> dict[str, Array]:
+    dtypes = {tensor.name: tensor.dtype for tensor in compiled.program.parameters}
     found = {}
     for output in call.operator.outputs:
         layout = output.layout(call.layouts[output.like])
         shape = [int(size.evaluate(env)) for size in layout.shape()]
-        found[output.name] = np.zeros(shape, NUMPY_DTYPES[output.dtype or call.dtype])
+        found[output.name] = np.zeros(shape, NUMPY_DTYPES[dtypes[output.name]])
     return found

@@ -22,7 +22,7 @@ from attndsl.schedule.context import (
 )
 from attndsl.schedule.cube import cube_buffers, load_query, score_tile, weighted_tile
 from attndsl.schedule.inventory import Inventory
-from attndsl.schedule.key_source import key_source
+from attndsl.schedule.key_sources import key_source
 from attndsl.schedule.merge import merge_partials
 from attndsl.schedule.pattern import Attention, Computation
 from attndsl.schedule.problem import Problem

@@ -82,12 +82,6 @@ def no_selection(c: Candidate) -> Iterator[Finding]:
         yield f"output '{c.computation.selection.name}'", c.computation.selection.where
 
 
-def rows_leave_as_they_are(c: Candidate) -> Iterator[Finding]:
-    """Nothing is done to finished rows but rounding."""
-    for node in c.computation.finish:
-        yield f"{type(node).__name__} of the result", node.where
-
-
 def probabilities_stay(c: Candidate) -> Iterator[Finding]:
     """Probabilities are multiplied in the io dtype."""
     for attention in c.computation.attentions:
@@ -136,7 +130,6 @@ RULES: tuple[Rule, ...] = (
     one_query_position,
     statistics_have_eight_copies,
     no_selection,
-    rows_leave_as_they_are,
     probabilities_stay,
     rows_are_contiguous,
     tensors_have_the_io_dtype,
@@ -151,9 +144,10 @@ def _spec(c: Candidate, output: nodes.Output) -> OutputSpec:
 
 
 def _inputs(c: Candidate) -> tuple[nodes.Input, ...]:
-    """Every tensor that the computation reads, lengths and other integers aside."""
+    """Every tensor that scores and weighted sums read, lengths and other integers aside."""
     found: dict[str, nodes.Input] = {}
-    for node in c.computation.output.walk():
+    parts = (node for each in c.computation.attentions for node in (each.softmax, each.values))
+    for node in (inner for part in parts for inner in part.walk()):
         if isinstance(node, nodes.Input) and c.operator.tensor(node.name).kind == "tensor":
             found.setdefault(node.name, node)
     return tuple(node for node in found.values() if not _is_integer(c.operator.tensor(node.name)))

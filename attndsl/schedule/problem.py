@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from attndsl.graph.nodes import Scalar
+from attndsl.graph.graph import Graph
+from attndsl.graph.nodes import Dequantize, Input, Scalar
 from attndsl.schedule.lowerable import Candidate
 from attndsl.schedule.pattern import Computation
-from attndsl.spec.arguments import TensorSpec
+from attndsl.spec.arguments import DTYPES, TensorSpec
 from attndsl.spec.call import Call
 from attndsl.spec.layout import Layout
 from attndsl.spec.operator import Operator
@@ -71,13 +72,21 @@ class Problem:
 
 
 def describe_problem(
-    operator: Operator, dtype: str, bucket: int, features: frozenset[str], value_bucket: int | None = None
+    operator: Operator,
+    dtype: str,
+    bucket: int,
+    features: frozenset[str],
+    value_bucket: int | None = None,
+    settings: Mapping[str, Any] | None = None,
 ) -> Problem:
     """The operator's part of a lowering, for one specialisation.
 
     Lengths are always an argument of the kernel; a call without them passes a null pointer.
     """
     present = kernel_inputs(operator, features)
+    graph = operator.graph(present, settings)
+    own = {node.name: node.dtype for node in graph.outputs if node.dtype in DTYPES}
+    int8 = _dequantised(graph)
     tensors = [spec for spec in operator.tensors if spec.name in present]
     layouts = {
         spec.name: TensorLayout(spec.name, tuple(layout.strides() for layout in legal_layouts(spec, present)))
@@ -88,7 +97,7 @@ def describe_problem(
         like = legal_layouts(operator.tensor(output.like), present)
         strides = tuple(output.layout(layout.key).strides() for layout in like)
         layouts[output.name] = TensorLayout(output.name, strides)
-        outputs.append(GlobalTensor(name=output.name, dtype=output.dtype or dtype, role="output"))
+        outputs.append(GlobalTensor(name=output.name, dtype=own.get(output.name, dtype), role="output"))
     return Problem(
         name=operator.name,
         summary=operator.summary,
@@ -97,7 +106,7 @@ def describe_problem(
         value_bucket=bucket if value_bucket is None else value_bucket,
         present=present,
         extents=operator.axis_extents,
-        parameters=(*(_argument(spec, dtype) for spec in tensors), *outputs),
+        parameters=(*(_argument(spec, "int8" if spec.name in int8 else dtype) for spec in tensors), *outputs),
         layouts=layouts,
         one_for_all=frozenset(spec.name for spec in tensors if spec.kind == "lengths" and spec.one_for_all),
         float_params=frozenset(spec.name for spec in operator.params if spec.type is float),
@@ -186,6 +195,12 @@ def _may_apply(layout: Layout, present: frozenset[str]) -> bool:
         return bool(layout.when.evaluate(known))
     except KeyError:  # it depends on more than presence
         return True
+
+
+def _dequantised(graph: Graph) -> frozenset[str]:
+    """The tensors that are stored in int8 and dequantised where they are read."""
+    sources = (node.source for node in graph.nodes if isinstance(node, Dequantize))
+    return frozenset(inner.name for node in sources for inner in node.walk() if isinstance(inner, Input))
 
 
 def _argument(spec: TensorSpec, dtype: str) -> GlobalTensor:
