@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -15,7 +15,8 @@ from attndsl.hardware import ATLAS_A2
 from attndsl.schedule.compile import Compiled, Specialisation
 from attndsl.schedule.errors import NotLowered
 from attndsl.schedule.launch import compiled_for
-from attndsl.schedule.problem import feature_names, used_inputs
+from attndsl.schedule.problem import feature_names, kernel_inputs, used_inputs
+from attndsl.spec.arguments import given
 from attndsl.spec.operator import Operator
 
 # The head size that most models have; others are asked for with --set D=...
@@ -91,7 +92,7 @@ def plan_project(operator: Operator, selection: Selection) -> Project:
     lowered, missing = _lowered_features(operator, dtypes[0], buckets[0])
     combinations_wanted: Sequence[frozenset[str]]
     if selection.features is None:
-        combinations_wanted = list(_subsets(lowered))
+        combinations_wanted = list(dict.fromkeys((frozenset(), *lowered.values())))
     else:
         _check_features(operator, selection.features)
         combinations_wanted = [selection.features]
@@ -134,25 +135,40 @@ def _check_features(operator: Operator, wanted: frozenset[str]) -> None:
             raise UnknownFeature(f"feature '{name}': {operator.name} has {', '.join(legal)}")
 
 
-def _lowered_features(operator: Operator, dtype: str, bucket: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Features with and without a kernel, each tried on its own."""
-    yes: list[str] = []
+def _lowered_features(
+    operator: Operator, dtype: str, bucket: int
+) -> tuple[dict[str, frozenset[str]], tuple[str, ...]]:
+    """Features with a kernel, each with what it cannot be without, and those without one."""
+    yes: dict[str, frozenset[str]] = {}
     no: list[str] = []
     for name in feature_names(operator):
-        alone = frozenset({name})
+        together = _smallest_with(operator, name)
         try:
-            compiled_for(operator, Specialisation(dtype=dtype, bucket=bucket, features=alone))
+            compiled_for(operator, Specialisation(dtype=dtype, bucket=bucket, features=together))
         except NotLowered:
             no.append(name)
         else:
-            (yes if name in used_inputs(operator, alone) else no).append(name)
-    return tuple(yes), tuple(no)
+            yes[name] = together
+    return yes, tuple(no)
 
 
-def _subsets(names: tuple[str, ...]) -> Iterator[frozenset[str]]:
-    for size in range(len(names) + 1):
-        for chosen in combinations(names, size):
-            yield frozenset(chosen)
+def _smallest_with(operator: Operator, name: str) -> frozenset[str]:
+    """The feature with as few others as the constraints on presence demand and its use needs."""
+    others = [other for other in feature_names(operator) if other != name]
+    for size in range(len(others) + 1):
+        for more in combinations(others, size):
+            together = frozenset({name, *more})
+            if _may_be_passed(operator, together) and name in used_inputs(operator, together):
+                return together
+    return frozenset({name})
+
+
+def _may_be_passed(operator: Operator, features: frozenset[str]) -> bool:
+    """Whether no constraint on presence alone forbids calls with exactly these optional tensors."""
+    passed = kernel_inputs(operator, features)
+    known = {given(spec.name).name: spec.name in passed for spec in operator.tensors}
+    rules = (rule for rule in operator.constraints if rule.symbols() <= known.keys() and not rule.over)
+    return all(rule.violation(known) is None for rule in rules)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from attndsl.schedule.choices import Schedule, resolve, smaller
@@ -93,8 +93,9 @@ def compile_operator(operator: Operator, specialisation: Specialisation) -> Comp
     while True:
         try:
             joint, program = _compile(computation, problem, schedule)
-        except (DoesNotFit, TooManyEvents):
-            smaller_one = smaller(schedule, stated)
+        except (DoesNotFit, TooManyEvents) as reason:
+            single = isinstance(reason, TooManyEvents) and schedule.slots > 1 and "slots" not in stated
+            smaller_one = replace(schedule, slots=1) if single else smaller(schedule, stated)
             if smaller_one is None:
                 raise
             schedule = smaller_one

@@ -110,7 +110,8 @@ class Dequantised(KeySource):
 
     def _width(self, context: Context) -> int:
         """Lanes of a row in the unified buffer: int8 rows start on a 32-byte block."""
-        return -(-int(self._bucket(context).value) // _INT8_BLOCK) * _INT8_BLOCK
+        widest = max(context.problem.bucket, context.problem.value_bucket)
+        return -(-widest // _INT8_BLOCK) * _INT8_BLOCK
 
     def _ring(self, context: Context) -> GlobalTensor:
         elements = Const(context.schedule.ring * context.schedule.tile_k * int(self._bucket(context).value))
@@ -120,13 +121,13 @@ class Dequantised(KeySource):
 
     def _factors(self, context: Context) -> tuple[tuple[nodes.Node, Buffer, Buffer], ...]:
         """Scale and offset with their buffers in the io dtype and in fp32."""
-        width, slots = self._width(context), context.schedule.slots
+        width = self._width(context)
         found = []
         for node, name in ((self.scale, "Scale"), (self.offset, "Offset")):
             if node is not None:
-                stem = f"{self.role}{name}"
-                narrow = context.in_ub(f"{stem}Io", context.dtype, width, f"{stem} of the head", slots)
-                wide = context.in_ub(stem, "float32", width, f"{stem} of the head, in fp32", slots)
+                stem, meaning = f"int8{name}", f"{name.lower()} of int8 rows, a number a channel"
+                narrow = context.in_ub(f"{stem}Io", context.dtype, width, meaning)
+                wide = context.in_ub(stem, "float32", width, f"{meaning}, in fp32")
                 found.append((node, narrow, wide))
         return tuple(found)
 
@@ -148,11 +149,10 @@ class Dequantised(KeySource):
 
     def _rows(self, context: Context) -> Seq:
         width, dim, slots = self._width(context), self._dim(context), context.schedule.slots
-        stem = self.role
-        stored = context.in_ub(f"{stem}Int8", "int8", _ROWS * width, f"int8 rows of {stem}s", slots)
+        stored = context.in_ub("int8Rows", "int8", _ROWS * width, "int8 rows of keys or values", slots)
         half = context.in_ub("int8Half", "float16", _ROWS * width, "int8 rows in fp16, exact")
         wide = context.in_ub("int8Wide", "float32", _ROWS * width, "int8 rows in fp32")
-        result = context.in_ub(f"{stem}Io", context.dtype, _ROWS * width, f"rows of {stem}s, io dtype", slots)
+        result = context.in_ub("int8Result", context.dtype, _ROWS * width, "rows in the io dtype", slots)
         span = _COUNT * width
 
         def to_ub(piece: Piece) -> Statement:

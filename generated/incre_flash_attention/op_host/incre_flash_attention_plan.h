@@ -31,6 +31,8 @@ struct Problem {
     int64_t valueLayout = 0;  // index of the layout of value
     int64_t actualSeqLengthsCount = 0;  // entries of actualSeqLengths, 0 without it
     int64_t pseShiftLayout = 0;  // index of the layout of pseShift
+    int64_t quantScale2Layout = 0;  // index of the layout of quantScale2
+    int64_t quantOffset2Layout = 0;  // index of the layout of quantOffset2
     int64_t block_size = 0;  // parameter block_size
     int64_t max_block_num_per_seq = 0;  // size max_block_num_per_seq of the contract
 };
@@ -220,6 +222,258 @@ inline IncreFlashAttentionTiling TileFloat16D128PseShift(const Problem &problem)
     return tiling;
 }
 
+inline IncreFlashAttentionTiling TileFloat16D128QuantScale2(const Problem &problem)
+{
+    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
+    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
+    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
+    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
+
+    IncreFlashAttentionTiling tiling{};
+    tiling.kvHeads = problem.kvN;
+    tiling.group = problem.N / problem.kvN;
+    tiling.headsPerTask = MinOf(tiling.group, 64);
+    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
+    tiling.rowsPerTask = tiling.headsPerTask;
+    tiling.tasks = problem.B * tiling.kvHeads * tiling.headTiles;
+    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
+    tiling.items = tiling.tasks * tiling.splits;
+    tiling.rowTotal = problem.B * problem.N;
+    tiling.blocks = MinOf(tiling.items, problem.cores);
+    tiling.scaleValue = problem.scale_value;
+    tiling.headDim = problem.D;
+    tiling.keyStrideT = problem.keyLayout == 0 ? problem.kvN * problem.D : problem.D;
+    tiling.keyStrideK = problem.keyLayout == 0 ? problem.D : problem.S * problem.D;
+    tiling.keyStrideB =
+        problem.keyLayout == 0
+            ? problem.S * (problem.kvN * problem.D)
+            : problem.kvN * (problem.S * problem.D);
+    tiling.valueStrideT = problem.valueLayout == 0 ? problem.kvN * problem.D : problem.D;
+    tiling.valueStrideK = problem.valueLayout == 0 ? problem.D : problem.S * problem.D;
+    tiling.valueStrideB =
+        problem.valueLayout == 0
+            ? problem.S * (problem.kvN * problem.D)
+            : problem.kvN * (problem.S * problem.D);
+    tiling.quantScale2StrideE = problem.quantScale2Layout == 0 ? 0 : 1;
+    tiling.quantScale2StrideN = problem.quantScale2Layout == 0 ? 0 : problem.D;
+    tiling.attentionOutStrideB = problem.N * problem.D;
+    tiling.attentionOutStrideN = problem.D;
+    tiling.queryHeads = problem.N;
+    tiling.keyCapacity = problem.S;
+    tiling.actualSeqLengthsCount = problem.actualSeqLengthsCount;
+    tiling.queryStrideB = problem.N * problem.D;
+    tiling.queryStrideN = problem.D;
+    tiling.scoreRingOffset = 0;
+    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
+    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
+    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
+    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
+    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
+    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
+    tiling.partialSumOffset =
+        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
+            512);
+    tiling.partialOutOffset =
+        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
+            512);
+    tiling.workspaceBytes =
+        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
+            512);
+    return tiling;
+}
+
+inline IncreFlashAttentionTiling TileFloat16D128QuantScale2QuantOffset2(const Problem &problem)
+{
+    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
+    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
+    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
+    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
+
+    IncreFlashAttentionTiling tiling{};
+    tiling.kvHeads = problem.kvN;
+    tiling.group = problem.N / problem.kvN;
+    tiling.headsPerTask = MinOf(tiling.group, 64);
+    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
+    tiling.rowsPerTask = tiling.headsPerTask;
+    tiling.tasks = problem.B * tiling.kvHeads * tiling.headTiles;
+    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
+    tiling.items = tiling.tasks * tiling.splits;
+    tiling.rowTotal = problem.B * problem.N;
+    tiling.blocks = MinOf(tiling.items, problem.cores);
+    tiling.scaleValue = problem.scale_value;
+    tiling.headDim = problem.D;
+    tiling.keyStrideT = problem.keyLayout == 0 ? problem.kvN * problem.D : problem.D;
+    tiling.keyStrideK = problem.keyLayout == 0 ? problem.D : problem.S * problem.D;
+    tiling.keyStrideB =
+        problem.keyLayout == 0
+            ? problem.S * (problem.kvN * problem.D)
+            : problem.kvN * (problem.S * problem.D);
+    tiling.valueStrideT = problem.valueLayout == 0 ? problem.kvN * problem.D : problem.D;
+    tiling.valueStrideK = problem.valueLayout == 0 ? problem.D : problem.S * problem.D;
+    tiling.valueStrideB =
+        problem.valueLayout == 0
+            ? problem.S * (problem.kvN * problem.D)
+            : problem.kvN * (problem.S * problem.D);
+    tiling.quantScale2StrideE = problem.quantScale2Layout == 0 ? 0 : 1;
+    tiling.quantScale2StrideN = problem.quantScale2Layout == 0 ? 0 : problem.D;
+    tiling.quantOffset2StrideE = problem.quantOffset2Layout == 0 ? 0 : 1;
+    tiling.quantOffset2StrideN = problem.quantOffset2Layout == 0 ? 0 : problem.D;
+    tiling.attentionOutStrideB = problem.N * problem.D;
+    tiling.attentionOutStrideN = problem.D;
+    tiling.queryHeads = problem.N;
+    tiling.keyCapacity = problem.S;
+    tiling.actualSeqLengthsCount = problem.actualSeqLengthsCount;
+    tiling.queryStrideB = problem.N * problem.D;
+    tiling.queryStrideN = problem.D;
+    tiling.scoreRingOffset = 0;
+    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
+    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
+    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
+    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
+    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
+    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
+    tiling.partialSumOffset =
+        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
+            512);
+    tiling.partialOutOffset =
+        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
+            512);
+    tiling.workspaceBytes =
+        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
+            512);
+    return tiling;
+}
+
+inline IncreFlashAttentionTiling TileFloat16D128AntiquantScale(const Problem &problem)
+{
+    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
+    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
+    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
+    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
+
+    IncreFlashAttentionTiling tiling{};
+    tiling.kvHeads = problem.kvN;
+    tiling.group = problem.N / problem.kvN;
+    tiling.headsPerTask = MinOf(tiling.group, 64);
+    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
+    tiling.rowsPerTask = tiling.headsPerTask;
+    tiling.tasks = problem.B * tiling.kvHeads * tiling.headTiles;
+    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
+    tiling.items = tiling.tasks * tiling.splits;
+    tiling.rowTotal = problem.B * problem.N;
+    tiling.blocks = MinOf(tiling.items, problem.cores);
+    tiling.scaleValue = problem.scale_value;
+    tiling.headDim = problem.D;
+    tiling.keyStrideT = problem.keyLayout == 0 ? problem.kvN * problem.D : problem.D;
+    tiling.keyStrideK = problem.keyLayout == 0 ? problem.D : problem.S * problem.D;
+    tiling.keyStrideB =
+        problem.keyLayout == 0
+            ? problem.S * (problem.kvN * problem.D)
+            : problem.kvN * (problem.S * problem.D);
+    tiling.antiquantScaleStrideK = problem.D;
+    tiling.antiquantScaleStrideC = problem.kvN * problem.D;
+    tiling.valueStrideT = problem.valueLayout == 0 ? problem.kvN * problem.D : problem.D;
+    tiling.valueStrideK = problem.valueLayout == 0 ? problem.D : problem.S * problem.D;
+    tiling.valueStrideB =
+        problem.valueLayout == 0
+            ? problem.S * (problem.kvN * problem.D)
+            : problem.kvN * (problem.S * problem.D);
+    tiling.attentionOutStrideB = problem.N * problem.D;
+    tiling.attentionOutStrideN = problem.D;
+    tiling.queryHeads = problem.N;
+    tiling.keyCapacity = problem.S;
+    tiling.actualSeqLengthsCount = problem.actualSeqLengthsCount;
+    tiling.queryStrideB = problem.N * problem.D;
+    tiling.queryStrideN = problem.D;
+    tiling.keyRingOffset = 0;
+    tiling.keyRingPart = 393216;
+    tiling.scoreRingOffset = tiling.keyRingOffset + tiling.keyRingPart * tiling.blocks;
+    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
+    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
+    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
+    tiling.valueRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
+    tiling.valueRingPart = 393216;
+    tiling.outRingOffset = tiling.valueRingOffset + tiling.valueRingPart * tiling.blocks;
+    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
+    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
+    tiling.partialSumOffset =
+        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
+            512);
+    tiling.partialOutOffset =
+        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
+            512);
+    tiling.workspaceBytes =
+        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
+            512);
+    return tiling;
+}
+
+inline IncreFlashAttentionTiling TileFloat16D128AntiquantScaleAntiquantOffset(const Problem &problem)
+{
+    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
+    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
+    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
+    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
+
+    IncreFlashAttentionTiling tiling{};
+    tiling.kvHeads = problem.kvN;
+    tiling.group = problem.N / problem.kvN;
+    tiling.headsPerTask = MinOf(tiling.group, 64);
+    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
+    tiling.rowsPerTask = tiling.headsPerTask;
+    tiling.tasks = problem.B * tiling.kvHeads * tiling.headTiles;
+    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
+    tiling.items = tiling.tasks * tiling.splits;
+    tiling.rowTotal = problem.B * problem.N;
+    tiling.blocks = MinOf(tiling.items, problem.cores);
+    tiling.scaleValue = problem.scale_value;
+    tiling.headDim = problem.D;
+    tiling.keyStrideT = problem.keyLayout == 0 ? problem.kvN * problem.D : problem.D;
+    tiling.keyStrideK = problem.keyLayout == 0 ? problem.D : problem.S * problem.D;
+    tiling.keyStrideB =
+        problem.keyLayout == 0
+            ? problem.S * (problem.kvN * problem.D)
+            : problem.kvN * (problem.S * problem.D);
+    tiling.antiquantScaleStrideK = problem.D;
+    tiling.antiquantScaleStrideC = problem.kvN * problem.D;
+    tiling.antiquantOffsetStrideK = problem.D;
+    tiling.antiquantOffsetStrideC = problem.kvN * problem.D;
+    tiling.valueStrideT = problem.valueLayout == 0 ? problem.kvN * problem.D : problem.D;
+    tiling.valueStrideK = problem.valueLayout == 0 ? problem.D : problem.S * problem.D;
+    tiling.valueStrideB =
+        problem.valueLayout == 0
+            ? problem.S * (problem.kvN * problem.D)
+            : problem.kvN * (problem.S * problem.D);
+    tiling.attentionOutStrideB = problem.N * problem.D;
+    tiling.attentionOutStrideN = problem.D;
+    tiling.queryHeads = problem.N;
+    tiling.keyCapacity = problem.S;
+    tiling.actualSeqLengthsCount = problem.actualSeqLengthsCount;
+    tiling.queryStrideB = problem.N * problem.D;
+    tiling.queryStrideN = problem.D;
+    tiling.keyRingOffset = 0;
+    tiling.keyRingPart = 393216;
+    tiling.scoreRingOffset = tiling.keyRingOffset + tiling.keyRingPart * tiling.blocks;
+    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
+    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
+    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
+    tiling.valueRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
+    tiling.valueRingPart = 393216;
+    tiling.outRingOffset = tiling.valueRingOffset + tiling.valueRingPart * tiling.blocks;
+    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
+    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
+    tiling.partialSumOffset =
+        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
+            512);
+    tiling.partialOutOffset =
+        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
+            512);
+    tiling.workspaceBytes =
+        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
+            512);
+    return tiling;
+}
+
 inline IncreFlashAttentionTiling TileFloat16D128BlockTable(const Problem &problem)
 {
     [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
@@ -351,472 +605,6 @@ inline IncreFlashAttentionTiling TileFloat16D128KvPaddingSize(const Problem &pro
     return tiling;
 }
 
-inline IncreFlashAttentionTiling TileFloat16D128AttnMaskPseShift(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
-
-    IncreFlashAttentionTiling tiling{};
-    tiling.kvHeads = problem.kvN;
-    tiling.group = problem.N / problem.kvN;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask;
-    tiling.tasks = problem.B * tiling.kvHeads * tiling.headTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.B * problem.N;
-    tiling.blocks = MinOf(tiling.items, problem.cores);
-    tiling.scaleValue = problem.scale_value;
-    tiling.headDim = problem.D;
-    tiling.keyStrideT = problem.keyLayout == 0 ? problem.kvN * problem.D : problem.D;
-    tiling.keyStrideK = problem.keyLayout == 0 ? problem.D : problem.S * problem.D;
-    tiling.keyStrideB =
-        problem.keyLayout == 0
-            ? problem.S * (problem.kvN * problem.D)
-            : problem.kvN * (problem.S * problem.D);
-    tiling.pseShiftStrideB = problem.pseShiftLayout == 0 ? 0 : problem.N * problem.S;
-    tiling.pseShiftStrideN = problem.S;
-    tiling.attnMaskStrideB = problem.S;
-    tiling.valueStrideT = problem.valueLayout == 0 ? problem.kvN * problem.D : problem.D;
-    tiling.valueStrideK = problem.valueLayout == 0 ? problem.D : problem.S * problem.D;
-    tiling.valueStrideB =
-        problem.valueLayout == 0
-            ? problem.S * (problem.kvN * problem.D)
-            : problem.kvN * (problem.S * problem.D);
-    tiling.attentionOutStrideB = problem.N * problem.D;
-    tiling.attentionOutStrideN = problem.D;
-    tiling.queryHeads = problem.N;
-    tiling.keyCapacity = problem.S;
-    tiling.actualSeqLengthsCount = problem.actualSeqLengthsCount;
-    tiling.queryStrideB = problem.N * problem.D;
-    tiling.queryStrideN = problem.D;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
-    tiling.workspaceBytes =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
-    return tiling;
-}
-
-inline IncreFlashAttentionTiling TileFloat16D128AttnMaskBlockTable(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
-
-    IncreFlashAttentionTiling tiling{};
-    tiling.kvHeads = problem.kvN;
-    tiling.group = problem.N / problem.kvN;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask;
-    tiling.tasks = problem.B * tiling.kvHeads * tiling.headTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.B * problem.N;
-    tiling.blocks = MinOf(tiling.items, problem.cores);
-    tiling.scaleValue = problem.scale_value;
-    tiling.headDim = problem.D;
-    tiling.blockSize = problem.block_size;
-    tiling.keyStrideR =
-        problem.keyLayout == 0
-            ? 0
-            : (problem.keyLayout == 1 ? 0 : (problem.keyLayout == 2 ? problem.kvN * problem.D : problem.D));
-    tiling.blockTableStrideB = problem.max_block_num_per_seq;
-    tiling.keyStrideP =
-        problem.keyLayout == 0
-            ? 0
-            : (problem.keyLayout == 1 ? 0 : (problem.keyLayout == 2 ? problem.block_size * (problem.kvN * problem.D) : problem.kvN * (problem.block_size * problem.D)));
-    tiling.keyStrideK =
-        problem.keyLayout == 0
-            ? problem.D
-            : (problem.keyLayout == 1 ? problem.S * problem.D : (problem.keyLayout == 2 ? problem.D : problem.block_size * problem.D));
-    tiling.attnMaskStrideB = problem.S;
-    tiling.valueStrideR =
-        problem.valueLayout == 0
-            ? 0
-            : (problem.valueLayout == 1 ? 0 : (problem.valueLayout == 2 ? problem.kvN * problem.D : problem.D));
-    tiling.valueStrideP =
-        problem.valueLayout == 0
-            ? 0
-            : (problem.valueLayout == 1 ? 0 : (problem.valueLayout == 2 ? problem.block_size * (problem.kvN * problem.D) : problem.kvN * (problem.block_size * problem.D)));
-    tiling.valueStrideK =
-        problem.valueLayout == 0
-            ? problem.D
-            : (problem.valueLayout == 1 ? problem.S * problem.D : (problem.valueLayout == 2 ? problem.D : problem.block_size * problem.D));
-    tiling.attentionOutStrideB = problem.N * problem.D;
-    tiling.attentionOutStrideN = problem.D;
-    tiling.queryHeads = problem.N;
-    tiling.keyCapacity = problem.S;
-    tiling.actualSeqLengthsCount = problem.actualSeqLengthsCount;
-    tiling.queryStrideB = problem.N * problem.D;
-    tiling.queryStrideN = problem.D;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
-    tiling.workspaceBytes =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
-    return tiling;
-}
-
-inline IncreFlashAttentionTiling TileFloat16D128AttnMaskKvPaddingSize(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
-
-    IncreFlashAttentionTiling tiling{};
-    tiling.kvHeads = problem.kvN;
-    tiling.group = problem.N / problem.kvN;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask;
-    tiling.tasks = problem.B * tiling.kvHeads * tiling.headTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.B * problem.N;
-    tiling.blocks = MinOf(tiling.items, problem.cores);
-    tiling.scaleValue = problem.scale_value;
-    tiling.headDim = problem.D;
-    tiling.keyStrideT = problem.keyLayout == 0 ? problem.kvN * problem.D : problem.D;
-    tiling.S = problem.S;
-    tiling.actualSeqLengthsCount = problem.actualSeqLengthsCount;
-    tiling.keyStrideK = problem.keyLayout == 0 ? problem.D : problem.S * problem.D;
-    tiling.keyStrideB =
-        problem.keyLayout == 0
-            ? problem.S * (problem.kvN * problem.D)
-            : problem.kvN * (problem.S * problem.D);
-    tiling.attnMaskStrideB = problem.S;
-    tiling.valueStrideT = problem.valueLayout == 0 ? problem.kvN * problem.D : problem.D;
-    tiling.valueStrideK = problem.valueLayout == 0 ? problem.D : problem.S * problem.D;
-    tiling.valueStrideB =
-        problem.valueLayout == 0
-            ? problem.S * (problem.kvN * problem.D)
-            : problem.kvN * (problem.S * problem.D);
-    tiling.attentionOutStrideB = problem.N * problem.D;
-    tiling.attentionOutStrideN = problem.D;
-    tiling.queryHeads = problem.N;
-    tiling.keyCapacity = problem.S;
-    tiling.queryStrideB = problem.N * problem.D;
-    tiling.queryStrideN = problem.D;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
-    tiling.workspaceBytes =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
-    return tiling;
-}
-
-inline IncreFlashAttentionTiling TileFloat16D128PseShiftBlockTable(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
-
-    IncreFlashAttentionTiling tiling{};
-    tiling.kvHeads = problem.kvN;
-    tiling.group = problem.N / problem.kvN;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask;
-    tiling.tasks = problem.B * tiling.kvHeads * tiling.headTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.B * problem.N;
-    tiling.blocks = MinOf(tiling.items, problem.cores);
-    tiling.scaleValue = problem.scale_value;
-    tiling.headDim = problem.D;
-    tiling.blockSize = problem.block_size;
-    tiling.keyStrideR =
-        problem.keyLayout == 0
-            ? 0
-            : (problem.keyLayout == 1 ? 0 : (problem.keyLayout == 2 ? problem.kvN * problem.D : problem.D));
-    tiling.blockTableStrideB = problem.max_block_num_per_seq;
-    tiling.keyStrideP =
-        problem.keyLayout == 0
-            ? 0
-            : (problem.keyLayout == 1 ? 0 : (problem.keyLayout == 2 ? problem.block_size * (problem.kvN * problem.D) : problem.kvN * (problem.block_size * problem.D)));
-    tiling.keyStrideK =
-        problem.keyLayout == 0
-            ? problem.D
-            : (problem.keyLayout == 1 ? problem.S * problem.D : (problem.keyLayout == 2 ? problem.D : problem.block_size * problem.D));
-    tiling.pseShiftStrideB = problem.pseShiftLayout == 0 ? 0 : problem.N * problem.S;
-    tiling.pseShiftStrideN = problem.S;
-    tiling.valueStrideR =
-        problem.valueLayout == 0
-            ? 0
-            : (problem.valueLayout == 1 ? 0 : (problem.valueLayout == 2 ? problem.kvN * problem.D : problem.D));
-    tiling.valueStrideP =
-        problem.valueLayout == 0
-            ? 0
-            : (problem.valueLayout == 1 ? 0 : (problem.valueLayout == 2 ? problem.block_size * (problem.kvN * problem.D) : problem.kvN * (problem.block_size * problem.D)));
-    tiling.valueStrideK =
-        problem.valueLayout == 0
-            ? problem.D
-            : (problem.valueLayout == 1 ? problem.S * problem.D : (problem.valueLayout == 2 ? problem.D : problem.block_size * problem.D));
-    tiling.attentionOutStrideB = problem.N * problem.D;
-    tiling.attentionOutStrideN = problem.D;
-    tiling.queryHeads = problem.N;
-    tiling.keyCapacity = problem.S;
-    tiling.actualSeqLengthsCount = problem.actualSeqLengthsCount;
-    tiling.queryStrideB = problem.N * problem.D;
-    tiling.queryStrideN = problem.D;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
-    tiling.workspaceBytes =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
-    return tiling;
-}
-
-inline IncreFlashAttentionTiling TileFloat16D128PseShiftKvPaddingSize(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
-
-    IncreFlashAttentionTiling tiling{};
-    tiling.kvHeads = problem.kvN;
-    tiling.group = problem.N / problem.kvN;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask;
-    tiling.tasks = problem.B * tiling.kvHeads * tiling.headTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.B * problem.N;
-    tiling.blocks = MinOf(tiling.items, problem.cores);
-    tiling.scaleValue = problem.scale_value;
-    tiling.headDim = problem.D;
-    tiling.keyStrideT = problem.keyLayout == 0 ? problem.kvN * problem.D : problem.D;
-    tiling.S = problem.S;
-    tiling.actualSeqLengthsCount = problem.actualSeqLengthsCount;
-    tiling.keyStrideK = problem.keyLayout == 0 ? problem.D : problem.S * problem.D;
-    tiling.keyStrideB =
-        problem.keyLayout == 0
-            ? problem.S * (problem.kvN * problem.D)
-            : problem.kvN * (problem.S * problem.D);
-    tiling.pseShiftStrideB = problem.pseShiftLayout == 0 ? 0 : problem.N * problem.S;
-    tiling.pseShiftStrideN = problem.S;
-    tiling.valueStrideT = problem.valueLayout == 0 ? problem.kvN * problem.D : problem.D;
-    tiling.valueStrideK = problem.valueLayout == 0 ? problem.D : problem.S * problem.D;
-    tiling.valueStrideB =
-        problem.valueLayout == 0
-            ? problem.S * (problem.kvN * problem.D)
-            : problem.kvN * (problem.S * problem.D);
-    tiling.attentionOutStrideB = problem.N * problem.D;
-    tiling.attentionOutStrideN = problem.D;
-    tiling.queryHeads = problem.N;
-    tiling.keyCapacity = problem.S;
-    tiling.queryStrideB = problem.N * problem.D;
-    tiling.queryStrideN = problem.D;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
-    tiling.workspaceBytes =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
-    return tiling;
-}
-
-inline IncreFlashAttentionTiling TileFloat16D128AttnMaskPseShiftBlockTable(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
-
-    IncreFlashAttentionTiling tiling{};
-    tiling.kvHeads = problem.kvN;
-    tiling.group = problem.N / problem.kvN;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask;
-    tiling.tasks = problem.B * tiling.kvHeads * tiling.headTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.B * problem.N;
-    tiling.blocks = MinOf(tiling.items, problem.cores);
-    tiling.scaleValue = problem.scale_value;
-    tiling.headDim = problem.D;
-    tiling.blockSize = problem.block_size;
-    tiling.keyStrideR =
-        problem.keyLayout == 0
-            ? 0
-            : (problem.keyLayout == 1 ? 0 : (problem.keyLayout == 2 ? problem.kvN * problem.D : problem.D));
-    tiling.blockTableStrideB = problem.max_block_num_per_seq;
-    tiling.keyStrideP =
-        problem.keyLayout == 0
-            ? 0
-            : (problem.keyLayout == 1 ? 0 : (problem.keyLayout == 2 ? problem.block_size * (problem.kvN * problem.D) : problem.kvN * (problem.block_size * problem.D)));
-    tiling.keyStrideK =
-        problem.keyLayout == 0
-            ? problem.D
-            : (problem.keyLayout == 1 ? problem.S * problem.D : (problem.keyLayout == 2 ? problem.D : problem.block_size * problem.D));
-    tiling.pseShiftStrideB = problem.pseShiftLayout == 0 ? 0 : problem.N * problem.S;
-    tiling.pseShiftStrideN = problem.S;
-    tiling.attnMaskStrideB = problem.S;
-    tiling.valueStrideR =
-        problem.valueLayout == 0
-            ? 0
-            : (problem.valueLayout == 1 ? 0 : (problem.valueLayout == 2 ? problem.kvN * problem.D : problem.D));
-    tiling.valueStrideP =
-        problem.valueLayout == 0
-            ? 0
-            : (problem.valueLayout == 1 ? 0 : (problem.valueLayout == 2 ? problem.block_size * (problem.kvN * problem.D) : problem.kvN * (problem.block_size * problem.D)));
-    tiling.valueStrideK =
-        problem.valueLayout == 0
-            ? problem.D
-            : (problem.valueLayout == 1 ? problem.S * problem.D : (problem.valueLayout == 2 ? problem.D : problem.block_size * problem.D));
-    tiling.attentionOutStrideB = problem.N * problem.D;
-    tiling.attentionOutStrideN = problem.D;
-    tiling.queryHeads = problem.N;
-    tiling.keyCapacity = problem.S;
-    tiling.actualSeqLengthsCount = problem.actualSeqLengthsCount;
-    tiling.queryStrideB = problem.N * problem.D;
-    tiling.queryStrideN = problem.D;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
-    tiling.workspaceBytes =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
-    return tiling;
-}
-
-inline IncreFlashAttentionTiling TileFloat16D128AttnMaskPseShiftKvPaddingSize(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
-
-    IncreFlashAttentionTiling tiling{};
-    tiling.kvHeads = problem.kvN;
-    tiling.group = problem.N / problem.kvN;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask;
-    tiling.tasks = problem.B * tiling.kvHeads * tiling.headTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.B * problem.N;
-    tiling.blocks = MinOf(tiling.items, problem.cores);
-    tiling.scaleValue = problem.scale_value;
-    tiling.headDim = problem.D;
-    tiling.keyStrideT = problem.keyLayout == 0 ? problem.kvN * problem.D : problem.D;
-    tiling.S = problem.S;
-    tiling.actualSeqLengthsCount = problem.actualSeqLengthsCount;
-    tiling.keyStrideK = problem.keyLayout == 0 ? problem.D : problem.S * problem.D;
-    tiling.keyStrideB =
-        problem.keyLayout == 0
-            ? problem.S * (problem.kvN * problem.D)
-            : problem.kvN * (problem.S * problem.D);
-    tiling.pseShiftStrideB = problem.pseShiftLayout == 0 ? 0 : problem.N * problem.S;
-    tiling.pseShiftStrideN = problem.S;
-    tiling.attnMaskStrideB = problem.S;
-    tiling.valueStrideT = problem.valueLayout == 0 ? problem.kvN * problem.D : problem.D;
-    tiling.valueStrideK = problem.valueLayout == 0 ? problem.D : problem.S * problem.D;
-    tiling.valueStrideB =
-        problem.valueLayout == 0
-            ? problem.S * (problem.kvN * problem.D)
-            : problem.kvN * (problem.S * problem.D);
-    tiling.attentionOutStrideB = problem.N * problem.D;
-    tiling.attentionOutStrideN = problem.D;
-    tiling.queryHeads = problem.N;
-    tiling.keyCapacity = problem.S;
-    tiling.queryStrideB = problem.N * problem.D;
-    tiling.queryStrideN = problem.D;
-    tiling.scoreRingOffset = 0;
-    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
-    tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
-    tiling.workspaceBytes =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
-    return tiling;
-}
-
 // The kernel that takes a problem, and its launch.
 inline Plan PlanLaunch(const Problem &problem)
 {
@@ -859,6 +647,58 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.kvPaddingSizeGiven == 0) {
         return Plan{2080, 1, TileFloat16D128PseShift(problem)};
     }
+    // incre_flash_attention_float16_d128_quant_scale2
+    if (problem.queryDtype == 0 &&
+        problem.headSize > 112 && problem.headSize <= 128 &&
+        problem.attnMaskGiven == 0 &&
+        problem.pseShiftGiven == 0 &&
+        problem.quantScale2Given != 0 &&
+        problem.quantOffset2Given == 0 &&
+        problem.antiquantScaleGiven == 0 &&
+        problem.antiquantOffsetGiven == 0 &&
+        problem.blockTableGiven == 0 &&
+        problem.kvPaddingSizeGiven == 0) {
+        return Plan{4080, 1, TileFloat16D128QuantScale2(problem)};
+    }
+    // incre_flash_attention_float16_d128_quant_scale2_quant_offset2
+    if (problem.queryDtype == 0 &&
+        problem.headSize > 112 && problem.headSize <= 128 &&
+        problem.attnMaskGiven == 0 &&
+        problem.pseShiftGiven == 0 &&
+        problem.quantScale2Given != 0 &&
+        problem.quantOffset2Given != 0 &&
+        problem.antiquantScaleGiven == 0 &&
+        problem.antiquantOffsetGiven == 0 &&
+        problem.blockTableGiven == 0 &&
+        problem.kvPaddingSizeGiven == 0) {
+        return Plan{12080, 1, TileFloat16D128QuantScale2QuantOffset2(problem)};
+    }
+    // incre_flash_attention_float16_d128_antiquant_scale
+    if (problem.queryDtype == 0 &&
+        problem.headSize > 112 && problem.headSize <= 128 &&
+        problem.attnMaskGiven == 0 &&
+        problem.pseShiftGiven == 0 &&
+        problem.quantScale2Given == 0 &&
+        problem.quantOffset2Given == 0 &&
+        problem.antiquantScaleGiven != 0 &&
+        problem.antiquantOffsetGiven == 0 &&
+        problem.blockTableGiven == 0 &&
+        problem.kvPaddingSizeGiven == 0) {
+        return Plan{16080, 1, TileFloat16D128AntiquantScale(problem)};
+    }
+    // incre_flash_attention_float16_d128_antiquant_scale_antiquant_offset
+    if (problem.queryDtype == 0 &&
+        problem.headSize > 112 && problem.headSize <= 128 &&
+        problem.attnMaskGiven == 0 &&
+        problem.pseShiftGiven == 0 &&
+        problem.quantScale2Given == 0 &&
+        problem.quantOffset2Given == 0 &&
+        problem.antiquantScaleGiven != 0 &&
+        problem.antiquantOffsetGiven != 0 &&
+        problem.blockTableGiven == 0 &&
+        problem.kvPaddingSizeGiven == 0) {
+        return Plan{48080, 1, TileFloat16D128AntiquantScaleAntiquantOffset(problem)};
+    }
     // incre_flash_attention_float16_d128_block_table
     if (problem.queryDtype == 0 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
@@ -884,149 +724,6 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.blockTableGiven == 0 &&
         problem.kvPaddingSizeGiven != 0) {
         return Plan{128080, 1, TileFloat16D128KvPaddingSize(problem)};
-    }
-    // incre_flash_attention_float16_d128_attn_mask_pse_shift
-    if (problem.queryDtype == 0 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.attnMaskGiven != 0 &&
-        problem.pseShiftGiven != 0 &&
-        problem.quantScale2Given == 0 &&
-        problem.quantOffset2Given == 0 &&
-        problem.antiquantScaleGiven == 0 &&
-        problem.antiquantOffsetGiven == 0 &&
-        problem.blockTableGiven == 0 &&
-        problem.kvPaddingSizeGiven == 0) {
-        return Plan{3080, 1, TileFloat16D128AttnMaskPseShift(problem)};
-    }
-    // incre_flash_attention_float16_d128_attn_mask_block_table
-    if (problem.queryDtype == 0 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.attnMaskGiven != 0 &&
-        problem.pseShiftGiven == 0 &&
-        problem.quantScale2Given == 0 &&
-        problem.quantOffset2Given == 0 &&
-        problem.antiquantScaleGiven == 0 &&
-        problem.antiquantOffsetGiven == 0 &&
-        problem.blockTableGiven != 0 &&
-        problem.kvPaddingSizeGiven == 0) {
-        return Plan{65080, 1, TileFloat16D128AttnMaskBlockTable(problem)};
-    }
-    // incre_flash_attention_float16_d128_attn_mask_kv_padding_size
-    if (problem.queryDtype == 0 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.attnMaskGiven != 0 &&
-        problem.pseShiftGiven == 0 &&
-        problem.quantScale2Given == 0 &&
-        problem.quantOffset2Given == 0 &&
-        problem.antiquantScaleGiven == 0 &&
-        problem.antiquantOffsetGiven == 0 &&
-        problem.blockTableGiven == 0 &&
-        problem.kvPaddingSizeGiven != 0) {
-        return Plan{129080, 1, TileFloat16D128AttnMaskKvPaddingSize(problem)};
-    }
-    // incre_flash_attention_float16_d128_pse_shift_block_table
-    if (problem.queryDtype == 0 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.attnMaskGiven == 0 &&
-        problem.pseShiftGiven != 0 &&
-        problem.quantScale2Given == 0 &&
-        problem.quantOffset2Given == 0 &&
-        problem.antiquantScaleGiven == 0 &&
-        problem.antiquantOffsetGiven == 0 &&
-        problem.blockTableGiven != 0 &&
-        problem.kvPaddingSizeGiven == 0) {
-        return Plan{66080, 1, TileFloat16D128PseShiftBlockTable(problem)};
-    }
-    // incre_flash_attention_float16_d128_pse_shift_kv_padding_size
-    if (problem.queryDtype == 0 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.attnMaskGiven == 0 &&
-        problem.pseShiftGiven != 0 &&
-        problem.quantScale2Given == 0 &&
-        problem.quantOffset2Given == 0 &&
-        problem.antiquantScaleGiven == 0 &&
-        problem.antiquantOffsetGiven == 0 &&
-        problem.blockTableGiven == 0 &&
-        problem.kvPaddingSizeGiven != 0) {
-        return Plan{130080, 1, TileFloat16D128PseShiftKvPaddingSize(problem)};
-    }
-    // incre_flash_attention_float16_d128_block_table_kv_padding_size
-    if (problem.queryDtype == 0 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.attnMaskGiven == 0 &&
-        problem.pseShiftGiven == 0 &&
-        problem.quantScale2Given == 0 &&
-        problem.quantOffset2Given == 0 &&
-        problem.antiquantScaleGiven == 0 &&
-        problem.antiquantOffsetGiven == 0 &&
-        problem.blockTableGiven != 0 &&
-        problem.kvPaddingSizeGiven != 0) {
-        return Plan{192080, 1, TileFloat16D128BlockTable(problem)};
-    }
-    // incre_flash_attention_float16_d128_attn_mask_pse_shift_block_table
-    if (problem.queryDtype == 0 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.attnMaskGiven != 0 &&
-        problem.pseShiftGiven != 0 &&
-        problem.quantScale2Given == 0 &&
-        problem.quantOffset2Given == 0 &&
-        problem.antiquantScaleGiven == 0 &&
-        problem.antiquantOffsetGiven == 0 &&
-        problem.blockTableGiven != 0 &&
-        problem.kvPaddingSizeGiven == 0) {
-        return Plan{67080, 1, TileFloat16D128AttnMaskPseShiftBlockTable(problem)};
-    }
-    // incre_flash_attention_float16_d128_attn_mask_pse_shift_kv_padding_size
-    if (problem.queryDtype == 0 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.attnMaskGiven != 0 &&
-        problem.pseShiftGiven != 0 &&
-        problem.quantScale2Given == 0 &&
-        problem.quantOffset2Given == 0 &&
-        problem.antiquantScaleGiven == 0 &&
-        problem.antiquantOffsetGiven == 0 &&
-        problem.blockTableGiven == 0 &&
-        problem.kvPaddingSizeGiven != 0) {
-        return Plan{131080, 1, TileFloat16D128AttnMaskPseShiftKvPaddingSize(problem)};
-    }
-    // incre_flash_attention_float16_d128_attn_mask_block_table_kv_padding_size
-    if (problem.queryDtype == 0 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.attnMaskGiven != 0 &&
-        problem.pseShiftGiven == 0 &&
-        problem.quantScale2Given == 0 &&
-        problem.quantOffset2Given == 0 &&
-        problem.antiquantScaleGiven == 0 &&
-        problem.antiquantOffsetGiven == 0 &&
-        problem.blockTableGiven != 0 &&
-        problem.kvPaddingSizeGiven != 0) {
-        return Plan{193080, 1, TileFloat16D128AttnMaskBlockTable(problem)};
-    }
-    // incre_flash_attention_float16_d128_pse_shift_block_table_kv_padding_size
-    if (problem.queryDtype == 0 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.attnMaskGiven == 0 &&
-        problem.pseShiftGiven != 0 &&
-        problem.quantScale2Given == 0 &&
-        problem.quantOffset2Given == 0 &&
-        problem.antiquantScaleGiven == 0 &&
-        problem.antiquantOffsetGiven == 0 &&
-        problem.blockTableGiven != 0 &&
-        problem.kvPaddingSizeGiven != 0) {
-        return Plan{194080, 1, TileFloat16D128PseShiftBlockTable(problem)};
-    }
-    // incre_flash_attention_float16_d128_attn_mask_pse_shift_block_table_kv_padding_size
-    if (problem.queryDtype == 0 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.attnMaskGiven != 0 &&
-        problem.pseShiftGiven != 0 &&
-        problem.quantScale2Given == 0 &&
-        problem.quantOffset2Given == 0 &&
-        problem.antiquantScaleGiven == 0 &&
-        problem.antiquantOffsetGiven == 0 &&
-        problem.blockTableGiven != 0 &&
-        problem.kvPaddingSizeGiven != 0) {
-        return Plan{195080, 1, TileFloat16D128AttnMaskPseShiftBlockTable(problem)};
     }
     // incre_flash_attention_bfloat16_d128
     if (problem.queryDtype == 1 &&
@@ -1067,6 +764,58 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.kvPaddingSizeGiven == 0) {
         return Plan{2081, 1, TileFloat16D128PseShift(problem)};
     }
+    // incre_flash_attention_bfloat16_d128_quant_scale2
+    if (problem.queryDtype == 1 &&
+        problem.headSize > 112 && problem.headSize <= 128 &&
+        problem.attnMaskGiven == 0 &&
+        problem.pseShiftGiven == 0 &&
+        problem.quantScale2Given != 0 &&
+        problem.quantOffset2Given == 0 &&
+        problem.antiquantScaleGiven == 0 &&
+        problem.antiquantOffsetGiven == 0 &&
+        problem.blockTableGiven == 0 &&
+        problem.kvPaddingSizeGiven == 0) {
+        return Plan{4081, 1, TileFloat16D128QuantScale2(problem)};
+    }
+    // incre_flash_attention_bfloat16_d128_quant_scale2_quant_offset2
+    if (problem.queryDtype == 1 &&
+        problem.headSize > 112 && problem.headSize <= 128 &&
+        problem.attnMaskGiven == 0 &&
+        problem.pseShiftGiven == 0 &&
+        problem.quantScale2Given != 0 &&
+        problem.quantOffset2Given != 0 &&
+        problem.antiquantScaleGiven == 0 &&
+        problem.antiquantOffsetGiven == 0 &&
+        problem.blockTableGiven == 0 &&
+        problem.kvPaddingSizeGiven == 0) {
+        return Plan{12081, 1, TileFloat16D128QuantScale2QuantOffset2(problem)};
+    }
+    // incre_flash_attention_bfloat16_d128_antiquant_scale
+    if (problem.queryDtype == 1 &&
+        problem.headSize > 112 && problem.headSize <= 128 &&
+        problem.attnMaskGiven == 0 &&
+        problem.pseShiftGiven == 0 &&
+        problem.quantScale2Given == 0 &&
+        problem.quantOffset2Given == 0 &&
+        problem.antiquantScaleGiven != 0 &&
+        problem.antiquantOffsetGiven == 0 &&
+        problem.blockTableGiven == 0 &&
+        problem.kvPaddingSizeGiven == 0) {
+        return Plan{16081, 1, TileFloat16D128AntiquantScale(problem)};
+    }
+    // incre_flash_attention_bfloat16_d128_antiquant_scale_antiquant_offset
+    if (problem.queryDtype == 1 &&
+        problem.headSize > 112 && problem.headSize <= 128 &&
+        problem.attnMaskGiven == 0 &&
+        problem.pseShiftGiven == 0 &&
+        problem.quantScale2Given == 0 &&
+        problem.quantOffset2Given == 0 &&
+        problem.antiquantScaleGiven != 0 &&
+        problem.antiquantOffsetGiven != 0 &&
+        problem.blockTableGiven == 0 &&
+        problem.kvPaddingSizeGiven == 0) {
+        return Plan{48081, 1, TileFloat16D128AntiquantScaleAntiquantOffset(problem)};
+    }
     // incre_flash_attention_bfloat16_d128_block_table
     if (problem.queryDtype == 1 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
@@ -1092,149 +841,6 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.blockTableGiven == 0 &&
         problem.kvPaddingSizeGiven != 0) {
         return Plan{128081, 1, TileFloat16D128KvPaddingSize(problem)};
-    }
-    // incre_flash_attention_bfloat16_d128_attn_mask_pse_shift
-    if (problem.queryDtype == 1 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.attnMaskGiven != 0 &&
-        problem.pseShiftGiven != 0 &&
-        problem.quantScale2Given == 0 &&
-        problem.quantOffset2Given == 0 &&
-        problem.antiquantScaleGiven == 0 &&
-        problem.antiquantOffsetGiven == 0 &&
-        problem.blockTableGiven == 0 &&
-        problem.kvPaddingSizeGiven == 0) {
-        return Plan{3081, 1, TileFloat16D128AttnMaskPseShift(problem)};
-    }
-    // incre_flash_attention_bfloat16_d128_attn_mask_block_table
-    if (problem.queryDtype == 1 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.attnMaskGiven != 0 &&
-        problem.pseShiftGiven == 0 &&
-        problem.quantScale2Given == 0 &&
-        problem.quantOffset2Given == 0 &&
-        problem.antiquantScaleGiven == 0 &&
-        problem.antiquantOffsetGiven == 0 &&
-        problem.blockTableGiven != 0 &&
-        problem.kvPaddingSizeGiven == 0) {
-        return Plan{65081, 1, TileFloat16D128AttnMaskBlockTable(problem)};
-    }
-    // incre_flash_attention_bfloat16_d128_attn_mask_kv_padding_size
-    if (problem.queryDtype == 1 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.attnMaskGiven != 0 &&
-        problem.pseShiftGiven == 0 &&
-        problem.quantScale2Given == 0 &&
-        problem.quantOffset2Given == 0 &&
-        problem.antiquantScaleGiven == 0 &&
-        problem.antiquantOffsetGiven == 0 &&
-        problem.blockTableGiven == 0 &&
-        problem.kvPaddingSizeGiven != 0) {
-        return Plan{129081, 1, TileFloat16D128AttnMaskKvPaddingSize(problem)};
-    }
-    // incre_flash_attention_bfloat16_d128_pse_shift_block_table
-    if (problem.queryDtype == 1 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.attnMaskGiven == 0 &&
-        problem.pseShiftGiven != 0 &&
-        problem.quantScale2Given == 0 &&
-        problem.quantOffset2Given == 0 &&
-        problem.antiquantScaleGiven == 0 &&
-        problem.antiquantOffsetGiven == 0 &&
-        problem.blockTableGiven != 0 &&
-        problem.kvPaddingSizeGiven == 0) {
-        return Plan{66081, 1, TileFloat16D128PseShiftBlockTable(problem)};
-    }
-    // incre_flash_attention_bfloat16_d128_pse_shift_kv_padding_size
-    if (problem.queryDtype == 1 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.attnMaskGiven == 0 &&
-        problem.pseShiftGiven != 0 &&
-        problem.quantScale2Given == 0 &&
-        problem.quantOffset2Given == 0 &&
-        problem.antiquantScaleGiven == 0 &&
-        problem.antiquantOffsetGiven == 0 &&
-        problem.blockTableGiven == 0 &&
-        problem.kvPaddingSizeGiven != 0) {
-        return Plan{130081, 1, TileFloat16D128PseShiftKvPaddingSize(problem)};
-    }
-    // incre_flash_attention_bfloat16_d128_block_table_kv_padding_size
-    if (problem.queryDtype == 1 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.attnMaskGiven == 0 &&
-        problem.pseShiftGiven == 0 &&
-        problem.quantScale2Given == 0 &&
-        problem.quantOffset2Given == 0 &&
-        problem.antiquantScaleGiven == 0 &&
-        problem.antiquantOffsetGiven == 0 &&
-        problem.blockTableGiven != 0 &&
-        problem.kvPaddingSizeGiven != 0) {
-        return Plan{192081, 1, TileFloat16D128BlockTable(problem)};
-    }
-    // incre_flash_attention_bfloat16_d128_attn_mask_pse_shift_block_table
-    if (problem.queryDtype == 1 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.attnMaskGiven != 0 &&
-        problem.pseShiftGiven != 0 &&
-        problem.quantScale2Given == 0 &&
-        problem.quantOffset2Given == 0 &&
-        problem.antiquantScaleGiven == 0 &&
-        problem.antiquantOffsetGiven == 0 &&
-        problem.blockTableGiven != 0 &&
-        problem.kvPaddingSizeGiven == 0) {
-        return Plan{67081, 1, TileFloat16D128AttnMaskPseShiftBlockTable(problem)};
-    }
-    // incre_flash_attention_bfloat16_d128_attn_mask_pse_shift_kv_padding_size
-    if (problem.queryDtype == 1 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.attnMaskGiven != 0 &&
-        problem.pseShiftGiven != 0 &&
-        problem.quantScale2Given == 0 &&
-        problem.quantOffset2Given == 0 &&
-        problem.antiquantScaleGiven == 0 &&
-        problem.antiquantOffsetGiven == 0 &&
-        problem.blockTableGiven == 0 &&
-        problem.kvPaddingSizeGiven != 0) {
-        return Plan{131081, 1, TileFloat16D128AttnMaskPseShiftKvPaddingSize(problem)};
-    }
-    // incre_flash_attention_bfloat16_d128_attn_mask_block_table_kv_padding_size
-    if (problem.queryDtype == 1 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.attnMaskGiven != 0 &&
-        problem.pseShiftGiven == 0 &&
-        problem.quantScale2Given == 0 &&
-        problem.quantOffset2Given == 0 &&
-        problem.antiquantScaleGiven == 0 &&
-        problem.antiquantOffsetGiven == 0 &&
-        problem.blockTableGiven != 0 &&
-        problem.kvPaddingSizeGiven != 0) {
-        return Plan{193081, 1, TileFloat16D128AttnMaskBlockTable(problem)};
-    }
-    // incre_flash_attention_bfloat16_d128_pse_shift_block_table_kv_padding_size
-    if (problem.queryDtype == 1 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.attnMaskGiven == 0 &&
-        problem.pseShiftGiven != 0 &&
-        problem.quantScale2Given == 0 &&
-        problem.quantOffset2Given == 0 &&
-        problem.antiquantScaleGiven == 0 &&
-        problem.antiquantOffsetGiven == 0 &&
-        problem.blockTableGiven != 0 &&
-        problem.kvPaddingSizeGiven != 0) {
-        return Plan{194081, 1, TileFloat16D128PseShiftBlockTable(problem)};
-    }
-    // incre_flash_attention_bfloat16_d128_attn_mask_pse_shift_block_table_kv_padding_size
-    if (problem.queryDtype == 1 &&
-        problem.headSize > 112 && problem.headSize <= 128 &&
-        problem.attnMaskGiven != 0 &&
-        problem.pseShiftGiven != 0 &&
-        problem.quantScale2Given == 0 &&
-        problem.quantOffset2Given == 0 &&
-        problem.antiquantScaleGiven == 0 &&
-        problem.antiquantOffsetGiven == 0 &&
-        problem.blockTableGiven != 0 &&
-        problem.kvPaddingSizeGiven != 0) {
-        return Plan{195081, 1, TileFloat16D128AttnMaskPseShiftBlockTable(problem)};
     }
     return Plan{};
 }

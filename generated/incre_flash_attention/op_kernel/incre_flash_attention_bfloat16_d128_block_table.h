@@ -66,7 +66,7 @@ constexpr uint32_t kProb = 0x0cbc0;  // 2 x 8192: probabilities in the io dtype
 constexpr uint32_t kProbSlot = 8192;
 constexpr uint32_t kPartial = 0x10bc0;  // 2 x 4096: weighted sum of one tile or split
 constexpr uint32_t kPartialSlot = 4096;
-constexpr uint32_t kResult = 0x12bc0;  // 2 x 2048: finished rows in the io dtype
+constexpr uint32_t kResult = 0x12bc0;  // 2 x 2048: finished rows in the dtype of the result
 constexpr uint32_t kResultSlot = 2048;
 constexpr uint32_t kLeavingMax = 0x13bc0;  // 2 x 256: row maxima of a partial, one block a row
 constexpr uint32_t kLeavingMaxSlot = 256;
@@ -591,7 +591,7 @@ private:
                     DataCopyPadExtParams<float>(false, 0, 0, 0));
                 SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
                 const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
-                // score * scale_value  (incre_flash_attention.py:168)
+                // score * scale_value  (incre_flash_attention.py:139)
                 WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
                 Muls(score, score, float(scaleValue_), span);
                 // Lanes behind the last key take no part in the maximum, nor below in the sum.
@@ -733,7 +733,7 @@ private:
                     WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
                     DataCopyPad(attentionOutGm_[batch * attentionOutStrideB_ + head * attentionOutStrideN_],
                         result,
-                        DataCopyExtParams(chunk, headDim_ * 2, (kHeadDimBucket - RoundUp(headDim_, 16)) / 16,
+                        DataCopyExtParams(chunk, headDim_ * 2, (128 - RoundUp(headDim_, 16)) / 16,
                             (attentionOutStrideN_ - headDim_) * 2, 0));
                     SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                     resultSlot_ ^= 1;
@@ -858,7 +858,7 @@ private:
                 WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
                 DataCopyPad(attentionOutGm_[batch * attentionOutStrideB_ + head * attentionOutStrideN_],
                     result,
-                    DataCopyExtParams(chunk, headDim_ * 2, (kHeadDimBucket - RoundUp(headDim_, 16)) / 16,
+                    DataCopyExtParams(chunk, headDim_ * 2, (128 - RoundUp(headDim_, 16)) / 16,
                         (attentionOutStrideN_ - headDim_) * 2, 0));
                 SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                 resultSlot_ ^= 1;

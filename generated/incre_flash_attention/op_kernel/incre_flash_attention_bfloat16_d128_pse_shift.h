@@ -69,7 +69,7 @@ constexpr uint32_t kProb = 0x14bc0;  // 2 x 8192: probabilities in the io dtype
 constexpr uint32_t kProbSlot = 8192;
 constexpr uint32_t kPartial = 0x18bc0;  // 2 x 4096: weighted sum of one tile or split
 constexpr uint32_t kPartialSlot = 4096;
-constexpr uint32_t kResult = 0x1abc0;  // 2 x 2048: finished rows in the io dtype
+constexpr uint32_t kResult = 0x1abc0;  // 2 x 2048: finished rows in the dtype of the result
 constexpr uint32_t kResultSlot = 2048;
 constexpr uint32_t kLeavingMax = 0x1bbc0;  // 2 x 256: row maxima of a partial, one block a row
 constexpr uint32_t kLeavingMaxSlot = 256;
@@ -732,7 +732,7 @@ private:
                     WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
                     DataCopyPad(attentionOutGm_[batch * attentionOutStrideB_ + head * attentionOutStrideN_],
                         result,
-                        DataCopyExtParams(chunk, headDim_ * 2, (kHeadDimBucket - RoundUp(headDim_, 16)) / 16,
+                        DataCopyExtParams(chunk, headDim_ * 2, (128 - RoundUp(headDim_, 16)) / 16,
                             (attentionOutStrideN_ - headDim_) * 2, 0));
                     SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                     resultSlot_ ^= 1;
@@ -857,7 +857,7 @@ private:
                 WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
                 DataCopyPad(attentionOutGm_[batch * attentionOutStrideB_ + head * attentionOutStrideN_],
                     result,
-                    DataCopyExtParams(chunk, headDim_ * 2, (kHeadDimBucket - RoundUp(headDim_, 16)) / 16,
+                    DataCopyExtParams(chunk, headDim_ * 2, (128 - RoundUp(headDim_, 16)) / 16,
                         (attentionOutStrideN_ - headDim_) * 2, 0));
                 SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                 resultSlot_ ^= 1;

@@ -12,35 +12,21 @@
 #include "incre_flash_attention_float16_d128.h"
 #include "incre_flash_attention_float16_d128_attn_mask.h"
 #include "incre_flash_attention_float16_d128_pse_shift.h"
+#include "incre_flash_attention_float16_d128_quant_scale2.h"
+#include "incre_flash_attention_float16_d128_quant_scale2_quant_offset2.h"
+#include "incre_flash_attention_float16_d128_antiquant_scale.h"
+#include "incre_flash_attention_float16_d128_antiquant_scale_antiquant_offset.h"
 #include "incre_flash_attention_float16_d128_block_table.h"
 #include "incre_flash_attention_float16_d128_kv_padding_size.h"
-#include "incre_flash_attention_float16_d128_attn_mask_pse_shift.h"
-#include "incre_flash_attention_float16_d128_attn_mask_block_table.h"
-#include "incre_flash_attention_float16_d128_attn_mask_kv_padding_size.h"
-#include "incre_flash_attention_float16_d128_pse_shift_block_table.h"
-#include "incre_flash_attention_float16_d128_pse_shift_kv_padding_size.h"
-#include "incre_flash_attention_float16_d128_block_table_kv_padding_size.h"
-#include "incre_flash_attention_float16_d128_attn_mask_pse_shift_block_table.h"
-#include "incre_flash_attention_float16_d128_attn_mask_pse_shift_kv_padding_size.h"
-#include "incre_flash_attention_float16_d128_attn_mask_block_table_kv_padding_size.h"
-#include "incre_flash_attention_float16_d128_pse_shift_block_table_kv_padding_size.h"
-#include "incre_flash_attention_float16_d128_attn_mask_pse_shift_block_table_kv_padding_size.h"
 #include "incre_flash_attention_bfloat16_d128.h"
 #include "incre_flash_attention_bfloat16_d128_attn_mask.h"
 #include "incre_flash_attention_bfloat16_d128_pse_shift.h"
+#include "incre_flash_attention_bfloat16_d128_quant_scale2.h"
+#include "incre_flash_attention_bfloat16_d128_quant_scale2_quant_offset2.h"
+#include "incre_flash_attention_bfloat16_d128_antiquant_scale.h"
+#include "incre_flash_attention_bfloat16_d128_antiquant_scale_antiquant_offset.h"
 #include "incre_flash_attention_bfloat16_d128_block_table.h"
 #include "incre_flash_attention_bfloat16_d128_kv_padding_size.h"
-#include "incre_flash_attention_bfloat16_d128_attn_mask_pse_shift.h"
-#include "incre_flash_attention_bfloat16_d128_attn_mask_block_table.h"
-#include "incre_flash_attention_bfloat16_d128_attn_mask_kv_padding_size.h"
-#include "incre_flash_attention_bfloat16_d128_pse_shift_block_table.h"
-#include "incre_flash_attention_bfloat16_d128_pse_shift_kv_padding_size.h"
-#include "incre_flash_attention_bfloat16_d128_block_table_kv_padding_size.h"
-#include "incre_flash_attention_bfloat16_d128_attn_mask_pse_shift_block_table.h"
-#include "incre_flash_attention_bfloat16_d128_attn_mask_pse_shift_kv_padding_size.h"
-#include "incre_flash_attention_bfloat16_d128_attn_mask_block_table_kv_padding_size.h"
-#include "incre_flash_attention_bfloat16_d128_pse_shift_block_table_kv_padding_size.h"
-#include "incre_flash_attention_bfloat16_d128_attn_mask_pse_shift_block_table_kv_padding_size.h"
 
 // The only tensor of an argument that is a list.
 __aicore__ inline GM_ADDR OnlyTensor(GM_ADDR list)
@@ -60,10 +46,6 @@ extern "C" __global__ __aicore__ void incre_flash_attention_custom(GM_ADDR query
     static_cast<void>(dequant_scale1);  // no kernel here reads it
     static_cast<void>(quant_scale1);  // no kernel here reads it
     static_cast<void>(dequant_scale2);  // no kernel here reads it
-    static_cast<void>(quant_scale2);  // no kernel here reads it
-    static_cast<void>(quant_offset2);  // no kernel here reads it
-    static_cast<void>(antiquant_scale);  // no kernel here reads it
-    static_cast<void>(antiquant_offset);  // no kernel here reads it
     GM_ADDR keyOnly = OnlyTensor(key);
     GM_ADDR valueOnly = OnlyTensor(value);
     if (TILING_KEY_IS(80)) {
@@ -75,48 +57,24 @@ extern "C" __global__ __aicore__ void incre_flash_attention_custom(GM_ADDR query
     } else if (TILING_KEY_IS(2080)) {
         incre_flash_attention_float16_d128_pse_shift::Run(query, keyOnly, valueOnly, actual_seq_lengths,
             pse_shift, attention_out, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(4080)) {
+        incre_flash_attention_float16_d128_quant_scale2::Run(query, keyOnly, valueOnly, actual_seq_lengths,
+            quant_scale2, attention_out, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(12080)) {
+        incre_flash_attention_float16_d128_quant_scale2_quant_offset2::Run(query, keyOnly, valueOnly,
+            actual_seq_lengths, quant_scale2, quant_offset2, attention_out, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(16080)) {
+        incre_flash_attention_float16_d128_antiquant_scale::Run(query, keyOnly, valueOnly, actual_seq_lengths,
+            antiquant_scale, attention_out, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(48080)) {
+        incre_flash_attention_float16_d128_antiquant_scale_antiquant_offset::Run(query, keyOnly, valueOnly,
+            actual_seq_lengths, antiquant_scale, antiquant_offset, attention_out, userWorkspace, tiling);
     } else if (TILING_KEY_IS(64080)) {
         incre_flash_attention_float16_d128_block_table::Run(query, keyOnly, valueOnly, actual_seq_lengths,
             block_table, attention_out, userWorkspace, tiling);
     } else if (TILING_KEY_IS(128080)) {
         incre_flash_attention_float16_d128_kv_padding_size::Run(query, keyOnly, valueOnly, actual_seq_lengths,
             kv_padding_size, attention_out, userWorkspace, tiling);
-    } else if (TILING_KEY_IS(3080)) {
-        incre_flash_attention_float16_d128_attn_mask_pse_shift::Run(query, keyOnly, valueOnly, attn_mask,
-            actual_seq_lengths, pse_shift, attention_out, userWorkspace, tiling);
-    } else if (TILING_KEY_IS(65080)) {
-        incre_flash_attention_float16_d128_attn_mask_block_table::Run(query, keyOnly, valueOnly, attn_mask,
-            actual_seq_lengths, block_table, attention_out, userWorkspace, tiling);
-    } else if (TILING_KEY_IS(129080)) {
-        incre_flash_attention_float16_d128_attn_mask_kv_padding_size::Run(query, keyOnly, valueOnly,
-            attn_mask, actual_seq_lengths, kv_padding_size, attention_out, userWorkspace, tiling);
-    } else if (TILING_KEY_IS(66080)) {
-        incre_flash_attention_float16_d128_pse_shift_block_table::Run(query, keyOnly, valueOnly,
-            actual_seq_lengths, pse_shift, block_table, attention_out, userWorkspace, tiling);
-    } else if (TILING_KEY_IS(130080)) {
-        incre_flash_attention_float16_d128_pse_shift_kv_padding_size::Run(query, keyOnly, valueOnly,
-            actual_seq_lengths, pse_shift, kv_padding_size, attention_out, userWorkspace, tiling);
-    } else if (TILING_KEY_IS(192080)) {
-        incre_flash_attention_float16_d128_block_table_kv_padding_size::Run(query, keyOnly, valueOnly,
-            actual_seq_lengths, block_table, kv_padding_size, attention_out, userWorkspace, tiling);
-    } else if (TILING_KEY_IS(67080)) {
-        incre_flash_attention_float16_d128_attn_mask_pse_shift_block_table::Run(query, keyOnly, valueOnly,
-            attn_mask, actual_seq_lengths, pse_shift, block_table, attention_out, userWorkspace, tiling);
-    } else if (TILING_KEY_IS(131080)) {
-        incre_flash_attention_float16_d128_attn_mask_pse_shift_kv_padding_size::Run(query, keyOnly, valueOnly,
-            attn_mask, actual_seq_lengths, pse_shift, kv_padding_size, attention_out, userWorkspace, tiling);
-    } else if (TILING_KEY_IS(193080)) {
-        incre_flash_attention_float16_d128_attn_mask_block_table_kv_padding_size::Run(query, keyOnly,
-            valueOnly, attn_mask, actual_seq_lengths, block_table, kv_padding_size, attention_out,
-            userWorkspace, tiling);
-    } else if (TILING_KEY_IS(194080)) {
-        incre_flash_attention_float16_d128_pse_shift_block_table_kv_padding_size::Run(query, keyOnly,
-            valueOnly, actual_seq_lengths, pse_shift, block_table, kv_padding_size, attention_out,
-            userWorkspace, tiling);
-    } else if (TILING_KEY_IS(195080)) {
-        incre_flash_attention_float16_d128_attn_mask_pse_shift_block_table_kv_padding_size::Run(query,
-            keyOnly, valueOnly, attn_mask, actual_seq_lengths, pse_shift, block_table, kv_padding_size,
-            attention_out, userWorkspace, tiling);
     } else if (TILING_KEY_IS(81)) {
         incre_flash_attention_bfloat16_d128::Run(query, keyOnly, valueOnly, actual_seq_lengths, attention_out,
             userWorkspace, tiling);
@@ -126,48 +84,23 @@ extern "C" __global__ __aicore__ void incre_flash_attention_custom(GM_ADDR query
     } else if (TILING_KEY_IS(2081)) {
         incre_flash_attention_bfloat16_d128_pse_shift::Run(query, keyOnly, valueOnly, actual_seq_lengths,
             pse_shift, attention_out, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(4081)) {
+        incre_flash_attention_bfloat16_d128_quant_scale2::Run(query, keyOnly, valueOnly, actual_seq_lengths,
+            quant_scale2, attention_out, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(12081)) {
+        incre_flash_attention_bfloat16_d128_quant_scale2_quant_offset2::Run(query, keyOnly, valueOnly,
+            actual_seq_lengths, quant_scale2, quant_offset2, attention_out, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(16081)) {
+        incre_flash_attention_bfloat16_d128_antiquant_scale::Run(query, keyOnly, valueOnly,
+            actual_seq_lengths, antiquant_scale, attention_out, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(48081)) {
+        incre_flash_attention_bfloat16_d128_antiquant_scale_antiquant_offset::Run(query, keyOnly, valueOnly,
+            actual_seq_lengths, antiquant_scale, antiquant_offset, attention_out, userWorkspace, tiling);
     } else if (TILING_KEY_IS(64081)) {
         incre_flash_attention_bfloat16_d128_block_table::Run(query, keyOnly, valueOnly, actual_seq_lengths,
             block_table, attention_out, userWorkspace, tiling);
     } else if (TILING_KEY_IS(128081)) {
         incre_flash_attention_bfloat16_d128_kv_padding_size::Run(query, keyOnly, valueOnly,
             actual_seq_lengths, kv_padding_size, attention_out, userWorkspace, tiling);
-    } else if (TILING_KEY_IS(3081)) {
-        incre_flash_attention_bfloat16_d128_attn_mask_pse_shift::Run(query, keyOnly, valueOnly, attn_mask,
-            actual_seq_lengths, pse_shift, attention_out, userWorkspace, tiling);
-    } else if (TILING_KEY_IS(65081)) {
-        incre_flash_attention_bfloat16_d128_attn_mask_block_table::Run(query, keyOnly, valueOnly, attn_mask,
-            actual_seq_lengths, block_table, attention_out, userWorkspace, tiling);
-    } else if (TILING_KEY_IS(129081)) {
-        incre_flash_attention_bfloat16_d128_attn_mask_kv_padding_size::Run(query, keyOnly, valueOnly,
-            attn_mask, actual_seq_lengths, kv_padding_size, attention_out, userWorkspace, tiling);
-    } else if (TILING_KEY_IS(66081)) {
-        incre_flash_attention_bfloat16_d128_pse_shift_block_table::Run(query, keyOnly, valueOnly,
-            actual_seq_lengths, pse_shift, block_table, attention_out, userWorkspace, tiling);
-    } else if (TILING_KEY_IS(130081)) {
-        incre_flash_attention_bfloat16_d128_pse_shift_kv_padding_size::Run(query, keyOnly, valueOnly,
-            actual_seq_lengths, pse_shift, kv_padding_size, attention_out, userWorkspace, tiling);
-    } else if (TILING_KEY_IS(192081)) {
-        incre_flash_attention_bfloat16_d128_block_table_kv_padding_size::Run(query, keyOnly, valueOnly,
-            actual_seq_lengths, block_table, kv_padding_size, attention_out, userWorkspace, tiling);
-    } else if (TILING_KEY_IS(67081)) {
-        incre_flash_attention_bfloat16_d128_attn_mask_pse_shift_block_table::Run(query, keyOnly, valueOnly,
-            attn_mask, actual_seq_lengths, pse_shift, block_table, attention_out, userWorkspace, tiling);
-    } else if (TILING_KEY_IS(131081)) {
-        incre_flash_attention_bfloat16_d128_attn_mask_pse_shift_kv_padding_size::Run(query, keyOnly,
-            valueOnly, attn_mask, actual_seq_lengths, pse_shift, kv_padding_size, attention_out,
-            userWorkspace, tiling);
-    } else if (TILING_KEY_IS(193081)) {
-        incre_flash_attention_bfloat16_d128_attn_mask_block_table_kv_padding_size::Run(query, keyOnly,
-            valueOnly, attn_mask, actual_seq_lengths, block_table, kv_padding_size, attention_out,
-            userWorkspace, tiling);
-    } else if (TILING_KEY_IS(194081)) {
-        incre_flash_attention_bfloat16_d128_pse_shift_block_table_kv_padding_size::Run(query, keyOnly,
-            valueOnly, actual_seq_lengths, pse_shift, block_table, kv_padding_size, attention_out,
-            userWorkspace, tiling);
-    } else if (TILING_KEY_IS(195081)) {
-        incre_flash_attention_bfloat16_d128_attn_mask_pse_shift_block_table_kv_padding_size::Run(query,
-            keyOnly, valueOnly, attn_mask, actual_seq_lengths, pse_shift, block_table, kv_padding_size,
-            attention_out, userWorkspace, tiling);
     }
 }

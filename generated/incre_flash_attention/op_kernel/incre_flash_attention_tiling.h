@@ -43,6 +43,18 @@ struct IncreFlashAttentionTiling {
     int64_t attnMaskStrideB;  // elements between neighbours of attn_mask along B
     int64_t pseShiftStrideB;  // elements between neighbours of pse_shift along B
     int64_t pseShiftStrideN;  // elements between neighbours of pse_shift along N
+    int64_t quantScale2StrideE;  // elements between neighbours of quant_scale2 along E
+    int64_t quantScale2StrideN;  // elements between neighbours of quant_scale2 along N
+    int64_t quantOffset2StrideE;  // elements between neighbours of quant_offset2 along E
+    int64_t quantOffset2StrideN;  // elements between neighbours of quant_offset2 along N
+    int64_t antiquantScaleStrideK;  // elements between neighbours of antiquant_scale along K
+    int64_t antiquantScaleStrideC;  // elements between neighbours of antiquant_scale along C
+    int64_t keyRingOffset;  // bytes from the workspace to the ring of key tiles in the io dtype, vector to cube
+    int64_t keyRingPart;  // bytes of one block's keyRing
+    int64_t valueRingOffset;  // bytes from the workspace to the ring of value tiles in the io dtype, vector to cube
+    int64_t valueRingPart;  // bytes of one block's valueRing
+    int64_t antiquantOffsetStrideK;  // elements between neighbours of antiquant_offset along K
+    int64_t antiquantOffsetStrideC;  // elements between neighbours of antiquant_offset along C
     int64_t blockSize;  // rows of a block
     int64_t keyStrideR;  // elements between neighbours of key along R
     int64_t blockTableStrideB;  // elements between neighbours of block_table along B

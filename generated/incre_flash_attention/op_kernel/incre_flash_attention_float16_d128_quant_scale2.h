@@ -1,9 +1,9 @@
 /*
- * incre_flash_attention_float16_d128_attn_mask_pse_shift
+ * incre_flash_attention_float16_d128_quant_scale2
  * Attention of one new query token a batch row over its cached keys and values.
  *
  * Contract: mindspore.ops.incre_flash_attention
- * Specialised on float16, head sizes 113 to 128, with attn_mask, pse_shift.
+ * Specialised on float16, head sizes 113 to 128, with quant_scale2.
  * Batch, heads, lengths and strides are run-time values.
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
@@ -27,13 +27,13 @@
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the kernel does
  * not rely on the compiler's automatic synchronisation.
  */
-#ifndef ATTNDSL_INCRE_FLASH_ATTENTION_FLOAT16_D128_ATTN_MASK_PSE_SHIFT_H
-#define ATTNDSL_INCRE_FLASH_ATTENTION_FLOAT16_D128_ATTN_MASK_PSE_SHIFT_H
+#ifndef ATTNDSL_INCRE_FLASH_ATTENTION_FLOAT16_D128_QUANT_SCALE2_H
+#define ATTNDSL_INCRE_FLASH_ATTENTION_FLOAT16_D128_QUANT_SCALE2_H
 
 #include "kernel_operator.h"
 #include "incre_flash_attention_tiling.h"
 
-namespace incre_flash_attention_float16_d128_attn_mask_pse_shift {
+namespace incre_flash_attention_float16_d128_quant_scale2 {
 
 using namespace AscendC;
 
@@ -51,42 +51,38 @@ constexpr float kSmallest = 1.1754943508222875e-38f;  // smallest normal number,
 
 // Buffer map: byte address of the first slot and bytes a slot.
 
-// UB, 118784 of 188416 bytes
+// UB, 92096 of 188416 bytes
 constexpr uint32_t kRowMax = 0x00000;  // 1 x 128: running maximum of each row
 constexpr uint32_t kRowSum = 0x00080;  // 1 x 128: running sum of each row
 constexpr uint32_t kAccumulator = 0x00100;  // 1 x 16384: running weighted sum of each row
-constexpr uint32_t kAttnMaskBytes = 0x04100;  // 2 x 512: attn_mask of the tile's keys
-constexpr uint32_t kAttnMaskBytesSlot = 512;
-constexpr uint32_t kAttnMaskHalf = 0x04500;  // 1 x 1024: attn_mask in fp16, to compare
-constexpr uint32_t kAttnMaskKeep = 0x04900;  // 1 x 64: one bit a key: 1 keeps its score
-constexpr uint32_t kScore = 0x04940;  // 2 x 16384: scores of the rows, then exp(score - max)
+constexpr uint32_t kScore = 0x04100;  // 2 x 16384: scores of the rows, then exp(score - max)
 constexpr uint32_t kScoreSlot = 16384;
-constexpr uint32_t kPseShiftRows = 0x0c940;  // 2 x 8192: pse_shift of the rows
-constexpr uint32_t kPseShiftRowsSlot = 8192;
-constexpr uint32_t kPseShiftWide = 0x10940;  // 1 x 16384: pse_shift of the rows, in fp32
-constexpr uint32_t kLanes = 0x14940;  // 1 x 2048: reduction over the tile, one repeat a row
-constexpr uint32_t kTileStat = 0x15140;  // 1 x 32: maximum or sum of each row of the tile
-constexpr uint32_t kNewMax = 0x15160;  // 1 x 32: running maximum including the tile
-constexpr uint32_t kRescale = 0x15180;  // 1 x 384: exp(old max - new max) of the tiles in flight
-constexpr uint32_t kRowBlocks = 0x15300;  // 1 x 256: a row statistic, one block a row
-constexpr uint32_t kProb = 0x15400;  // 2 x 8192: probabilities in the io dtype
+constexpr uint32_t kLanes = 0x0c100;  // 1 x 2048: reduction over the tile, one repeat a row
+constexpr uint32_t kTileStat = 0x0c900;  // 1 x 32: maximum or sum of each row of the tile
+constexpr uint32_t kNewMax = 0x0c920;  // 1 x 32: running maximum including the tile
+constexpr uint32_t kRescale = 0x0c940;  // 1 x 384: exp(old max - new max) of the tiles in flight
+constexpr uint32_t kRowBlocks = 0x0cac0;  // 1 x 256: a row statistic, one block a row
+constexpr uint32_t kProb = 0x0cbc0;  // 2 x 8192: probabilities in the io dtype
 constexpr uint32_t kProbSlot = 8192;
-constexpr uint32_t kPartial = 0x19400;  // 2 x 4096: weighted sum of one tile or split
+constexpr uint32_t kPartial = 0x10bc0;  // 2 x 4096: weighted sum of one tile or split
 constexpr uint32_t kPartialSlot = 4096;
-constexpr uint32_t kResult = 0x1b400;  // 2 x 2048: finished rows in the io dtype
-constexpr uint32_t kResultSlot = 2048;
-constexpr uint32_t kLeavingMax = 0x1c400;  // 2 x 256: row maxima of a partial, one block a row
+constexpr uint32_t kFactorRows = 0x12bc0;  // 2 x 4096: a factor of the rows
+constexpr uint32_t kFactorRowsSlot = 4096;
+constexpr uint32_t kResult = 0x14bc0;  // 2 x 1024: finished rows in the dtype of the result
+constexpr uint32_t kResultSlot = 1024;
+constexpr uint32_t kResultHalf = 0x153c0;  // 1 x 2048: integral results in fp16
+constexpr uint32_t kLeavingMax = 0x15bc0;  // 2 x 256: row maxima of a partial, one block a row
 constexpr uint32_t kLeavingMaxSlot = 256;
-constexpr uint32_t kLeavingSum = 0x1c600;  // 2 x 256: row sums of a partial, one block a row
+constexpr uint32_t kLeavingSum = 0x15dc0;  // 2 x 256: row sums of a partial, one block a row
 constexpr uint32_t kLeavingSumSlot = 256;
-constexpr uint32_t kMergedMax = 0x1c800;  // 1 x 256: maximum of the merged rows
-constexpr uint32_t kMergedSum = 0x1c900;  // 1 x 256: sum of the merged rows
-constexpr uint32_t kPartMax = 0x1ca00;  // 2 x 256: row maximum of one partial, then exp(it - new max)
+constexpr uint32_t kMergedMax = 0x15fc0;  // 1 x 256: maximum of the merged rows
+constexpr uint32_t kMergedSum = 0x160c0;  // 1 x 256: sum of the merged rows
+constexpr uint32_t kPartMax = 0x161c0;  // 2 x 256: row maximum of one partial, then exp(it - new max)
 constexpr uint32_t kPartMaxSlot = 256;
-constexpr uint32_t kPartSum = 0x1cc00;  // 2 x 256: row sum of one partial
+constexpr uint32_t kPartSum = 0x163c0;  // 2 x 256: row sum of one partial
 constexpr uint32_t kPartSumSlot = 256;
-constexpr uint32_t kNewMaxBlocks = 0x1ce00;  // 1 x 256: maximum including the partial
-constexpr uint32_t kMergedRescale = 0x1cf00;  // 1 x 256: exp(old max - new max) of the merged rows
+constexpr uint32_t kNewMaxBlocks = 0x165c0;  // 1 x 256: maximum including the partial
+constexpr uint32_t kMergedRescale = 0x166c0;  // 1 x 256: exp(old max - new max) of the merged rows
 
 // L1, 278528 of 524032 bytes
 constexpr uint32_t kQueryL1 = 0x00000;  // 1 x 16384: query rows of the task, Nz
@@ -122,9 +118,9 @@ constexpr int32_t kQueryL1Free = 6;  // MTE1_MTE2, queryL1
 constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1
 constexpr int32_t kKeyL1Ready = 1;  // MTE2_MTE1, keyL1: one id a slot
 constexpr int32_t kValueL1Ready = 3;  // MTE2_MTE1, valueL1: one id a slot
-constexpr int32_t kAttnMaskBytesReady = 0;  // MTE2_V, attnMaskBytes: one id a slot
-constexpr int32_t kScoreReady = 2;  // MTE2_V, score, pseShiftRows: one id a slot
-constexpr int32_t kPartialReady = 4;  // MTE2_V, partial: one id a slot
+constexpr int32_t kScoreReady = 0;  // MTE2_V, score: one id a slot
+constexpr int32_t kPartialReady = 2;  // MTE2_V, partial: one id a slot
+constexpr int32_t kFactorRowsReady = 4;  // MTE2_V, factorRows: one id a slot
 constexpr int32_t kPartMaxReady = 6;  // MTE2_V, partMax, partSum, partial: one id a slot
 constexpr int32_t kProbFree = 0;  // MTE3_V, prob: one id a slot
 constexpr int32_t kResultFree = 2;  // MTE3_V, result: one id a slot
@@ -133,9 +129,9 @@ constexpr int32_t kRowMaxFree = 6;  // MTE3_V, rowMax, rowSum, accumulator
 constexpr int32_t kScoreL0Ready = 0;  // M_FIX, scoreL0: one id a slot
 constexpr int32_t kOutL0Ready = 2;  // M_FIX, outL0: one id a slot
 constexpr int32_t kLeftL0Free = 0;  // M_MTE1, leftL0, rightL0: one id a slot
-constexpr int32_t kAttnMaskBytesFree = 0;  // V_MTE2, attnMaskBytes: one id a slot
-constexpr int32_t kScoreFree = 2;  // V_MTE2, score, pseShiftRows: one id a slot
-constexpr int32_t kPartialFree = 4;  // V_MTE2, partial: one id a slot
+constexpr int32_t kScoreFree = 0;  // V_MTE2, score: one id a slot
+constexpr int32_t kPartialFree = 2;  // V_MTE2, partial: one id a slot
+constexpr int32_t kFactorRowsFree = 4;  // V_MTE2, factorRows: one id a slot
 constexpr int32_t kPartMaxFree = 6;  // V_MTE2, partMax, partSum: one id a slot
 constexpr int32_t kProbReady = 0;  // V_MTE3, prob: one id a slot
 constexpr int32_t kRowMaxReady = 2;  // V_MTE3, accumulator
@@ -150,8 +146,8 @@ constexpr uint16_t kBeforeMergePartials = 3;
 
 class IncreFlashAttentionKernel {
 public:
-    __aicore__ inline void Init(TPipe &pipe, GM_ADDR query, GM_ADDR key, GM_ADDR value, GM_ADDR attn_mask,
-        GM_ADDR actual_seq_lengths, GM_ADDR pse_shift, GM_ADDR attention_out, GM_ADDR workspace,
+    __aicore__ inline void Init(TPipe &pipe, GM_ADDR query, GM_ADDR key, GM_ADDR value,
+        GM_ADDR actual_seq_lengths, GM_ADDR quant_scale2, GM_ADDR attention_out, GM_ADDR workspace,
                                 GM_ADDR tiling)
     {
         const auto values = reinterpret_cast<__gm__ IncreFlashAttentionTiling *>(tiling);
@@ -168,12 +164,11 @@ public:
         keyStrideT_ = values->keyStrideT;
         keyStrideK_ = values->keyStrideK;
         keyStrideB_ = values->keyStrideB;
-        pseShiftStrideB_ = values->pseShiftStrideB;
-        pseShiftStrideN_ = values->pseShiftStrideN;
-        attnMaskStrideB_ = values->attnMaskStrideB;
         valueStrideT_ = values->valueStrideT;
         valueStrideK_ = values->valueStrideK;
         valueStrideB_ = values->valueStrideB;
+        quantScale2StrideE_ = values->quantScale2StrideE;
+        quantScale2StrideN_ = values->quantScale2StrideN;
         attentionOutStrideB_ = values->attentionOutStrideB;
         attentionOutStrideN_ = values->attentionOutStrideN;
         queryHeads_ = values->queryHeads;
@@ -199,9 +194,8 @@ public:
         Bind(queryGm_, query);
         Bind(keyGm_, key);
         Bind(valueGm_, value);
-        Bind(attnMaskGm_, attn_mask);
         Bind(actualSeqLengthsGm_, actual_seq_lengths);
-        Bind(pseShiftGm_, pse_shift);
+        Bind(quantScale2Gm_, quant_scale2);
         Bind(attentionOutGm_, attention_out);
         Bind(scoreRingGm_, workspace + scoreRingOffset_ + blockIndex_ * scoreRingPart_);
         Bind(probRingGm_, workspace + probRingOffset_ + blockIndex_ * probRingPart_);
@@ -221,19 +215,17 @@ public:
             l0c_ = l0cStorage_.Get<uint8_t>();
         }
         if ASCEND_IS_AIV {
-            pipe.InitBuffer(ubStorage_, 118784);
+            pipe.InitBuffer(ubStorage_, 92096);
             ub_ = ubStorage_.Get<uint8_t>();
             rowMax_ = ub_[kRowMax].ReinterpretCast<float>();
             rowSum_ = ub_[kRowSum].ReinterpretCast<float>();
             accumulator_ = ub_[kAccumulator].ReinterpretCast<float>();
-            attnMaskHalf_ = ub_[kAttnMaskHalf].ReinterpretCast<half>();
-            attnMaskKeep_ = ub_[kAttnMaskKeep].ReinterpretCast<uint8_t>();
-            pseShiftWide_ = ub_[kPseShiftWide].ReinterpretCast<float>();
             lanes_ = ub_[kLanes].ReinterpretCast<float>();
             tileStat_ = ub_[kTileStat].ReinterpretCast<float>();
             newMax_ = ub_[kNewMax].ReinterpretCast<float>();
             rescale_ = ub_[kRescale].ReinterpretCast<float>();
             rowBlocks_ = ub_[kRowBlocks].ReinterpretCast<float>();
+            resultHalf_ = ub_[kResultHalf].ReinterpretCast<half>();
             mergedMax_ = ub_[kMergedMax].ReinterpretCast<float>();
             mergedSum_ = ub_[kMergedSum].ReinterpretCast<float>();
             newMaxBlocks_ = ub_[kNewMaxBlocks].ReinterpretCast<float>();
@@ -309,14 +301,14 @@ public:
 
     __aicore__ inline void RunVector()
     {
-        SetFlag<HardEvent::V_MTE2>(kAttnMaskBytesFree);
-        SetFlag<HardEvent::V_MTE2>(kAttnMaskBytesFree + 1);
         SetFlag<HardEvent::MTE3_V>(kProbFree);
         SetFlag<HardEvent::MTE3_V>(kProbFree + 1);
         SetFlag<HardEvent::V_MTE2>(kScoreFree);
         SetFlag<HardEvent::V_MTE2>(kScoreFree + 1);
         SetFlag<HardEvent::V_MTE2>(kPartialFree);
         SetFlag<HardEvent::V_MTE2>(kPartialFree + 1);
+        SetFlag<HardEvent::V_MTE2>(kFactorRowsFree);
+        SetFlag<HardEvent::V_MTE2>(kFactorRowsFree + 1);
         SetFlag<HardEvent::MTE3_V>(kResultFree);
         SetFlag<HardEvent::MTE3_V>(kResultFree + 1);
         SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
@@ -349,7 +341,7 @@ public:
             for (int64_t step = 0; step < tiles + 2; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
-                    SoftmaxTile(tile, firstTile, length, batch, rows, firstHead, rowBegin);
+                    SoftmaxTile(tile, firstTile, length, rows, rowBegin);
                 }
                 if (step >= 2) {
                     const int64_t tile = step - 2;
@@ -364,14 +356,14 @@ public:
         if (splits_ > 1) {
             MergePartials();
         }
-        WaitFlag<HardEvent::V_MTE2>(kAttnMaskBytesFree);
-        WaitFlag<HardEvent::V_MTE2>(kAttnMaskBytesFree + 1);
         WaitFlag<HardEvent::MTE3_V>(kProbFree);
         WaitFlag<HardEvent::MTE3_V>(kProbFree + 1);
         WaitFlag<HardEvent::V_MTE2>(kScoreFree);
         WaitFlag<HardEvent::V_MTE2>(kScoreFree + 1);
         WaitFlag<HardEvent::V_MTE2>(kPartialFree);
         WaitFlag<HardEvent::V_MTE2>(kPartialFree + 1);
+        WaitFlag<HardEvent::V_MTE2>(kFactorRowsFree);
+        WaitFlag<HardEvent::V_MTE2>(kFactorRowsFree + 1);
         WaitFlag<HardEvent::MTE3_V>(kResultFree);
         WaitFlag<HardEvent::MTE3_V>(kResultFree + 1);
         WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
@@ -572,62 +564,27 @@ private:
     }
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
-    __aicore__ inline void SoftmaxTile(int64_t tile, int64_t firstTile, int64_t length, int64_t batch,
-        int64_t rows, int64_t firstHead, int64_t rowBegin)
+    __aicore__ inline void SoftmaxTile(int64_t tile, int64_t firstTile, int64_t length, int64_t rows,
+        int64_t rowBegin)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, length - firstKey);
-        {
-            LocalTensor<uint8_t> attnMaskBytes =
-                ub_[kAttnMaskBytes + attnMaskBytesSlot_ * kAttnMaskBytesSlot].ReinterpretCast<uint8_t>();
-            // score = -1e+12 where attn_mask hides the key  (incre_flash_attention.py:170)
-            WaitFlag<HardEvent::V_MTE2>(kAttnMaskBytesFree + attnMaskBytesSlot_);
-            DataCopyPad(attnMaskBytes, attnMaskGm_[batch * attnMaskStrideB_ + firstKey],
-                DataCopyExtParams(1, keys, 0, 0, 0), DataCopyPadExtParams<uint8_t>(false, 0, 0, 0));
-            SetFlag<HardEvent::MTE2_V>(kAttnMaskBytesReady + attnMaskBytesSlot_);
-            WaitFlag<HardEvent::MTE2_V>(kAttnMaskBytesReady + attnMaskBytesSlot_);
-            PipeBarrier<PIPE_V>();
-            Cast(attnMaskHalf_, attnMaskBytes, RoundMode::CAST_NONE, keys);
-            SetFlag<HardEvent::V_MTE2>(kAttnMaskBytesFree + attnMaskBytesSlot_);
-            PipeBarrier<PIPE_V>();
-            CompareScalar(attnMaskKeep_, attnMaskHalf_, half(0), CMPMODE::EQ, RoundUp(keys, 128));
-            attnMaskBytesSlot_ ^= 1;
-        }
         CrossCoreWaitFlag(kScoreRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
             {
                 LocalTensor<float> score = ub_[kScore + scoreSlot_ * kScoreSlot].ReinterpretCast<float>();
-                LocalTensor<half> pseShiftRows =
-                    ub_[kPseShiftRows + scoreSlot_ * kPseShiftRowsSlot].ReinterpretCast<half>();
-                const int64_t head = firstHead + rowBegin + r0;
                 WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
                 DataCopyPad(score, scoreRingGm_[(slot * rowsPerTask_ + rowBegin + r0) * kTileKeys],
                     DataCopyExtParams(chunk, keys * 4, (kTileKeys - keys) * 4,
                         (kTileKeys - RoundUp(keys, 8)) / 8, 0),
                     DataCopyPadExtParams<float>(false, 0, 0, 0));
-                DataCopyPad(pseShiftRows,
-                    pseShiftGm_[batch * pseShiftStrideB_ + head * pseShiftStrideN_ + firstKey],
-                    DataCopyExtParams(chunk, keys * 2, (pseShiftStrideN_ - keys) * 2,
-                        (kTileKeys - RoundUp(keys, 16)) / 16, 0),
-                    DataCopyPadExtParams<half>(false, 0, 0, 0));
                 SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
                 const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
-                // score * scale_value  (incre_flash_attention.py:168)
+                // score * scale_value  (incre_flash_attention.py:139)
                 WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
                 Muls(score, score, float(scaleValue_), span);
-                // score + pse_shift  (incre_flash_attention.py:169)
-                Cast(pseShiftWide_, pseShiftRows, RoundMode::CAST_NONE, span);
-                PipeBarrier<PIPE_V>();
-                Add(score, score, pseShiftWide_, span);
-                // score = -1e+12 where attn_mask hides the key  (incre_flash_attention.py:170)
-                PipeBarrier<PIPE_V>();
-                for (int64_t row = 0; row < chunk; ++row) {
-                    Select(score[row * kTileKeys], attnMaskKeep_, score[row * kTileKeys],
-                        float(-1000000000000.0f), SELMODE::VSEL_TENSOR_SCALAR_MODE,
-                        RoundUp(keys, kRepeatLanes));
-                }
                 // Lanes behind the last key take no part in the maximum, nor below in the sum.
                 if (keys % kRepeatLanes != 0) {
                     PipeBarrier<PIPE_V>();
@@ -755,19 +712,52 @@ private:
                         rowBlocks_, kRepeatLanes, chunk,
                         BinaryRepeatParams(1, 1, 0, kHeadDimBucket / 8, kHeadDimBucket / 8, 1));
                 }
+                // result = clip(round(result * scale + offset), -128, 127)  (incre_flash_attention.py:143)
+                if (quantScale2StrideE_ == 0) {
+                    PipeBarrier<PIPE_V>();
+                    Muls(accumulator_[r0 * kHeadDimBucket], accumulator_[r0 * kHeadDimBucket],
+                        float(quantScale2Gm_.GetValue(0)), chunk * kHeadDimBucket);
+                } else {
+                    {
+                        LocalTensor<float> factorRows =
+                            ub_[kFactorRows + factorRowsSlot_ * kFactorRowsSlot].ReinterpretCast<float>();
+                        WaitFlag<HardEvent::V_MTE2>(kFactorRowsFree + factorRowsSlot_);
+                        DataCopyPad(factorRows, quantScale2Gm_[head * quantScale2StrideN_],
+                            DataCopyExtParams(chunk, headDim_ * 4, (quantScale2StrideN_ - headDim_) * 4,
+                                (kHeadDimBucket - RoundUp(headDim_, 8)) / 8, 0),
+                            DataCopyPadExtParams<float>(false, 0, 0, 0));
+                        SetFlag<HardEvent::MTE2_V>(kFactorRowsReady + factorRowsSlot_);
+                        WaitFlag<HardEvent::MTE2_V>(kFactorRowsReady + factorRowsSlot_);
+                        PipeBarrier<PIPE_V>();
+                        Mul(accumulator_[r0 * kHeadDimBucket], accumulator_[r0 * kHeadDimBucket], factorRows,
+                            chunk * kHeadDimBucket);
+                        SetFlag<HardEvent::V_MTE2>(kFactorRowsFree + factorRowsSlot_);
+                        factorRowsSlot_ ^= 1;
+                    }
+                }
+                PipeBarrier<PIPE_V>();
+                Cast(accumulator_[r0 * kHeadDimBucket], accumulator_[r0 * kHeadDimBucket],
+                    RoundMode::CAST_RINT, chunk * kHeadDimBucket);
+                PipeBarrier<PIPE_V>();
+                Maxs(accumulator_[r0 * kHeadDimBucket], accumulator_[r0 * kHeadDimBucket], float(-128.0f),
+                    chunk * kHeadDimBucket);
+                PipeBarrier<PIPE_V>();
+                Mins(accumulator_[r0 * kHeadDimBucket], accumulator_[r0 * kHeadDimBucket], float(127.0f),
+                    chunk * kHeadDimBucket);
                 {
-                    LocalTensor<half> result =
-                        ub_[kResult + resultSlot_ * kResultSlot].ReinterpretCast<half>();
+                    LocalTensor<int8_t> result =
+                        ub_[kResult + resultSlot_ * kResultSlot].ReinterpretCast<int8_t>();
+                    PipeBarrier<PIPE_V>();
+                    Cast(resultHalf_, accumulator_[r0 * kHeadDimBucket], RoundMode::CAST_RINT, chunk * 128);
                     WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                     PipeBarrier<PIPE_V>();
-                    Cast(result, accumulator_[r0 * kHeadDimBucket], RoundMode::CAST_RINT,
-                        chunk * kHeadDimBucket);
+                    Cast(result, resultHalf_, RoundMode::CAST_RINT, chunk * 128);
                     SetFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
                     WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
                     DataCopyPad(attentionOutGm_[batch * attentionOutStrideB_ + head * attentionOutStrideN_],
                         result,
-                        DataCopyExtParams(chunk, headDim_ * 2, (kHeadDimBucket - RoundUp(headDim_, 16)) / 16,
-                            (attentionOutStrideN_ - headDim_) * 2, 0));
+                        DataCopyExtParams(chunk, headDim_, (128 - RoundUp(headDim_, 32)) / 32,
+                            attentionOutStrideN_ - headDim_, 0));
                     SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                     resultSlot_ ^= 1;
                 }
@@ -881,17 +871,47 @@ private:
                 Div(accumulator_[d0], accumulator_[d0], mergedSum_, kRepeatLanes, chunk,
                     BinaryRepeatParams(1, 1, 0, kHeadDimBucket / 8, kHeadDimBucket / 8, 1));
             }
+            // result = clip(round(result * scale + offset), -128, 127)  (incre_flash_attention.py:143)
+            if (quantScale2StrideE_ == 0) {
+                PipeBarrier<PIPE_V>();
+                Muls(accumulator_, accumulator_, float(quantScale2Gm_.GetValue(0)), chunk * kHeadDimBucket);
+            } else {
+                {
+                    LocalTensor<float> factorRows =
+                        ub_[kFactorRows + factorRowsSlot_ * kFactorRowsSlot].ReinterpretCast<float>();
+                    WaitFlag<HardEvent::V_MTE2>(kFactorRowsFree + factorRowsSlot_);
+                    DataCopyPad(factorRows, quantScale2Gm_[head * quantScale2StrideN_],
+                        DataCopyExtParams(chunk, headDim_ * 4, (quantScale2StrideN_ - headDim_) * 4,
+                            (kHeadDimBucket - RoundUp(headDim_, 8)) / 8, 0),
+                        DataCopyPadExtParams<float>(false, 0, 0, 0));
+                    SetFlag<HardEvent::MTE2_V>(kFactorRowsReady + factorRowsSlot_);
+                    WaitFlag<HardEvent::MTE2_V>(kFactorRowsReady + factorRowsSlot_);
+                    PipeBarrier<PIPE_V>();
+                    Mul(accumulator_, accumulator_, factorRows, chunk * kHeadDimBucket);
+                    SetFlag<HardEvent::V_MTE2>(kFactorRowsFree + factorRowsSlot_);
+                    factorRowsSlot_ ^= 1;
+                }
+            }
+            PipeBarrier<PIPE_V>();
+            Cast(accumulator_, accumulator_, RoundMode::CAST_RINT, chunk * kHeadDimBucket);
+            PipeBarrier<PIPE_V>();
+            Maxs(accumulator_, accumulator_, float(-128.0f), chunk * kHeadDimBucket);
+            PipeBarrier<PIPE_V>();
+            Mins(accumulator_, accumulator_, float(127.0f), chunk * kHeadDimBucket);
             {
-                LocalTensor<half> result = ub_[kResult + resultSlot_ * kResultSlot].ReinterpretCast<half>();
+                LocalTensor<int8_t> result =
+                    ub_[kResult + resultSlot_ * kResultSlot].ReinterpretCast<int8_t>();
+                PipeBarrier<PIPE_V>();
+                Cast(resultHalf_, accumulator_, RoundMode::CAST_RINT, chunk * 128);
                 WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                 PipeBarrier<PIPE_V>();
-                Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kHeadDimBucket);
+                Cast(result, resultHalf_, RoundMode::CAST_RINT, chunk * 128);
                 SetFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
                 WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
                 DataCopyPad(attentionOutGm_[batch * attentionOutStrideB_ + head * attentionOutStrideN_],
                     result,
-                    DataCopyExtParams(chunk, headDim_ * 2, (kHeadDimBucket - RoundUp(headDim_, 16)) / 16,
-                        (attentionOutStrideN_ - headDim_) * 2, 0));
+                    DataCopyExtParams(chunk, headDim_, (128 - RoundUp(headDim_, 32)) / 32,
+                        attentionOutStrideN_ - headDim_, 0));
                 SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                 resultSlot_ ^= 1;
             }
@@ -913,12 +933,11 @@ private:
     int64_t keyStrideT_ = 0;
     int64_t keyStrideK_ = 0;
     int64_t keyStrideB_ = 0;
-    int64_t pseShiftStrideB_ = 0;
-    int64_t pseShiftStrideN_ = 0;
-    int64_t attnMaskStrideB_ = 0;
     int64_t valueStrideT_ = 0;
     int64_t valueStrideK_ = 0;
     int64_t valueStrideB_ = 0;
+    int64_t quantScale2StrideE_ = 0;
+    int64_t quantScale2StrideN_ = 0;
     int64_t attentionOutStrideB_ = 0;
     int64_t attentionOutStrideN_ = 0;
     int64_t queryHeads_ = 0;
@@ -946,10 +965,10 @@ private:
     uint32_t probL1Slot_ = 0;
     uint32_t outL0Slot_ = 0;
     uint32_t valueL1Slot_ = 0;
-    uint32_t attnMaskBytesSlot_ = 0;
     uint32_t scoreSlot_ = 0;
     uint32_t probSlot_ = 0;
     uint32_t partialSlot_ = 0;
+    uint32_t factorRowsSlot_ = 0;
     uint32_t resultSlot_ = 0;
     uint32_t leavingMaxSlot_ = 0;
     uint32_t partMaxSlot_ = 0;
@@ -958,10 +977,9 @@ private:
     GlobalTensor<half> queryGm_;
     GlobalTensor<half> keyGm_;
     GlobalTensor<half> valueGm_;
-    GlobalTensor<uint8_t> attnMaskGm_;
     GlobalTensor<int64_t> actualSeqLengthsGm_;
-    GlobalTensor<half> pseShiftGm_;
-    GlobalTensor<half> attentionOutGm_;
+    GlobalTensor<float> quantScale2Gm_;
+    GlobalTensor<int8_t> attentionOutGm_;
     GlobalTensor<float> scoreRingGm_;  // ring of score tiles, cube to vector
     GlobalTensor<half> probRingGm_;  // ring of probability tiles, vector to cube
     GlobalTensor<float> outRingGm_;  // ring of weighted sums, cube to vector
@@ -975,14 +993,12 @@ private:
     LocalTensor<float> rowMax_;
     LocalTensor<float> rowSum_;
     LocalTensor<float> accumulator_;
-    LocalTensor<half> attnMaskHalf_;
-    LocalTensor<uint8_t> attnMaskKeep_;
-    LocalTensor<float> pseShiftWide_;
     LocalTensor<float> lanes_;
     LocalTensor<float> tileStat_;
     LocalTensor<float> newMax_;
     LocalTensor<float> rescale_;
     LocalTensor<float> rowBlocks_;
+    LocalTensor<half> resultHalf_;
     LocalTensor<float> mergedMax_;
     LocalTensor<float> mergedSum_;
     LocalTensor<float> newMaxBlocks_;
@@ -999,13 +1015,12 @@ private:
 };
 
 // The whole kernel; tensors in the contract's order, then the user's part of the workspace and the tiling data.
-__aicore__ inline void Run(GM_ADDR query, GM_ADDR key, GM_ADDR value, GM_ADDR attn_mask,
-    GM_ADDR actual_seq_lengths, GM_ADDR pse_shift, GM_ADDR attention_out, GM_ADDR workspace, GM_ADDR tiling)
+__aicore__ inline void Run(GM_ADDR query, GM_ADDR key, GM_ADDR value, GM_ADDR actual_seq_lengths,
+    GM_ADDR quant_scale2, GM_ADDR attention_out, GM_ADDR workspace, GM_ADDR tiling)
 {
     TPipe pipe;
     IncreFlashAttentionKernel kernel;
-    kernel.Init(pipe, query, key, value, attn_mask, actual_seq_lengths, pse_shift, attention_out, workspace,
-        tiling);
+    kernel.Init(pipe, query, key, value, actual_seq_lengths, quant_scale2, attention_out, workspace, tiling);
     if ASCEND_IS_AIC {
         kernel.RunCube();
     }
@@ -1014,6 +1029,6 @@ __aicore__ inline void Run(GM_ADDR query, GM_ADDR key, GM_ADDR value, GM_ADDR at
     }
 }
 
-}  // namespace incre_flash_attention_float16_d128_attn_mask_pse_shift
+}  // namespace incre_flash_attention_float16_d128_quant_scale2
 
-#endif  // ATTNDSL_INCRE_FLASH_ATTENTION_FLOAT16_D128_ATTN_MASK_PSE_SHIFT_H
+#endif  // ATTNDSL_INCRE_FLASH_ATTENTION_FLOAT16_D128_QUANT_SCALE2_H

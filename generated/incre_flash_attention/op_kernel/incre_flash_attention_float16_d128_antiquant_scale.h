@@ -1,9 +1,9 @@
 /*
- * incre_flash_attention_bfloat16_d128_attn_mask_pse_shift
+ * incre_flash_attention_float16_d128_antiquant_scale
  * Attention of one new query token a batch row over its cached keys and values.
  *
  * Contract: mindspore.ops.incre_flash_attention
- * Specialised on bfloat16, head sizes 113 to 128, with attn_mask, pse_shift.
+ * Specialised on float16, head sizes 113 to 128, with antiquant_scale.
  * Batch, heads, lengths and strides are run-time values.
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
@@ -13,35 +13,38 @@
  *   rows      8      filled in
  *   base_n    128    filled in
  *   base_k    128    filled in
- *   slots     2      filled in
+ *   slots     1      filled in
  *   max_rows  64     filled in
  *   split_kv  auto   stated
  *   cores     auto   stated
  *
  * Step t of an item, the cube running ahead:
- *   AIC  ScoreTile     tile t      raises kScoreRingReady
+ *   AIV  DequantiseKeystile t      raises kKeyRingReady
+ *   AIC  ScoreTile     tile t      waits for kKeyRingReady, raises kScoreRingReady
  *   AIV  SoftmaxTile   tile t      waits for kScoreRingReady, raises kProbRingReady
- *   AIC  WeightedTile  tile t - 2  waits for kProbRingReady, raises kOutRingReady
+ *   AIV  DequantiseValuestile t      raises kValueRingReady
+ *   AIC  WeightedTile  tile t - 2  waits for kProbRingReady, waits for kValueRingReady, raises kOutRingReady
  *   AIV  UpdateTile    tile t - 2  waits for kOutRingReady
  *
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the kernel does
  * not rely on the compiler's automatic synchronisation.
  */
-#ifndef ATTNDSL_INCRE_FLASH_ATTENTION_BFLOAT16_D128_ATTN_MASK_PSE_SHIFT_H
-#define ATTNDSL_INCRE_FLASH_ATTENTION_BFLOAT16_D128_ATTN_MASK_PSE_SHIFT_H
+#ifndef ATTNDSL_INCRE_FLASH_ATTENTION_FLOAT16_D128_ANTIQUANT_SCALE_H
+#define ATTNDSL_INCRE_FLASH_ATTENTION_FLOAT16_D128_ANTIQUANT_SCALE_H
 
 #include "kernel_operator.h"
 #include "incre_flash_attention_tiling.h"
 
-namespace incre_flash_attention_bfloat16_d128_attn_mask_pse_shift {
+namespace incre_flash_attention_float16_d128_antiquant_scale {
 
 using namespace AscendC;
 
 constexpr int64_t kHeadDimBucket = 128;  // head size this kernel is specialised on, padded to 16
+constexpr int64_t kRowsPerDequantisation = 16;  // int8 rows of one vector step
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
+constexpr int64_t kRing = 3;  // workspace slots between cube and vector cores
 constexpr int64_t kBaseN = 128;  // keys or value columns of one matrix multiply
 constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
-constexpr int64_t kRing = 3;  // workspace slots between cube and vector cores
 constexpr int64_t kRowsPerVector = 32;  // query rows of one vector core, at most
 constexpr int64_t kRowsPerStep = 8;  // query rows of one vector step
 constexpr int64_t kRepeatLanes = 64;  // fp32 lanes of one vector repeat
@@ -51,42 +54,33 @@ constexpr float kSmallest = 1.1754943508222875e-38f;  // smallest normal number,
 
 // Buffer map: byte address of the first slot and bytes a slot.
 
-// UB, 118784 of 188416 bytes
+// UB, 71360 of 188416 bytes
 constexpr uint32_t kRowMax = 0x00000;  // 1 x 128: running maximum of each row
 constexpr uint32_t kRowSum = 0x00080;  // 1 x 128: running sum of each row
 constexpr uint32_t kAccumulator = 0x00100;  // 1 x 16384: running weighted sum of each row
-constexpr uint32_t kAttnMaskBytes = 0x04100;  // 2 x 512: attn_mask of the tile's keys
-constexpr uint32_t kAttnMaskBytesSlot = 512;
-constexpr uint32_t kAttnMaskHalf = 0x04500;  // 1 x 1024: attn_mask in fp16, to compare
-constexpr uint32_t kAttnMaskKeep = 0x04900;  // 1 x 64: one bit a key: 1 keeps its score
-constexpr uint32_t kScore = 0x04940;  // 2 x 16384: scores of the rows, then exp(score - max)
-constexpr uint32_t kScoreSlot = 16384;
-constexpr uint32_t kPseShiftRows = 0x0c940;  // 2 x 8192: pse_shift of the rows
-constexpr uint32_t kPseShiftRowsSlot = 8192;
-constexpr uint32_t kPseShiftWide = 0x10940;  // 1 x 16384: pse_shift of the rows, in fp32
-constexpr uint32_t kLanes = 0x14940;  // 1 x 2048: reduction over the tile, one repeat a row
-constexpr uint32_t kTileStat = 0x15140;  // 1 x 32: maximum or sum of each row of the tile
-constexpr uint32_t kNewMax = 0x15160;  // 1 x 32: running maximum including the tile
-constexpr uint32_t kRescale = 0x15180;  // 1 x 384: exp(old max - new max) of the tiles in flight
-constexpr uint32_t kRowBlocks = 0x15300;  // 1 x 256: a row statistic, one block a row
-constexpr uint32_t kProb = 0x15400;  // 2 x 8192: probabilities in the io dtype
-constexpr uint32_t kProbSlot = 8192;
-constexpr uint32_t kPartial = 0x19400;  // 2 x 4096: weighted sum of one tile or split
-constexpr uint32_t kPartialSlot = 4096;
-constexpr uint32_t kResult = 0x1b400;  // 2 x 2048: finished rows in the io dtype
-constexpr uint32_t kResultSlot = 2048;
-constexpr uint32_t kLeavingMax = 0x1c400;  // 2 x 256: row maxima of a partial, one block a row
-constexpr uint32_t kLeavingMaxSlot = 256;
-constexpr uint32_t kLeavingSum = 0x1c600;  // 2 x 256: row sums of a partial, one block a row
-constexpr uint32_t kLeavingSumSlot = 256;
-constexpr uint32_t kMergedMax = 0x1c800;  // 1 x 256: maximum of the merged rows
-constexpr uint32_t kMergedSum = 0x1c900;  // 1 x 256: sum of the merged rows
-constexpr uint32_t kPartMax = 0x1ca00;  // 2 x 256: row maximum of one partial, then exp(it - new max)
-constexpr uint32_t kPartMaxSlot = 256;
-constexpr uint32_t kPartSum = 0x1cc00;  // 2 x 256: row sum of one partial
-constexpr uint32_t kPartSumSlot = 256;
-constexpr uint32_t kNewMaxBlocks = 0x1ce00;  // 1 x 256: maximum including the partial
-constexpr uint32_t kMergedRescale = 0x1cf00;  // 1 x 256: exp(old max - new max) of the merged rows
+constexpr uint32_t kInt8ScaleIo = 0x04100;  // 1 x 256: scale of int8 rows, a number a channel
+constexpr uint32_t kInt8Scale = 0x04200;  // 1 x 512: scale of int8 rows, a number a channel, in fp32
+constexpr uint32_t kInt8Rows = 0x04400;  // 1 x 2048: int8 rows of keys or values
+constexpr uint32_t kInt8Half = 0x04c00;  // 1 x 4096: int8 rows in fp16, exact
+constexpr uint32_t kInt8Wide = 0x05c00;  // 1 x 8192: int8 rows in fp32
+constexpr uint32_t kInt8Result = 0x07c00;  // 1 x 4096: rows in the io dtype
+constexpr uint32_t kScore = 0x08c00;  // 1 x 16384: scores of the rows, then exp(score - max)
+constexpr uint32_t kLanes = 0x0cc00;  // 1 x 2048: reduction over the tile, one repeat a row
+constexpr uint32_t kTileStat = 0x0d400;  // 1 x 32: maximum or sum of each row of the tile
+constexpr uint32_t kNewMax = 0x0d420;  // 1 x 32: running maximum including the tile
+constexpr uint32_t kRescale = 0x0d440;  // 1 x 384: exp(old max - new max) of the tiles in flight
+constexpr uint32_t kRowBlocks = 0x0d5c0;  // 1 x 256: a row statistic, one block a row
+constexpr uint32_t kProb = 0x0d6c0;  // 1 x 8192: probabilities in the io dtype
+constexpr uint32_t kPartial = 0x0f6c0;  // 1 x 4096: weighted sum of one tile or split
+constexpr uint32_t kResult = 0x106c0;  // 1 x 2048: finished rows in the dtype of the result
+constexpr uint32_t kLeavingMax = 0x10ec0;  // 1 x 256: row maxima of a partial, one block a row
+constexpr uint32_t kLeavingSum = 0x10fc0;  // 1 x 256: row sums of a partial, one block a row
+constexpr uint32_t kMergedMax = 0x110c0;  // 1 x 256: maximum of the merged rows
+constexpr uint32_t kMergedSum = 0x111c0;  // 1 x 256: sum of the merged rows
+constexpr uint32_t kPartMax = 0x112c0;  // 1 x 256: row maximum of one partial, then exp(it - new max)
+constexpr uint32_t kPartSum = 0x113c0;  // 1 x 256: row sum of one partial
+constexpr uint32_t kNewMaxBlocks = 0x114c0;  // 1 x 256: maximum including the partial
+constexpr uint32_t kMergedRescale = 0x115c0;  // 1 x 256: exp(old max - new max) of the merged rows
 
 // L1, 278528 of 524032 bytes
 constexpr uint32_t kQueryL1 = 0x00000;  // 1 x 16384: query rows of the task, Nz
@@ -122,36 +116,46 @@ constexpr int32_t kQueryL1Free = 6;  // MTE1_MTE2, queryL1
 constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1
 constexpr int32_t kKeyL1Ready = 1;  // MTE2_MTE1, keyL1: one id a slot
 constexpr int32_t kValueL1Ready = 3;  // MTE2_MTE1, valueL1: one id a slot
-constexpr int32_t kAttnMaskBytesReady = 0;  // MTE2_V, attnMaskBytes: one id a slot
-constexpr int32_t kScoreReady = 2;  // MTE2_V, score, pseShiftRows: one id a slot
-constexpr int32_t kPartialReady = 4;  // MTE2_V, partial: one id a slot
-constexpr int32_t kPartMaxReady = 6;  // MTE2_V, partMax, partSum, partial: one id a slot
-constexpr int32_t kProbFree = 0;  // MTE3_V, prob: one id a slot
-constexpr int32_t kResultFree = 2;  // MTE3_V, result: one id a slot
-constexpr int32_t kLeavingMaxFree = 4;  // MTE3_V, leavingMax, leavingSum: one id a slot
-constexpr int32_t kRowMaxFree = 6;  // MTE3_V, rowMax, rowSum, accumulator
+constexpr int32_t kKeyRingReadyMTE2Done = 0;  // MTE2_MTE3
+constexpr int32_t kValueRingReadyMTE2Done = 1;  // MTE2_MTE3
+constexpr int32_t kInt8ScaleIoReady = 0;  // MTE2_V, int8ScaleIo
+constexpr int32_t kInt8RowsReady = 1;  // MTE2_V, int8Rows
+constexpr int32_t kScoreReady = 2;  // MTE2_V, score
+constexpr int32_t kPartialReady = 3;  // MTE2_V, partial
+constexpr int32_t kPartMaxReady = 4;  // MTE2_V, partMax, partSum, partial
+constexpr int32_t kKeyRingReadyMTE2Taken = 0;  // MTE3_MTE2
+constexpr int32_t kValueRingReadyMTE2Taken = 1;  // MTE3_MTE2
+constexpr int32_t kInt8ResultFree = 0;  // MTE3_V, int8Result
+constexpr int32_t kProbFree = 1;  // MTE3_V, prob
+constexpr int32_t kResultFree = 2;  // MTE3_V, result
+constexpr int32_t kLeavingMaxFree = 3;  // MTE3_V, leavingMax, leavingSum
+constexpr int32_t kRowMaxFree = 4;  // MTE3_V, rowMax, rowSum, accumulator
 constexpr int32_t kScoreL0Ready = 0;  // M_FIX, scoreL0: one id a slot
 constexpr int32_t kOutL0Ready = 2;  // M_FIX, outL0: one id a slot
 constexpr int32_t kLeftL0Free = 0;  // M_MTE1, leftL0, rightL0: one id a slot
-constexpr int32_t kAttnMaskBytesFree = 0;  // V_MTE2, attnMaskBytes: one id a slot
-constexpr int32_t kScoreFree = 2;  // V_MTE2, score, pseShiftRows: one id a slot
-constexpr int32_t kPartialFree = 4;  // V_MTE2, partial: one id a slot
-constexpr int32_t kPartMaxFree = 6;  // V_MTE2, partMax, partSum: one id a slot
-constexpr int32_t kProbReady = 0;  // V_MTE3, prob: one id a slot
+constexpr int32_t kInt8RowsFree = 0;  // V_MTE2, int8Rows
+constexpr int32_t kInt8ScaleIoFree = 1;  // V_MTE2, int8ScaleIo, int8Scale
+constexpr int32_t kScoreFree = 2;  // V_MTE2, score
+constexpr int32_t kPartialFree = 3;  // V_MTE2, partial
+constexpr int32_t kPartMaxFree = 4;  // V_MTE2, partMax, partSum
+constexpr int32_t kInt8ResultReady = 0;  // V_MTE3, int8Result
+constexpr int32_t kProbReady = 1;  // V_MTE3, prob
 constexpr int32_t kRowMaxReady = 2;  // V_MTE3, accumulator
-constexpr int32_t kResultReady = 3;  // V_MTE3, result: one id a slot
-constexpr int32_t kLeavingMaxReady = 5;  // V_MTE3, leavingMax, leavingSum: one id a slot
+constexpr int32_t kResultReady = 3;  // V_MTE3, result
+constexpr int32_t kLeavingMaxReady = 4;  // V_MTE3, leavingMax, leavingSum
 
 // Cross-core flags.
-constexpr uint16_t kScoreRingReady = 0;
-constexpr uint16_t kProbRingReady = 1;
-constexpr uint16_t kOutRingReady = 2;
-constexpr uint16_t kBeforeMergePartials = 3;
+constexpr uint16_t kKeyRingReady = 0;
+constexpr uint16_t kScoreRingReady = 1;
+constexpr uint16_t kProbRingReady = 2;
+constexpr uint16_t kValueRingReady = 3;
+constexpr uint16_t kOutRingReady = 4;
+constexpr uint16_t kBeforeMergePartials = 5;
 
 class IncreFlashAttentionKernel {
 public:
-    __aicore__ inline void Init(TPipe &pipe, GM_ADDR query, GM_ADDR key, GM_ADDR value, GM_ADDR attn_mask,
-        GM_ADDR actual_seq_lengths, GM_ADDR pse_shift, GM_ADDR attention_out, GM_ADDR workspace,
+    __aicore__ inline void Init(TPipe &pipe, GM_ADDR query, GM_ADDR key, GM_ADDR value,
+        GM_ADDR actual_seq_lengths, GM_ADDR antiquant_scale, GM_ADDR attention_out, GM_ADDR workspace,
                                 GM_ADDR tiling)
     {
         const auto values = reinterpret_cast<__gm__ IncreFlashAttentionTiling *>(tiling);
@@ -168,9 +172,8 @@ public:
         keyStrideT_ = values->keyStrideT;
         keyStrideK_ = values->keyStrideK;
         keyStrideB_ = values->keyStrideB;
-        pseShiftStrideB_ = values->pseShiftStrideB;
-        pseShiftStrideN_ = values->pseShiftStrideN;
-        attnMaskStrideB_ = values->attnMaskStrideB;
+        antiquantScaleStrideK_ = values->antiquantScaleStrideK;
+        antiquantScaleStrideC_ = values->antiquantScaleStrideC;
         valueStrideT_ = values->valueStrideT;
         valueStrideK_ = values->valueStrideK;
         valueStrideB_ = values->valueStrideB;
@@ -181,10 +184,14 @@ public:
         actualSeqLengthsCount_ = values->actualSeqLengthsCount;
         queryStrideB_ = values->queryStrideB;
         queryStrideN_ = values->queryStrideN;
+        keyRingOffset_ = values->keyRingOffset;
+        keyRingPart_ = values->keyRingPart;
         scoreRingOffset_ = values->scoreRingOffset;
         scoreRingPart_ = values->scoreRingPart;
         probRingOffset_ = values->probRingOffset;
         probRingPart_ = values->probRingPart;
+        valueRingOffset_ = values->valueRingOffset;
+        valueRingPart_ = values->valueRingPart;
         outRingOffset_ = values->outRingOffset;
         outRingPart_ = values->outRingPart;
         partialMaxOffset_ = values->partialMaxOffset;
@@ -199,12 +206,13 @@ public:
         Bind(queryGm_, query);
         Bind(keyGm_, key);
         Bind(valueGm_, value);
-        Bind(attnMaskGm_, attn_mask);
         Bind(actualSeqLengthsGm_, actual_seq_lengths);
-        Bind(pseShiftGm_, pse_shift);
+        Bind(antiquantScaleGm_, antiquant_scale);
         Bind(attentionOutGm_, attention_out);
+        Bind(keyRingGm_, workspace + keyRingOffset_ + blockIndex_ * keyRingPart_);
         Bind(scoreRingGm_, workspace + scoreRingOffset_ + blockIndex_ * scoreRingPart_);
         Bind(probRingGm_, workspace + probRingOffset_ + blockIndex_ * probRingPart_);
+        Bind(valueRingGm_, workspace + valueRingOffset_ + blockIndex_ * valueRingPart_);
         Bind(outRingGm_, workspace + outRingOffset_ + blockIndex_ * outRingPart_);
         Bind(partialMaxGm_, workspace + partialMaxOffset_);
         Bind(partialSumGm_, workspace + partialSumOffset_);
@@ -212,7 +220,7 @@ public:
         if ASCEND_IS_AIC {
             pipe.InitBuffer(l1Storage_, 278528);
             l1_ = l1Storage_.Get<uint8_t>();
-            queryL1_ = l1_[kQueryL1].ReinterpretCast<bfloat16_t>();
+            queryL1_ = l1_[kQueryL1].ReinterpretCast<half>();
             pipe.InitBuffer(l0aStorage_, 32768);
             l0a_ = l0aStorage_.Get<uint8_t>();
             pipe.InitBuffer(l0bStorage_, 65536);
@@ -221,21 +229,32 @@ public:
             l0c_ = l0cStorage_.Get<uint8_t>();
         }
         if ASCEND_IS_AIV {
-            pipe.InitBuffer(ubStorage_, 118784);
+            pipe.InitBuffer(ubStorage_, 71360);
             ub_ = ubStorage_.Get<uint8_t>();
             rowMax_ = ub_[kRowMax].ReinterpretCast<float>();
             rowSum_ = ub_[kRowSum].ReinterpretCast<float>();
             accumulator_ = ub_[kAccumulator].ReinterpretCast<float>();
-            attnMaskHalf_ = ub_[kAttnMaskHalf].ReinterpretCast<half>();
-            attnMaskKeep_ = ub_[kAttnMaskKeep].ReinterpretCast<uint8_t>();
-            pseShiftWide_ = ub_[kPseShiftWide].ReinterpretCast<float>();
+            int8ScaleIo_ = ub_[kInt8ScaleIo].ReinterpretCast<half>();
+            int8Scale_ = ub_[kInt8Scale].ReinterpretCast<float>();
+            int8Rows_ = ub_[kInt8Rows].ReinterpretCast<int8_t>();
+            int8Half_ = ub_[kInt8Half].ReinterpretCast<half>();
+            int8Wide_ = ub_[kInt8Wide].ReinterpretCast<float>();
+            int8Result_ = ub_[kInt8Result].ReinterpretCast<half>();
+            score_ = ub_[kScore].ReinterpretCast<float>();
             lanes_ = ub_[kLanes].ReinterpretCast<float>();
             tileStat_ = ub_[kTileStat].ReinterpretCast<float>();
             newMax_ = ub_[kNewMax].ReinterpretCast<float>();
             rescale_ = ub_[kRescale].ReinterpretCast<float>();
             rowBlocks_ = ub_[kRowBlocks].ReinterpretCast<float>();
+            prob_ = ub_[kProb].ReinterpretCast<half>();
+            partial_ = ub_[kPartial].ReinterpretCast<float>();
+            result_ = ub_[kResult].ReinterpretCast<half>();
+            leavingMax_ = ub_[kLeavingMax].ReinterpretCast<float>();
+            leavingSum_ = ub_[kLeavingSum].ReinterpretCast<float>();
             mergedMax_ = ub_[kMergedMax].ReinterpretCast<float>();
             mergedSum_ = ub_[kMergedSum].ReinterpretCast<float>();
+            partMax_ = ub_[kPartMax].ReinterpretCast<float>();
+            partSum_ = ub_[kPartSum].ReinterpretCast<float>();
             newMaxBlocks_ = ub_[kNewMaxBlocks].ReinterpretCast<float>();
             mergedRescale_ = ub_[kMergedRescale].ReinterpretCast<float>();
         }
@@ -283,11 +302,11 @@ public:
             for (int64_t step = 0; step < tiles + 2; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
-                    ScoreTile(tile, firstTile, length, batch, kvHead, rowFractals, taskRows);
+                    ScoreTile(tile, firstTile, length, rowFractals, taskRows);
                 }
                 if (step >= 2) {
                     const int64_t tile = step - 2;
-                    WeightedTile(tile, firstTile, length, batch, kvHead, taskRows, rowFractals);
+                    WeightedTile(tile, firstTile, length, taskRows, rowFractals);
                 }
             }
             SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
@@ -309,21 +328,16 @@ public:
 
     __aicore__ inline void RunVector()
     {
-        SetFlag<HardEvent::V_MTE2>(kAttnMaskBytesFree);
-        SetFlag<HardEvent::V_MTE2>(kAttnMaskBytesFree + 1);
+        SetFlag<HardEvent::V_MTE2>(kInt8RowsFree);
+        SetFlag<HardEvent::MTE3_V>(kInt8ResultFree);
+        SetFlag<HardEvent::V_MTE2>(kInt8ScaleIoFree);
         SetFlag<HardEvent::MTE3_V>(kProbFree);
-        SetFlag<HardEvent::MTE3_V>(kProbFree + 1);
         SetFlag<HardEvent::V_MTE2>(kScoreFree);
-        SetFlag<HardEvent::V_MTE2>(kScoreFree + 1);
         SetFlag<HardEvent::V_MTE2>(kPartialFree);
-        SetFlag<HardEvent::V_MTE2>(kPartialFree + 1);
         SetFlag<HardEvent::MTE3_V>(kResultFree);
-        SetFlag<HardEvent::MTE3_V>(kResultFree + 1);
         SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
-        SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + 1);
         SetFlag<HardEvent::MTE3_V>(kRowMaxFree);
         SetFlag<HardEvent::V_MTE2>(kPartMaxFree);
-        SetFlag<HardEvent::V_MTE2>(kPartMaxFree + 1);
         for (int64_t item = blockIndex_; item < items_; item += blockCount_) {
             const int64_t split = item % splits_;
             const int64_t task = item / splits_;
@@ -349,7 +363,15 @@ public:
             for (int64_t step = 0; step < tiles + 2; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
-                    SoftmaxTile(tile, firstTile, length, batch, rows, firstHead, rowBegin);
+                    DequantiseKeys(tile, firstTile, length, batch, kvHead);
+                }
+                if (step < tiles) {
+                    const int64_t tile = step;
+                    SoftmaxTile(tile, firstTile, length, rows, rowBegin);
+                }
+                if (step < tiles) {
+                    const int64_t tile = step;
+                    DequantiseValues(tile, firstTile, length, batch, kvHead);
                 }
                 if (step >= 2) {
                     const int64_t tile = step - 2;
@@ -364,21 +386,16 @@ public:
         if (splits_ > 1) {
             MergePartials();
         }
-        WaitFlag<HardEvent::V_MTE2>(kAttnMaskBytesFree);
-        WaitFlag<HardEvent::V_MTE2>(kAttnMaskBytesFree + 1);
+        WaitFlag<HardEvent::V_MTE2>(kInt8RowsFree);
+        WaitFlag<HardEvent::MTE3_V>(kInt8ResultFree);
+        WaitFlag<HardEvent::V_MTE2>(kInt8ScaleIoFree);
         WaitFlag<HardEvent::MTE3_V>(kProbFree);
-        WaitFlag<HardEvent::MTE3_V>(kProbFree + 1);
         WaitFlag<HardEvent::V_MTE2>(kScoreFree);
-        WaitFlag<HardEvent::V_MTE2>(kScoreFree + 1);
         WaitFlag<HardEvent::V_MTE2>(kPartialFree);
-        WaitFlag<HardEvent::V_MTE2>(kPartialFree + 1);
         WaitFlag<HardEvent::MTE3_V>(kResultFree);
-        WaitFlag<HardEvent::MTE3_V>(kResultFree + 1);
         WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
-        WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + 1);
         WaitFlag<HardEvent::MTE3_V>(kRowMaxFree);
         WaitFlag<HardEvent::V_MTE2>(kPartMaxFree);
-        WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + 1);
     }
 
 private:
@@ -413,13 +430,13 @@ private:
     }
 
     // Scores of one key tile, query times keys transposed, to their ring slot.
-    __aicore__ inline void ScoreTile(int64_t tile, int64_t firstTile, int64_t length, int64_t batch,
-        int64_t kvHead, int64_t rowFractals, int64_t taskRows)
+    __aicore__ inline void ScoreTile(int64_t tile, int64_t firstTile, int64_t length, int64_t rowFractals,
+        int64_t taskRows)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, length - firstKey);
-        const int64_t keyTile = batch * keyStrideB_ + kvHead * keyStrideK_ + firstKey * keyStrideT_;
+        CrossCoreWaitFlag(kKeyRingReady);
         for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
             const int64_t cols = MinOf(kBaseN, keys - n0);
             {
@@ -427,27 +444,26 @@ private:
                     l0c_[kScoreL0 + scoreL0Slot_ * kScoreL0Slot].ReinterpretCast<float>();
                 WaitFlag<HardEvent::FIX_M>(kScoreL0Free + scoreL0Slot_);
                 {
-                    LocalTensor<bfloat16_t> keyL1 =
-                        l1_[kKeyL1 + keyL1Slot_ * kKeyL1Slot].ReinterpretCast<bfloat16_t>();
+                    LocalTensor<half> keyL1 = l1_[kKeyL1 + keyL1Slot_ * kKeyL1Slot].ReinterpretCast<half>();
                     // to L1, row by row where one copy cannot express the pitch; then to L0A and L0B
                     WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-                    if (keyStrideT_ <= 65535) {
-                        DataCopy(keyL1, keyGm_[keyTile + n0 * keyStrideT_],
-                            Nd2NzParams(1, cols, headDim_, 0, keyStrideT_, RoundUp(cols, kFractal), 1, 0));
+                    if (kHeadDimBucket <= 65535) {
+                        DataCopy(keyL1, keyRingGm_[(slot * kTileKeys + n0) * kHeadDimBucket],
+                            Nd2NzParams(1, cols, headDim_, 0, kHeadDimBucket, RoundUp(cols, kFractal), 1, 0));
                     } else {
                         for (int64_t row = 0; row < cols; ++row) {
                             DataCopy(keyL1[row * kFractal],
-                                keyGm_[keyTile + n0 * keyStrideT_ + row * keyStrideT_],
+                                keyRingGm_[(slot * kTileKeys + n0) * kHeadDimBucket + row * kHeadDimBucket],
                                 Nd2NzParams(1, 1, headDim_, 0, headDim_, RoundUp(cols, kFractal), 1, 0));
                         }
                     }
                     SetFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
                     WaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
                     {
-                        LocalTensor<bfloat16_t> leftL0 =
-                            l0a_[kLeftL0 + leftL0Slot_ * kLeftL0Slot].ReinterpretCast<bfloat16_t>();
-                        LocalTensor<bfloat16_t> rightL0 =
-                            l0b_[kRightL0 + leftL0Slot_ * kRightL0Slot].ReinterpretCast<bfloat16_t>();
+                        LocalTensor<half> leftL0 =
+                            l0a_[kLeftL0 + leftL0Slot_ * kLeftL0Slot].ReinterpretCast<half>();
+                        LocalTensor<half> rightL0 =
+                            l0b_[kRightL0 + leftL0Slot_ * kRightL0Slot].ReinterpretCast<half>();
                         const int64_t depthFractals = CeilDiv(kHeadDimBucket, kFractal);
                         const int64_t columnFractals = CeilDiv(cols, kFractal);
                         WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
@@ -482,17 +498,16 @@ private:
     }
 
     // Weighted sum of one tile's values, probabilities times values, to its ring slot.
-    __aicore__ inline void WeightedTile(int64_t tile, int64_t firstTile, int64_t length, int64_t batch,
-        int64_t kvHead, int64_t taskRows, int64_t rowFractals)
+    __aicore__ inline void WeightedTile(int64_t tile, int64_t firstTile, int64_t length, int64_t taskRows,
+        int64_t rowFractals)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, length - firstKey);
-        const int64_t valueTile = batch * valueStrideB_ + kvHead * valueStrideK_ + firstKey * valueStrideT_;
         CrossCoreWaitFlag(kProbRingReady);
+        CrossCoreWaitFlag(kValueRingReady);
         {
-            LocalTensor<bfloat16_t> probL1 =
-                l1_[kProbL1 + probL1Slot_ * kProbL1Slot].ReinterpretCast<bfloat16_t>();
+            LocalTensor<half> probL1 = l1_[kProbL1 + probL1Slot_ * kProbL1Slot].ReinterpretCast<half>();
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
             DataCopy(probL1, probRingGm_[slot * rowsPerTask_ * kTileKeys],
                 Nd2NzParams(1, taskRows, keys, 0, kTileKeys, rowFractals * kFractal, 1, 0));
@@ -502,28 +517,28 @@ private:
                 for (int64_t k0 = 0; k0 < keys; k0 += kBaseK) {
                     const int64_t depth = MinOf(kBaseK, keys - k0);
                     {
-                        LocalTensor<bfloat16_t> valueL1 =
-                            l1_[kValueL1 + valueL1Slot_ * kValueL1Slot].ReinterpretCast<bfloat16_t>();
+                        LocalTensor<half> valueL1 =
+                            l1_[kValueL1 + valueL1Slot_ * kValueL1Slot].ReinterpretCast<half>();
                         // to L1, row by row where one copy cannot express the pitch; then to L0A and L0B
                         WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
-                        if (valueStrideT_ <= 65535) {
-                            DataCopy(valueL1, valueGm_[valueTile + k0 * valueStrideT_],
-                                Nd2NzParams(1, depth, headDim_, 0, valueStrideT_, RoundUp(depth, kFractal), 1,
-                                    0));
+                        if (kHeadDimBucket <= 65535) {
+                            DataCopy(valueL1, valueRingGm_[(slot * kTileKeys + k0) * kHeadDimBucket],
+                                Nd2NzParams(1, depth, headDim_, 0, kHeadDimBucket, RoundUp(depth, kFractal),
+                                    1, 0));
                         } else {
                             for (int64_t row = 0; row < depth; ++row) {
                                 DataCopy(valueL1[row * kFractal],
-                                    valueGm_[valueTile + k0 * valueStrideT_ + row * valueStrideT_],
+                                    valueRingGm_[(slot * kTileKeys + k0) * kHeadDimBucket + row * kHeadDimBucket],
                                     Nd2NzParams(1, 1, headDim_, 0, headDim_, RoundUp(depth, kFractal), 1, 0));
                             }
                         }
                         SetFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
                         WaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
                         {
-                            LocalTensor<bfloat16_t> leftL0 =
-                                l0a_[kLeftL0 + leftL0Slot_ * kLeftL0Slot].ReinterpretCast<bfloat16_t>();
-                            LocalTensor<bfloat16_t> rightL0 =
-                                l0b_[kRightL0 + leftL0Slot_ * kRightL0Slot].ReinterpretCast<bfloat16_t>();
+                            LocalTensor<half> leftL0 =
+                                l0a_[kLeftL0 + leftL0Slot_ * kLeftL0Slot].ReinterpretCast<half>();
+                            LocalTensor<half> rightL0 =
+                                l0b_[kRightL0 + leftL0Slot_ * kRightL0Slot].ReinterpretCast<half>();
                             const int64_t depthFractals = CeilDiv(depth, kFractal);
                             const int64_t columnFractals = CeilDiv(kHeadDimBucket, kFractal);
                             WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
@@ -573,136 +588,196 @@ private:
         Duplicate(accumulator_, float(0), rows * kHeadDimBucket);
     }
 
-    // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
-    __aicore__ inline void SoftmaxTile(int64_t tile, int64_t firstTile, int64_t length, int64_t batch,
-        int64_t rows, int64_t firstHead, int64_t rowBegin)
+    // One tile of key from int8 to the io dtype, for the cube to load.
+    __aicore__ inline void DequantiseKeys(int64_t tile, int64_t firstTile, int64_t length, int64_t batch,
+        int64_t kvHead)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, length - firstKey);
-        {
-            LocalTensor<uint8_t> attnMaskBytes =
-                ub_[kAttnMaskBytes + attnMaskBytesSlot_ * kAttnMaskBytesSlot].ReinterpretCast<uint8_t>();
-            // score = -1e+12 where attn_mask hides the key  (incre_flash_attention.py:170)
-            WaitFlag<HardEvent::V_MTE2>(kAttnMaskBytesFree + attnMaskBytesSlot_);
-            DataCopyPad(attnMaskBytes, attnMaskGm_[batch * attnMaskStrideB_ + firstKey],
-                DataCopyExtParams(1, keys, 0, 0, 0), DataCopyPadExtParams<uint8_t>(false, 0, 0, 0));
-            SetFlag<HardEvent::MTE2_V>(kAttnMaskBytesReady + attnMaskBytesSlot_);
-            WaitFlag<HardEvent::MTE2_V>(kAttnMaskBytesReady + attnMaskBytesSlot_);
+        const int64_t keyTile = batch * keyStrideB_ + kvHead * keyStrideK_ + firstKey * keyStrideT_;
+        const int64_t keyBeginHere = MinOf(subBlock_ * CeilDiv(keys, 2), keys);
+        const int64_t keyEndHere = MinOf(keyBeginHere + CeilDiv(keys, 2), keys);
+        WaitFlag<HardEvent::V_MTE2>(kInt8ScaleIoFree);
+        DataCopyPad(int8ScaleIo_, antiquantScaleGm_[kvHead * antiquantScaleStrideK_],
+            DataCopyExtParams(1, headDim_ * 2, 0, 0, 0), DataCopyPadExtParams<half>(false, 0, 0, 0));
+        SetFlag<HardEvent::MTE2_V>(kInt8ScaleIoReady);
+        WaitFlag<HardEvent::MTE2_V>(kInt8ScaleIoReady);
+        Cast(int8Scale_, int8ScaleIo_, RoundMode::CAST_NONE, 128);
+        for (int64_t k0 = keyBeginHere; k0 < keyEndHere; k0 += kRowsPerDequantisation) {
+            const int64_t count = MinOf(kRowsPerDequantisation, keyEndHere - k0);
+            WaitFlag<HardEvent::V_MTE2>(kInt8RowsFree);
+            DataCopyPad(int8Rows_, keyGm_[keyTile + k0 * keyStrideT_],
+                DataCopyExtParams(count, headDim_, keyStrideT_ - headDim_, (128 - RoundUp(headDim_, 32)) / 32,
+                    0),
+                DataCopyPadExtParams<int8_t>(false, 0, 0, 0));
+            SetFlag<HardEvent::MTE2_V>(kInt8RowsReady);
+            WaitFlag<HardEvent::MTE2_V>(kInt8RowsReady);
+            Cast(int8Half_, int8Rows_, RoundMode::CAST_NONE, count * 128);
+            SetFlag<HardEvent::V_MTE2>(kInt8RowsFree);
             PipeBarrier<PIPE_V>();
-            Cast(attnMaskHalf_, attnMaskBytes, RoundMode::CAST_NONE, keys);
-            SetFlag<HardEvent::V_MTE2>(kAttnMaskBytesFree + attnMaskBytesSlot_);
+            Cast(int8Wide_, int8Half_, RoundMode::CAST_NONE, count * 128);
+            // row = (stored + offset) * scale
             PipeBarrier<PIPE_V>();
-            CompareScalar(attnMaskKeep_, attnMaskHalf_, half(0), CMPMODE::EQ, RoundUp(keys, 128));
-            attnMaskBytesSlot_ ^= 1;
+            for (int64_t row = 0; row < count; ++row) {
+                Mul(int8Wide_[row * 128], int8Wide_[row * 128], int8Scale_, 128);
+            }
+            WaitFlag<HardEvent::MTE3_V>(kInt8ResultFree);
+            PipeBarrier<PIPE_V>();
+            Cast(int8Result_, int8Wide_, RoundMode::CAST_RINT, count * 128);
+            SetFlag<HardEvent::V_MTE3>(kInt8ResultReady);
+            WaitFlag<HardEvent::V_MTE3>(kInt8ResultReady);
+            DataCopyPad(keyRingGm_[(slot * kTileKeys + k0) * kHeadDimBucket], int8Result_,
+                DataCopyExtParams(count, headDim_ * 2, (128 - RoundUp(headDim_, 16)) / 16,
+                    (kHeadDimBucket - headDim_) * 2, 0));
+            SetFlag<HardEvent::MTE3_V>(kInt8ResultFree);
         }
+        SetFlag<HardEvent::V_MTE2>(kInt8ScaleIoFree);
+        SetFlag<HardEvent::MTE2_MTE3>(kKeyRingReadyMTE2Done);
+        WaitFlag<HardEvent::MTE2_MTE3>(kKeyRingReadyMTE2Done);
+        SetFlag<HardEvent::MTE3_MTE2>(kKeyRingReadyMTE2Taken);
+        WaitFlag<HardEvent::MTE3_MTE2>(kKeyRingReadyMTE2Taken);
+        CrossCoreSetFlag<2, PIPE_MTE3>(kKeyRingReady);
+    }
+
+    // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
+    __aicore__ inline void SoftmaxTile(int64_t tile, int64_t firstTile, int64_t length, int64_t rows,
+        int64_t rowBegin)
+    {
+        const int64_t slot = tile % kRing;
+        const int64_t firstKey = (firstTile + tile) * kTileKeys;
+        const int64_t keys = MinOf(kTileKeys, length - firstKey);
         CrossCoreWaitFlag(kScoreRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-            {
-                LocalTensor<float> score = ub_[kScore + scoreSlot_ * kScoreSlot].ReinterpretCast<float>();
-                LocalTensor<bfloat16_t> pseShiftRows =
-                    ub_[kPseShiftRows + scoreSlot_ * kPseShiftRowsSlot].ReinterpretCast<bfloat16_t>();
-                const int64_t head = firstHead + rowBegin + r0;
-                WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-                DataCopyPad(score, scoreRingGm_[(slot * rowsPerTask_ + rowBegin + r0) * kTileKeys],
-                    DataCopyExtParams(chunk, keys * 4, (kTileKeys - keys) * 4,
-                        (kTileKeys - RoundUp(keys, 8)) / 8, 0),
-                    DataCopyPadExtParams<float>(false, 0, 0, 0));
-                DataCopyPad(pseShiftRows,
-                    pseShiftGm_[batch * pseShiftStrideB_ + head * pseShiftStrideN_ + firstKey],
-                    DataCopyExtParams(chunk, keys * 2, (pseShiftStrideN_ - keys) * 2,
-                        (kTileKeys - RoundUp(keys, 16)) / 16, 0),
-                    DataCopyPadExtParams<bfloat16_t>(false, 0, 0, 0));
-                SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
-                const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
-                // score * scale_value  (incre_flash_attention.py:168)
-                WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
-                Muls(score, score, float(scaleValue_), span);
-                // score + pse_shift  (incre_flash_attention.py:169)
-                Cast(pseShiftWide_, pseShiftRows, RoundMode::CAST_NONE, span);
+            WaitFlag<HardEvent::V_MTE2>(kScoreFree);
+            DataCopyPad(score_, scoreRingGm_[(slot * rowsPerTask_ + rowBegin + r0) * kTileKeys],
+                DataCopyExtParams(chunk, keys * 4, (kTileKeys - keys) * 4, (kTileKeys - RoundUp(keys, 8)) / 8,
+                    0),
+                DataCopyPadExtParams<float>(false, 0, 0, 0));
+            SetFlag<HardEvent::MTE2_V>(kScoreReady);
+            const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
+            // score * scale_value  (incre_flash_attention.py:139)
+            WaitFlag<HardEvent::MTE2_V>(kScoreReady);
+            Muls(score_, score_, float(scaleValue_), span);
+            // Lanes behind the last key take no part in the maximum, nor below in the sum.
+            if (keys % kRepeatLanes != 0) {
                 PipeBarrier<PIPE_V>();
-                Add(score, score, pseShiftWide_, span);
-                // score = -1e+12 where attn_mask hides the key  (incre_flash_attention.py:170)
-                PipeBarrier<PIPE_V>();
-                for (int64_t row = 0; row < chunk; ++row) {
-                    Select(score[row * kTileKeys], attnMaskKeep_, score[row * kTileKeys],
-                        float(-1000000000000.0f), SELMODE::VSEL_TENSOR_SCALAR_MODE,
-                        RoundUp(keys, kRepeatLanes));
-                }
-                // Lanes behind the last key take no part in the maximum, nor below in the sum.
-                if (keys % kRepeatLanes != 0) {
-                    PipeBarrier<PIPE_V>();
-                    {
-                        uint64_t lanes[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
-                        Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(kLowest), lanes, chunk, 1,
-                            kTileKeys / 8);
-                    }
-                }
-                // newMax = max(rowMax, row maximum of the tile); rescale = exp(rowMax - newMax)
-                Duplicate(lanes_, float(kLowest), chunk * kRepeatLanes);
-                for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                    PipeBarrier<PIPE_V>();
-                    Max(lanes_, lanes_, score[c0], kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 1, kRepeatLanes / 8, kRepeatLanes / 8, kTileKeys / 8));
-                }
-                PipeBarrier<PIPE_V>();
-                WholeReduceMax(tileStat_, lanes_, kRepeatLanes, chunk, 1, 1, kRepeatLanes / 8,
-                    ReduceOrder::ORDER_ONLY_VALUE);
-                PipeBarrier<PIPE_V>();
-                Max(newMax_, rowMax_[r0], tileStat_, chunk);
-                PipeBarrier<PIPE_V>();
-                Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0], newMax_, chunk);
-                PipeBarrier<PIPE_V>();
-                Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
-                Adds(rowMax_[r0], newMax_, float(0), chunk);
-                // score = exp(score - newMax)
-                Brcb(rowBlocks_, newMax_, CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
-                PipeBarrier<PIPE_V>();
-                for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                    Sub(score[c0], score[c0], rowBlocks_, kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
-                }
-                PipeBarrier<PIPE_V>();
-                Exp(score, score, span);
-                if (keys % kRepeatLanes != 0) {
-                    PipeBarrier<PIPE_V>();
-                    {
-                        uint64_t lanes[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
-                        Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(0), lanes, chunk, 1,
-                            kTileKeys / 8);
-                    }
-                }
-                // rowSum = rowSum * rescale + row sum of the tile
-                Duplicate(lanes_, float(0), chunk * kRepeatLanes);
-                for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                    PipeBarrier<PIPE_V>();
-                    Add(lanes_, lanes_, score[c0], kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 1, kRepeatLanes / 8, kRepeatLanes / 8, kTileKeys / 8));
-                }
-                PipeBarrier<PIPE_V>();
-                WholeReduceSum(tileStat_, lanes_, kRepeatLanes, chunk, 1, 1, kRepeatLanes / 8);
-                Mul(rowSum_[r0], rowSum_[r0], rescale_[slot * kRowsPerVector + r0], chunk);
-                PipeBarrier<PIPE_V>();
-                Add(rowSum_[r0], rowSum_[r0], tileStat_, chunk);
                 {
-                    LocalTensor<bfloat16_t> prob =
-                        ub_[kProb + probSlot_ * kProbSlot].ReinterpretCast<bfloat16_t>();
-                    WaitFlag<HardEvent::MTE3_V>(kProbFree + probSlot_);
-                    Cast(prob, score, RoundMode::CAST_RINT, span);
-                    SetFlag<HardEvent::V_MTE3>(kProbReady + probSlot_);
-                    WaitFlag<HardEvent::V_MTE3>(kProbReady + probSlot_);
-                    DataCopyPad(probRingGm_[(slot * rowsPerTask_ + rowBegin + r0) * kTileKeys], prob,
-                        DataCopyExtParams(chunk, keys * 2, (kTileKeys - RoundUp(keys, 16)) / 16,
-                            (kTileKeys - keys) * 2, 0));
-                    SetFlag<HardEvent::MTE3_V>(kProbFree + probSlot_);
-                    probSlot_ ^= 1;
+                    uint64_t lanes[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
+                    Duplicate(score_[keys / kRepeatLanes * kRepeatLanes], float(kLowest), lanes, chunk, 1,
+                        kTileKeys / 8);
                 }
-                SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-                scoreSlot_ ^= 1;
             }
+            // newMax = max(rowMax, row maximum of the tile); rescale = exp(rowMax - newMax)
+            Duplicate(lanes_, float(kLowest), chunk * kRepeatLanes);
+            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
+                PipeBarrier<PIPE_V>();
+                Max(lanes_, lanes_, score_[c0], kRepeatLanes, chunk,
+                    BinaryRepeatParams(1, 1, 1, kRepeatLanes / 8, kRepeatLanes / 8, kTileKeys / 8));
+            }
+            PipeBarrier<PIPE_V>();
+            WholeReduceMax(tileStat_, lanes_, kRepeatLanes, chunk, 1, 1, kRepeatLanes / 8,
+                ReduceOrder::ORDER_ONLY_VALUE);
+            PipeBarrier<PIPE_V>();
+            Max(newMax_, rowMax_[r0], tileStat_, chunk);
+            PipeBarrier<PIPE_V>();
+            Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0], newMax_, chunk);
+            PipeBarrier<PIPE_V>();
+            Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
+            Adds(rowMax_[r0], newMax_, float(0), chunk);
+            // score = exp(score - newMax)
+            Brcb(rowBlocks_, newMax_, CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
+            PipeBarrier<PIPE_V>();
+            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
+                Sub(score_[c0], score_[c0], rowBlocks_, kRepeatLanes, chunk,
+                    BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
+            }
+            PipeBarrier<PIPE_V>();
+            Exp(score_, score_, span);
+            if (keys % kRepeatLanes != 0) {
+                PipeBarrier<PIPE_V>();
+                {
+                    uint64_t lanes[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
+                    Duplicate(score_[keys / kRepeatLanes * kRepeatLanes], float(0), lanes, chunk, 1,
+                        kTileKeys / 8);
+                }
+            }
+            // rowSum = rowSum * rescale + row sum of the tile
+            Duplicate(lanes_, float(0), chunk * kRepeatLanes);
+            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
+                PipeBarrier<PIPE_V>();
+                Add(lanes_, lanes_, score_[c0], kRepeatLanes, chunk,
+                    BinaryRepeatParams(1, 1, 1, kRepeatLanes / 8, kRepeatLanes / 8, kTileKeys / 8));
+            }
+            PipeBarrier<PIPE_V>();
+            WholeReduceSum(tileStat_, lanes_, kRepeatLanes, chunk, 1, 1, kRepeatLanes / 8);
+            Mul(rowSum_[r0], rowSum_[r0], rescale_[slot * kRowsPerVector + r0], chunk);
+            PipeBarrier<PIPE_V>();
+            Add(rowSum_[r0], rowSum_[r0], tileStat_, chunk);
+            WaitFlag<HardEvent::MTE3_V>(kProbFree);
+            Cast(prob_, score_, RoundMode::CAST_RINT, span);
+            SetFlag<HardEvent::V_MTE3>(kProbReady);
+            WaitFlag<HardEvent::V_MTE3>(kProbReady);
+            DataCopyPad(probRingGm_[(slot * rowsPerTask_ + rowBegin + r0) * kTileKeys], prob_,
+                DataCopyExtParams(chunk, keys * 2, (kTileKeys - RoundUp(keys, 16)) / 16,
+                    (kTileKeys - keys) * 2, 0));
+            SetFlag<HardEvent::MTE3_V>(kProbFree);
+            SetFlag<HardEvent::V_MTE2>(kScoreFree);
         }
         CrossCoreSetFlag<2, PIPE_MTE3>(kProbRingReady);
+    }
+
+    // One tile of value from int8 to the io dtype, for the cube to load.
+    __aicore__ inline void DequantiseValues(int64_t tile, int64_t firstTile, int64_t length, int64_t batch,
+        int64_t kvHead)
+    {
+        const int64_t slot = tile % kRing;
+        const int64_t firstKey = (firstTile + tile) * kTileKeys;
+        const int64_t keys = MinOf(kTileKeys, length - firstKey);
+        const int64_t valueTile = batch * valueStrideB_ + kvHead * valueStrideK_ + firstKey * valueStrideT_;
+        const int64_t keyBeginHere = MinOf(subBlock_ * CeilDiv(keys, 2), keys);
+        const int64_t keyEndHere = MinOf(keyBeginHere + CeilDiv(keys, 2), keys);
+        WaitFlag<HardEvent::V_MTE2>(kInt8ScaleIoFree);
+        DataCopyPad(int8ScaleIo_, antiquantScaleGm_[kvHead * antiquantScaleStrideK_ + antiquantScaleStrideC_],
+            DataCopyExtParams(1, headDim_ * 2, 0, 0, 0), DataCopyPadExtParams<half>(false, 0, 0, 0));
+        SetFlag<HardEvent::MTE2_V>(kInt8ScaleIoReady);
+        WaitFlag<HardEvent::MTE2_V>(kInt8ScaleIoReady);
+        Cast(int8Scale_, int8ScaleIo_, RoundMode::CAST_NONE, 128);
+        for (int64_t k0 = keyBeginHere; k0 < keyEndHere; k0 += kRowsPerDequantisation) {
+            const int64_t count = MinOf(kRowsPerDequantisation, keyEndHere - k0);
+            WaitFlag<HardEvent::V_MTE2>(kInt8RowsFree);
+            DataCopyPad(int8Rows_, valueGm_[valueTile + k0 * valueStrideT_],
+                DataCopyExtParams(count, headDim_, valueStrideT_ - headDim_,
+                    (128 - RoundUp(headDim_, 32)) / 32, 0),
+                DataCopyPadExtParams<int8_t>(false, 0, 0, 0));
+            SetFlag<HardEvent::MTE2_V>(kInt8RowsReady);
+            WaitFlag<HardEvent::MTE2_V>(kInt8RowsReady);
+            Cast(int8Half_, int8Rows_, RoundMode::CAST_NONE, count * 128);
+            SetFlag<HardEvent::V_MTE2>(kInt8RowsFree);
+            PipeBarrier<PIPE_V>();
+            Cast(int8Wide_, int8Half_, RoundMode::CAST_NONE, count * 128);
+            // row = (stored + offset) * scale
+            PipeBarrier<PIPE_V>();
+            for (int64_t row = 0; row < count; ++row) {
+                Mul(int8Wide_[row * 128], int8Wide_[row * 128], int8Scale_, 128);
+            }
+            WaitFlag<HardEvent::MTE3_V>(kInt8ResultFree);
+            PipeBarrier<PIPE_V>();
+            Cast(int8Result_, int8Wide_, RoundMode::CAST_RINT, count * 128);
+            SetFlag<HardEvent::V_MTE3>(kInt8ResultReady);
+            WaitFlag<HardEvent::V_MTE3>(kInt8ResultReady);
+            DataCopyPad(valueRingGm_[(slot * kTileKeys + k0) * kHeadDimBucket], int8Result_,
+                DataCopyExtParams(count, headDim_ * 2, (128 - RoundUp(headDim_, 16)) / 16,
+                    (kHeadDimBucket - headDim_) * 2, 0));
+            SetFlag<HardEvent::MTE3_V>(kInt8ResultFree);
+        }
+        SetFlag<HardEvent::V_MTE2>(kInt8ScaleIoFree);
+        SetFlag<HardEvent::MTE2_MTE3>(kValueRingReadyMTE2Done);
+        WaitFlag<HardEvent::MTE2_MTE3>(kValueRingReadyMTE2Done);
+        SetFlag<HardEvent::MTE3_MTE2>(kValueRingReadyMTE2Taken);
+        WaitFlag<HardEvent::MTE3_MTE2>(kValueRingReadyMTE2Taken);
+        CrossCoreSetFlag<2, PIPE_MTE3>(kValueRingReady);
     }
 
     // Adds one tile's weighted sum to the running one, rescaled to the new maximum.
@@ -712,30 +787,25 @@ private:
         CrossCoreWaitFlag(kOutRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-            {
-                LocalTensor<float> partial =
-                    ub_[kPartial + partialSlot_ * kPartialSlot].ReinterpretCast<float>();
-                WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-                DataCopyPad(partial, outRingGm_[(slot * rowsPerTask_ + rowBegin + r0) * kHeadDimBucket],
-                    DataCopyExtParams(1, chunk * kHeadDimBucket * 4, 0, 0, 0),
-                    DataCopyPadExtParams<float>(false, 0, 0, 0));
-                SetFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
-                // accumulator = accumulator * rescale + partial
-                Brcb(rowBlocks_, rescale_[slot * kRowsPerVector + r0], CeilDiv(kRowsPerStep, 8),
-                    BrcbRepeatParams(1, 8));
-                PipeBarrier<PIPE_V>();
-                for (int64_t d0 = 0; d0 < kHeadDimBucket; d0 += kRepeatLanes) {
-                    Mul(accumulator_[r0 * kHeadDimBucket + d0], accumulator_[r0 * kHeadDimBucket + d0],
-                        rowBlocks_, kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 0, kHeadDimBucket / 8, kHeadDimBucket / 8, 1));
-                }
-                WaitFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
-                PipeBarrier<PIPE_V>();
-                Add(accumulator_[r0 * kHeadDimBucket], accumulator_[r0 * kHeadDimBucket], partial,
-                    chunk * kHeadDimBucket);
-                SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-                partialSlot_ ^= 1;
+            WaitFlag<HardEvent::V_MTE2>(kPartialFree);
+            DataCopyPad(partial_, outRingGm_[(slot * rowsPerTask_ + rowBegin + r0) * kHeadDimBucket],
+                DataCopyExtParams(1, chunk * kHeadDimBucket * 4, 0, 0, 0),
+                DataCopyPadExtParams<float>(false, 0, 0, 0));
+            SetFlag<HardEvent::MTE2_V>(kPartialReady);
+            // accumulator = accumulator * rescale + partial
+            Brcb(rowBlocks_, rescale_[slot * kRowsPerVector + r0], CeilDiv(kRowsPerStep, 8),
+                BrcbRepeatParams(1, 8));
+            PipeBarrier<PIPE_V>();
+            for (int64_t d0 = 0; d0 < kHeadDimBucket; d0 += kRepeatLanes) {
+                Mul(accumulator_[r0 * kHeadDimBucket + d0], accumulator_[r0 * kHeadDimBucket + d0],
+                    rowBlocks_, kRepeatLanes, chunk,
+                    BinaryRepeatParams(1, 1, 0, kHeadDimBucket / 8, kHeadDimBucket / 8, 1));
             }
+            WaitFlag<HardEvent::MTE2_V>(kPartialReady);
+            PipeBarrier<PIPE_V>();
+            Add(accumulator_[r0 * kHeadDimBucket], accumulator_[r0 * kHeadDimBucket], partial_,
+                chunk * kHeadDimBucket);
+            SetFlag<HardEvent::V_MTE2>(kPartialFree);
         }
     }
 
@@ -758,45 +828,33 @@ private:
                         rowBlocks_, kRepeatLanes, chunk,
                         BinaryRepeatParams(1, 1, 0, kHeadDimBucket / 8, kHeadDimBucket / 8, 1));
                 }
-                {
-                    LocalTensor<bfloat16_t> result =
-                        ub_[kResult + resultSlot_ * kResultSlot].ReinterpretCast<bfloat16_t>();
-                    WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
-                    PipeBarrier<PIPE_V>();
-                    Cast(result, accumulator_[r0 * kHeadDimBucket], RoundMode::CAST_RINT,
-                        chunk * kHeadDimBucket);
-                    SetFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-                    WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-                    DataCopyPad(attentionOutGm_[batch * attentionOutStrideB_ + head * attentionOutStrideN_],
-                        result,
-                        DataCopyExtParams(chunk, headDim_ * 2, (kHeadDimBucket - RoundUp(headDim_, 16)) / 16,
-                            (attentionOutStrideN_ - headDim_) * 2, 0));
-                    SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
-                    resultSlot_ ^= 1;
-                }
+                WaitFlag<HardEvent::MTE3_V>(kResultFree);
+                PipeBarrier<PIPE_V>();
+                Cast(result_, accumulator_[r0 * kHeadDimBucket], RoundMode::CAST_RINT,
+                    chunk * kHeadDimBucket);
+                SetFlag<HardEvent::V_MTE3>(kResultReady);
+                WaitFlag<HardEvent::V_MTE3>(kResultReady);
+                DataCopyPad(attentionOutGm_[batch * attentionOutStrideB_ + head * attentionOutStrideN_],
+                    result_,
+                    DataCopyExtParams(chunk, headDim_ * 2, (128 - RoundUp(headDim_, 16)) / 16,
+                        (attentionOutStrideN_ - headDim_) * 2, 0));
+                SetFlag<HardEvent::MTE3_V>(kResultFree);
             }
         } else {
             PipeBarrier<PIPE_V>();
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
                 const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
                 const int64_t head = firstHead + rowBegin + r0;
-                {
-                    LocalTensor<float> leavingMax =
-                        ub_[kLeavingMax + leavingMaxSlot_ * kLeavingMaxSlot].ReinterpretCast<float>();
-                    LocalTensor<float> leavingSum =
-                        ub_[kLeavingSum + leavingMaxSlot_ * kLeavingSumSlot].ReinterpretCast<float>();
-                    WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
-                    Brcb(leavingMax, rowMax_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
-                    Brcb(leavingSum, rowSum_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
-                    SetFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
-                    WaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady + leavingMaxSlot_);
-                    DataCopyPad(partialMaxGm_[(split * rowTotal_ + batch * queryHeads_ + head) * 8],
-                        leavingMax, DataCopyExtParams(chunk, 32, 0, 0, 0));
-                    DataCopyPad(partialSumGm_[(split * rowTotal_ + batch * queryHeads_ + head) * 8],
-                        leavingSum, DataCopyExtParams(chunk, 32, 0, 0, 0));
-                    SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
-                    leavingMaxSlot_ ^= 1;
-                }
+                WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
+                Brcb(leavingMax_, rowMax_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
+                Brcb(leavingSum_, rowSum_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
+                SetFlag<HardEvent::V_MTE3>(kLeavingMaxReady);
+                WaitFlag<HardEvent::V_MTE3>(kLeavingMaxReady);
+                DataCopyPad(partialMaxGm_[(split * rowTotal_ + batch * queryHeads_ + head) * 8], leavingMax_,
+                    DataCopyExtParams(chunk, 32, 0, 0, 0));
+                DataCopyPad(partialSumGm_[(split * rowTotal_ + batch * queryHeads_ + head) * 8], leavingSum_,
+                    DataCopyExtParams(chunk, 32, 0, 0, 0));
+                SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
                 DataCopyPad(partialOutGm_[(split * rowTotal_ + batch * queryHeads_ + head) * kHeadDimBucket],
                     accumulator_[r0 * kHeadDimBucket],
                     DataCopyExtParams(chunk, kHeadDimBucket * 4,
@@ -824,58 +882,46 @@ private:
             WaitFlag<HardEvent::MTE3_V>(kRowMaxFree);
             Duplicate(accumulator_, float(0), chunk * kHeadDimBucket);
             for (int64_t part = 0; part < splits_; ++part) {
-                {
-                    LocalTensor<float> partMax =
-                        ub_[kPartMax + partMaxSlot_ * kPartMaxSlot].ReinterpretCast<float>();
-                    LocalTensor<float> partSum =
-                        ub_[kPartSum + partMaxSlot_ * kPartSumSlot].ReinterpretCast<float>();
-                    WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + partMaxSlot_);
-                    {
-                        LocalTensor<float> partial =
-                            ub_[kPartial + partialSlot_ * kPartialSlot].ReinterpretCast<float>();
-                        DataCopyPad(partMax, partialMaxGm_[(part * rowTotal_ + firstRow) * 8],
-                            DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0),
-                            DataCopyPadExtParams<float>(false, 0, 0, 0));
-                        DataCopyPad(partSum, partialSumGm_[(part * rowTotal_ + firstRow) * 8],
-                            DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0),
-                            DataCopyPadExtParams<float>(false, 0, 0, 0));
-                        WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-                        DataCopyPad(partial, partialOutGm_[(part * rowTotal_ + firstRow) * kHeadDimBucket],
-                            DataCopyExtParams(1, chunk * kHeadDimBucket * 4, 0, 0, 0),
-                            DataCopyPadExtParams<float>(false, 0, 0, 0));
-                        SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
-                        // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
-                        WaitFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
-                        PipeBarrier<PIPE_V>();
-                        Max(newMaxBlocks_, mergedMax_, partMax, chunk * 8);
-                        PipeBarrier<PIPE_V>();
-                        Sub(mergedRescale_, mergedMax_, newMaxBlocks_, chunk * 8);
-                        Sub(partMax, partMax, newMaxBlocks_, chunk * 8);
-                        PipeBarrier<PIPE_V>();
-                        Exp(mergedRescale_, mergedRescale_, chunk * 8);
-                        Exp(partMax, partMax, chunk * 8);
-                        Adds(mergedMax_, newMaxBlocks_, float(0), chunk * 8);
-                        PipeBarrier<PIPE_V>();
-                        Mul(mergedSum_, mergedSum_, mergedRescale_, chunk * 8);
-                        Mul(partSum, partSum, partMax, chunk * 8);
-                        PipeBarrier<PIPE_V>();
-                        Add(mergedSum_, mergedSum_, partSum, chunk * 8);
-                        for (int64_t d0 = 0; d0 < kHeadDimBucket; d0 += kRepeatLanes) {
-                            Mul(accumulator_[d0], accumulator_[d0], mergedRescale_, kRepeatLanes, chunk,
-                                BinaryRepeatParams(1, 1, 0, kHeadDimBucket / 8, kHeadDimBucket / 8, 1));
-                        }
-                        for (int64_t d0 = 0; d0 < kHeadDimBucket; d0 += kRepeatLanes) {
-                            Mul(partial[d0], partial[d0], partMax, kRepeatLanes, chunk,
-                                BinaryRepeatParams(1, 1, 0, kHeadDimBucket / 8, kHeadDimBucket / 8, 1));
-                        }
-                        PipeBarrier<PIPE_V>();
-                        Add(accumulator_, accumulator_, partial, chunk * kHeadDimBucket);
-                        SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-                        partialSlot_ ^= 1;
-                    }
-                    SetFlag<HardEvent::V_MTE2>(kPartMaxFree + partMaxSlot_);
-                    partMaxSlot_ ^= 1;
+                WaitFlag<HardEvent::V_MTE2>(kPartMaxFree);
+                DataCopyPad(partMax_, partialMaxGm_[(part * rowTotal_ + firstRow) * 8],
+                    DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0),
+                    DataCopyPadExtParams<float>(false, 0, 0, 0));
+                DataCopyPad(partSum_, partialSumGm_[(part * rowTotal_ + firstRow) * 8],
+                    DataCopyExtParams(1, chunk * 8 * 4, 0, 0, 0),
+                    DataCopyPadExtParams<float>(false, 0, 0, 0));
+                WaitFlag<HardEvent::V_MTE2>(kPartialFree);
+                DataCopyPad(partial_, partialOutGm_[(part * rowTotal_ + firstRow) * kHeadDimBucket],
+                    DataCopyExtParams(1, chunk * kHeadDimBucket * 4, 0, 0, 0),
+                    DataCopyPadExtParams<float>(false, 0, 0, 0));
+                SetFlag<HardEvent::MTE2_V>(kPartMaxReady);
+                // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
+                WaitFlag<HardEvent::MTE2_V>(kPartMaxReady);
+                PipeBarrier<PIPE_V>();
+                Max(newMaxBlocks_, mergedMax_, partMax_, chunk * 8);
+                PipeBarrier<PIPE_V>();
+                Sub(mergedRescale_, mergedMax_, newMaxBlocks_, chunk * 8);
+                Sub(partMax_, partMax_, newMaxBlocks_, chunk * 8);
+                PipeBarrier<PIPE_V>();
+                Exp(mergedRescale_, mergedRescale_, chunk * 8);
+                Exp(partMax_, partMax_, chunk * 8);
+                Adds(mergedMax_, newMaxBlocks_, float(0), chunk * 8);
+                PipeBarrier<PIPE_V>();
+                Mul(mergedSum_, mergedSum_, mergedRescale_, chunk * 8);
+                Mul(partSum_, partSum_, partMax_, chunk * 8);
+                PipeBarrier<PIPE_V>();
+                Add(mergedSum_, mergedSum_, partSum_, chunk * 8);
+                for (int64_t d0 = 0; d0 < kHeadDimBucket; d0 += kRepeatLanes) {
+                    Mul(accumulator_[d0], accumulator_[d0], mergedRescale_, kRepeatLanes, chunk,
+                        BinaryRepeatParams(1, 1, 0, kHeadDimBucket / 8, kHeadDimBucket / 8, 1));
                 }
+                for (int64_t d0 = 0; d0 < kHeadDimBucket; d0 += kRepeatLanes) {
+                    Mul(partial_[d0], partial_[d0], partMax_, kRepeatLanes, chunk,
+                        BinaryRepeatParams(1, 1, 0, kHeadDimBucket / 8, kHeadDimBucket / 8, 1));
+                }
+                PipeBarrier<PIPE_V>();
+                Add(accumulator_, accumulator_, partial_, chunk * kHeadDimBucket);
+                SetFlag<HardEvent::V_MTE2>(kPartialFree);
+                SetFlag<HardEvent::V_MTE2>(kPartMaxFree);
             }
             // result = accumulator / sum; a row without keys has sum 0 and gives zeros
             Maxs(mergedSum_, mergedSum_, float(kSmallest), chunk * 8);
@@ -884,21 +930,15 @@ private:
                 Div(accumulator_[d0], accumulator_[d0], mergedSum_, kRepeatLanes, chunk,
                     BinaryRepeatParams(1, 1, 0, kHeadDimBucket / 8, kHeadDimBucket / 8, 1));
             }
-            {
-                LocalTensor<bfloat16_t> result =
-                    ub_[kResult + resultSlot_ * kResultSlot].ReinterpretCast<bfloat16_t>();
-                WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
-                PipeBarrier<PIPE_V>();
-                Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kHeadDimBucket);
-                SetFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-                WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-                DataCopyPad(attentionOutGm_[batch * attentionOutStrideB_ + head * attentionOutStrideN_],
-                    result,
-                    DataCopyExtParams(chunk, headDim_ * 2, (kHeadDimBucket - RoundUp(headDim_, 16)) / 16,
-                        (attentionOutStrideN_ - headDim_) * 2, 0));
-                SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
-                resultSlot_ ^= 1;
-            }
+            WaitFlag<HardEvent::MTE3_V>(kResultFree);
+            PipeBarrier<PIPE_V>();
+            Cast(result_, accumulator_, RoundMode::CAST_RINT, chunk * kHeadDimBucket);
+            SetFlag<HardEvent::V_MTE3>(kResultReady);
+            WaitFlag<HardEvent::V_MTE3>(kResultReady);
+            DataCopyPad(attentionOutGm_[batch * attentionOutStrideB_ + head * attentionOutStrideN_], result_,
+                DataCopyExtParams(chunk, headDim_ * 2, (128 - RoundUp(headDim_, 16)) / 16,
+                    (attentionOutStrideN_ - headDim_) * 2, 0));
+            SetFlag<HardEvent::MTE3_V>(kResultFree);
             SetFlag<HardEvent::MTE3_V>(kRowMaxFree);
         }
     }
@@ -917,9 +957,8 @@ private:
     int64_t keyStrideT_ = 0;
     int64_t keyStrideK_ = 0;
     int64_t keyStrideB_ = 0;
-    int64_t pseShiftStrideB_ = 0;
-    int64_t pseShiftStrideN_ = 0;
-    int64_t attnMaskStrideB_ = 0;
+    int64_t antiquantScaleStrideK_ = 0;
+    int64_t antiquantScaleStrideC_ = 0;
     int64_t valueStrideT_ = 0;
     int64_t valueStrideK_ = 0;
     int64_t valueStrideB_ = 0;
@@ -930,10 +969,14 @@ private:
     int64_t actualSeqLengthsCount_ = 0;
     int64_t queryStrideB_ = 0;
     int64_t queryStrideN_ = 0;
+    int64_t keyRingOffset_ = 0;
+    int64_t keyRingPart_ = 0;
     int64_t scoreRingOffset_ = 0;
     int64_t scoreRingPart_ = 0;
     int64_t probRingOffset_ = 0;
     int64_t probRingPart_ = 0;
+    int64_t valueRingOffset_ = 0;
+    int64_t valueRingPart_ = 0;
     int64_t outRingOffset_ = 0;
     int64_t outRingPart_ = 0;
     int64_t partialMaxOffset_ = 0;
@@ -950,24 +993,18 @@ private:
     uint32_t probL1Slot_ = 0;
     uint32_t outL0Slot_ = 0;
     uint32_t valueL1Slot_ = 0;
-    uint32_t attnMaskBytesSlot_ = 0;
-    uint32_t scoreSlot_ = 0;
-    uint32_t probSlot_ = 0;
-    uint32_t partialSlot_ = 0;
-    uint32_t resultSlot_ = 0;
-    uint32_t leavingMaxSlot_ = 0;
-    uint32_t partMaxSlot_ = 0;
 
     // Global memory
-    GlobalTensor<bfloat16_t> queryGm_;
-    GlobalTensor<bfloat16_t> keyGm_;
-    GlobalTensor<bfloat16_t> valueGm_;
-    GlobalTensor<uint8_t> attnMaskGm_;
+    GlobalTensor<half> queryGm_;
+    GlobalTensor<int8_t> keyGm_;
+    GlobalTensor<int8_t> valueGm_;
     GlobalTensor<int64_t> actualSeqLengthsGm_;
-    GlobalTensor<bfloat16_t> pseShiftGm_;
-    GlobalTensor<bfloat16_t> attentionOutGm_;
+    GlobalTensor<half> antiquantScaleGm_;
+    GlobalTensor<half> attentionOutGm_;
+    GlobalTensor<half> keyRingGm_;  // ring of key tiles in the io dtype, vector to cube
     GlobalTensor<float> scoreRingGm_;  // ring of score tiles, cube to vector
-    GlobalTensor<bfloat16_t> probRingGm_;  // ring of probability tiles, vector to cube
+    GlobalTensor<half> probRingGm_;  // ring of probability tiles, vector to cube
+    GlobalTensor<half> valueRingGm_;  // ring of value tiles in the io dtype, vector to cube
     GlobalTensor<float> outRingGm_;  // ring of weighted sums, cube to vector
     GlobalTensor<float> partialMaxGm_;  // row maxima of key splits
     GlobalTensor<float> partialSumGm_;  // row sums of key splits
@@ -979,21 +1016,32 @@ private:
     LocalTensor<float> rowMax_;
     LocalTensor<float> rowSum_;
     LocalTensor<float> accumulator_;
-    LocalTensor<half> attnMaskHalf_;
-    LocalTensor<uint8_t> attnMaskKeep_;
-    LocalTensor<float> pseShiftWide_;
+    LocalTensor<half> int8ScaleIo_;
+    LocalTensor<float> int8Scale_;
+    LocalTensor<int8_t> int8Rows_;
+    LocalTensor<half> int8Half_;
+    LocalTensor<float> int8Wide_;
+    LocalTensor<half> int8Result_;
+    LocalTensor<float> score_;
     LocalTensor<float> lanes_;
     LocalTensor<float> tileStat_;
     LocalTensor<float> newMax_;
     LocalTensor<float> rescale_;
     LocalTensor<float> rowBlocks_;
+    LocalTensor<half> prob_;
+    LocalTensor<float> partial_;
+    LocalTensor<half> result_;
+    LocalTensor<float> leavingMax_;
+    LocalTensor<float> leavingSum_;
     LocalTensor<float> mergedMax_;
     LocalTensor<float> mergedSum_;
+    LocalTensor<float> partMax_;
+    LocalTensor<float> partSum_;
     LocalTensor<float> newMaxBlocks_;
     LocalTensor<float> mergedRescale_;
     TBuf<TPosition::A1> l1Storage_;
     LocalTensor<uint8_t> l1_;
-    LocalTensor<bfloat16_t> queryL1_;
+    LocalTensor<half> queryL1_;
     TBuf<TPosition::A2> l0aStorage_;
     LocalTensor<uint8_t> l0a_;
     TBuf<TPosition::B2> l0bStorage_;
@@ -1003,12 +1051,12 @@ private:
 };
 
 // The whole kernel; tensors in the contract's order, then the user's part of the workspace and the tiling data.
-__aicore__ inline void Run(GM_ADDR query, GM_ADDR key, GM_ADDR value, GM_ADDR attn_mask,
-    GM_ADDR actual_seq_lengths, GM_ADDR pse_shift, GM_ADDR attention_out, GM_ADDR workspace, GM_ADDR tiling)
+__aicore__ inline void Run(GM_ADDR query, GM_ADDR key, GM_ADDR value, GM_ADDR actual_seq_lengths,
+    GM_ADDR antiquant_scale, GM_ADDR attention_out, GM_ADDR workspace, GM_ADDR tiling)
 {
     TPipe pipe;
     IncreFlashAttentionKernel kernel;
-    kernel.Init(pipe, query, key, value, attn_mask, actual_seq_lengths, pse_shift, attention_out, workspace,
+    kernel.Init(pipe, query, key, value, actual_seq_lengths, antiquant_scale, attention_out, workspace,
         tiling);
     if ASCEND_IS_AIC {
         kernel.RunCube();
@@ -1018,6 +1066,6 @@ __aicore__ inline void Run(GM_ADDR query, GM_ADDR key, GM_ADDR value, GM_ADDR at
     }
 }
 
-}  // namespace incre_flash_attention_bfloat16_d128_attn_mask_pse_shift
+}  // namespace incre_flash_attention_float16_d128_antiquant_scale
 
-#endif  // ATTNDSL_INCRE_FLASH_ATTENTION_BFLOAT16_D128_ATTN_MASK_PSE_SHIFT_H
+#endif  // ATTNDSL_INCRE_FLASH_ATTENTION_FLOAT16_D128_ANTIQUANT_SCALE_H
