@@ -62,7 +62,6 @@ def test_generate_writes_once_and_then_touches_nothing(tmp_path: Path) -> None:
         (("generate", "incre_flash_attention", "--dtype", "float64"), ["float64", "bfloat16"]),
         (("generate", "incre_flash_attention", "--set", "D=513"), ["513", "512"]),
         (("generate", "incre_flash_attention", "--set", "D"), ["NAME=NUMBER"]),
-        (("generate", "incre_flash_attention", "--feature", "block_table"), ["lowering"]),
         (("show", "no_such_file.py"), ["no_such_file.py"]),
         (("run", "incre_flash_attention", "missing.npz"), ["missing.npz"]),
     ],

@@ -172,16 +172,18 @@ def test_every_head_size_compiles(bucket, features):
 def test_only_what_is_left_open_shrinks():
     schedule, seen = Schedule(), []
     while schedule is not None:
-        seen.append((schedule.tile_k, schedule.slots))
+        seen.append((schedule.tile_k, schedule.slots, schedule.max_rows))
         schedule = smaller(schedule, {})
-    assert seen == [(512, 2), (256, 2), (128, 2), (128, 1), (64, 1)]
+    assert seen[:4] == [(512, 2, 64), (256, 2, 64), (128, 2, 64), (128, 1, 64)]
+    assert seen[4:] == [(64, 1, 64), (64, 1, 32), (64, 1, 16)]
     assert smaller(Schedule(), {"tile_k": 512}) == Schedule(slots=1)
-    assert smaller(Schedule(), {"tile_k": 512, "slots": 2}) is None
+    assert smaller(Schedule(), {"tile_k": 512, "slots": 2}) == Schedule(max_rows=32)
+    assert smaller(Schedule(), {"tile_k": 512, "slots": 2, "max_rows": 64}) is None
     assert smaller(Schedule(), {"slots": 2}) == Schedule(tile_k=256)
 
 
 def test_what_does_not_fit_names_memory_and_largest_buffer(tmp_path):
-    choices = {"tile_k": 1984, "slots": 2}
+    choices = {"tile_k": 1984, "slots": 2, "max_rows": 64}
     operator = with_schedule(tmp_path, **choices)
     with pytest.raises(DoesNotFit) as caught:
         compile_operator(operator, special())

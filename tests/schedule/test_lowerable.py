@@ -84,7 +84,6 @@ REFUSED = {
         },
         "output 'best'",
     ),
-    "rows_leave_as_they_are": ({"result": 'out.cast("float32")'}, "Cast of the result"),
     "probabilities_stay": ({"weights": "attend.requantize(p, 128)"}, "through int8"),
     "rows_are_contiguous": ({"key": "B KN D T"}, "not contiguous"),
     "tensors_have_the_io_dtype": ({"key_dtype": '"bfloat16"'}, "key of a dtype of its own"),
@@ -143,6 +142,11 @@ def test_near_twins_compute_the_same_on_tile_and_reference(tmp_path: Path, chang
 def test_a_modifier_without_a_rule_is_refused(tmp_path: Path) -> None:
     with pytest.raises(NotLowered, match=r"some_attention\.py:.*tanh"):
         compile_(operator(tmp_path, modified="attend.tanh(s) + bias"))
+
+
+def test_a_result_without_a_rule_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(NotLowered, match=r"some_attention\.py:.*Cast of the result"):
+        compile_(operator(tmp_path, result='out.cast("float32")'))
 
 
 def test_a_bias_without_a_head_axis_is_refused(tmp_path: Path) -> None:
