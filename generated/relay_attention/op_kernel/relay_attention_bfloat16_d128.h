@@ -872,7 +872,7 @@ private:
                     DataCopyPadExtParams<float>(false, 0, 0, 0));
                 SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
                 const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
-                // score * qkScale  (relay_attention.py:87)
+                // score * qkScale  (relay_attention.py:92)
                 WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
                 Muls(score, score, float(qkScale_), span);
                 // Lanes behind the last key take no part in the maximum, nor below in the sum.
@@ -1047,7 +1047,7 @@ private:
                     DataCopyPadExtParams<float>(false, 0, 0, 0));
                 SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
                 const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
-                // score * qkScale  (relay_attention.py:87)
+                // score * qkScale  (relay_attention.py:92)
                 WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
                 Muls(score, score, float(qkScale_), span);
                 // Lanes behind the last key take no part in the maximum, nor below in the sum.
