@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import traceback
+import warnings
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
@@ -240,8 +241,10 @@ def _run_all(
             if progress is not None:
                 progress(len(done), len(cases))
 
-    with ThreadPoolExecutor(max(1, cores())) as pool:
-        list(pool.map(run, groups.values()))
+    with warnings.catch_warnings():  # here, for all threads: filters are one state of the process
+        warnings.simplefilter("ignore")
+        with ThreadPoolExecutor(max(1, cores())) as pool:
+            list(pool.map(run, groups.values()))
     return tuple(done[case.number] for case in cases)
 
 
