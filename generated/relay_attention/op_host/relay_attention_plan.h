@@ -41,7 +41,7 @@ inline RelayAttentionTiling TileFloat16D128(const Problem &problem)
     RelayAttentionTiling tiling{};
     tiling.kvHeads = problem.N;
     tiling.group = problem.headNum / problem.N;
-    tiling.headsPerTask = MinOf(tiling.group, 64);
+    tiling.headsPerTask = MinOf(tiling.group, 128);
     tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
     tiling.rowsPerTaskKey = tiling.headsPerTask;
     tiling.tasksKey = problem.B * tiling.kvHeads * tiling.headTiles;
@@ -49,7 +49,7 @@ inline RelayAttentionTiling TileFloat16D128(const Problem &problem)
     tiling.itemsKey = tiling.tasksKey * tiling.splitsKey;
     tiling.rowTotal = problem.B * problem.headNum;
     tiling.batchRows = problem.B;
-    tiling.membersPerTask = MaxOf(1, 64 / MaxOf(tiling.headsPerTask, 1));
+    tiling.membersPerTask = MaxOf(1, 128 / MaxOf(tiling.headsPerTask, 1));
     tiling.memberTiles = CeilDiv(tiling.batchRows, tiling.membersPerTask);
     tiling.rowsPerTaskKeyShare = tiling.headsPerTask * tiling.membersPerTask;
     tiling.tasksKeyShare = problem.BS * tiling.kvHeads * tiling.headTiles * tiling.memberTiles;

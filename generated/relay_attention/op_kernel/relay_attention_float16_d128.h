@@ -11,10 +11,10 @@
  *   tile_k    512    filled in
  *   ring      3      filled in
  *   rows      8      filled in
- *   base_n    128    filled in
+ *   base_n    64     stated
  *   base_k    128    filled in
  *   slots     2      filled in
- *   max_rows  64     filled in
+ *   max_rows  128    stated
  *   split_kv  auto   filled in
  *   cores     auto   filled in
  *
@@ -44,10 +44,10 @@ using namespace AscendC;
 
 constexpr int64_t kHeadDimBucket = 128;  // head size this kernel is specialised on, padded to 16
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
-constexpr int64_t kBaseN = 128;  // keys or value columns of one matrix multiply
+constexpr int64_t kBaseN = 64;  // keys or value columns of one matrix multiply
 constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
 constexpr int64_t kRing = 3;  // workspace slots between cube and vector cores
-constexpr int64_t kRowsPerVector = 32;  // query rows of one vector core, at most
+constexpr int64_t kRowsPerVector = 64;  // query rows of one vector core, at most
 constexpr int64_t kRowsPerStep = 8;  // query rows of one vector step
 constexpr int64_t kRepeatLanes = 64;  // fp32 lanes of one vector repeat
 constexpr int64_t kFractal = 16;  // rows and columns of a cube fractal
@@ -56,52 +56,52 @@ constexpr float kSmallest = 1.1754943508222875e-38f;  // smallest normal number,
 
 // Buffer map: byte address of the first slot and bytes a slot.
 
-// UB, 83904 of 188416 bytes
-constexpr uint32_t kRowMax = 0x00000;  // 1 x 128: running maximum of each row
-constexpr uint32_t kRowSum = 0x00080;  // 1 x 128: running sum of each row
-constexpr uint32_t kAccumulator = 0x00100;  // 1 x 16384: running weighted sum of each row
-constexpr uint32_t kScore = 0x04100;  // 2 x 16384: scores of the rows, then exp(score - max)
+// UB, 100928 of 188416 bytes
+constexpr uint32_t kRowMax = 0x00000;  // 1 x 256: running maximum of each row
+constexpr uint32_t kRowSum = 0x00100;  // 1 x 256: running sum of each row
+constexpr uint32_t kAccumulator = 0x00200;  // 1 x 32768: running weighted sum of each row
+constexpr uint32_t kScore = 0x08200;  // 2 x 16384: scores of the rows, then exp(score - max)
 constexpr uint32_t kScoreSlot = 16384;
-constexpr uint32_t kLanes = 0x0c100;  // 1 x 2048: reduction over the tile, one repeat a row
-constexpr uint32_t kTileStat = 0x0c900;  // 1 x 32: maximum or sum of each row of the tile
-constexpr uint32_t kNewMax = 0x0c920;  // 1 x 32: running maximum including the tile
-constexpr uint32_t kRescale = 0x0c940;  // 1 x 384: exp(old max - new max) of the tiles in flight
-constexpr uint32_t kRowBlocks = 0x0cac0;  // 1 x 256: a row statistic, one block a row
-constexpr uint32_t kProb = 0x0cbc0;  // 2 x 8192: probabilities in the io dtype
+constexpr uint32_t kLanes = 0x10200;  // 1 x 2048: reduction over the tile, one repeat a row
+constexpr uint32_t kTileStat = 0x10a00;  // 1 x 32: maximum or sum of each row of the tile
+constexpr uint32_t kNewMax = 0x10a20;  // 1 x 32: running maximum including the tile
+constexpr uint32_t kRescale = 0x10a40;  // 1 x 768: exp(old max - new max) of the tiles in flight
+constexpr uint32_t kRowBlocks = 0x10d40;  // 1 x 256: a row statistic, one block a row
+constexpr uint32_t kProb = 0x10e40;  // 2 x 8192: probabilities in the io dtype
 constexpr uint32_t kProbSlot = 8192;
-constexpr uint32_t kPartial = 0x10bc0;  // 2 x 4096: weighted sum of one tile or split
+constexpr uint32_t kPartial = 0x14e40;  // 2 x 4096: weighted sum of one tile or split
 constexpr uint32_t kPartialSlot = 4096;
-constexpr uint32_t kLeavingMax = 0x12bc0;  // 2 x 256: row maxima of a partial, one block a row
+constexpr uint32_t kLeavingMax = 0x16e40;  // 2 x 256: row maxima of a partial, one block a row
 constexpr uint32_t kLeavingMaxSlot = 256;
-constexpr uint32_t kLeavingSum = 0x12dc0;  // 2 x 256: row sums of a partial, one block a row
+constexpr uint32_t kLeavingSum = 0x17040;  // 2 x 256: row sums of a partial, one block a row
 constexpr uint32_t kLeavingSumSlot = 256;
-constexpr uint32_t kMergedMax = 0x12fc0;  // 1 x 256: maximum of the merged rows
-constexpr uint32_t kMergedSum = 0x130c0;  // 1 x 256: sum of the merged rows
-constexpr uint32_t kPartMax = 0x131c0;  // 2 x 256: row maximum of one partial, then exp(it - new max)
+constexpr uint32_t kMergedMax = 0x17240;  // 1 x 256: maximum of the merged rows
+constexpr uint32_t kMergedSum = 0x17340;  // 1 x 256: sum of the merged rows
+constexpr uint32_t kPartMax = 0x17440;  // 2 x 256: row maximum of one partial, then exp(it - new max)
 constexpr uint32_t kPartMaxSlot = 256;
-constexpr uint32_t kPartSum = 0x133c0;  // 2 x 256: row sum of one partial
+constexpr uint32_t kPartSum = 0x17640;  // 2 x 256: row sum of one partial
 constexpr uint32_t kPartSumSlot = 256;
-constexpr uint32_t kNewMaxBlocks = 0x135c0;  // 1 x 256: maximum including the partial
-constexpr uint32_t kMergedRescale = 0x136c0;  // 1 x 256: exp(old max - new max) of the merged rows
-constexpr uint32_t kResult = 0x137c0;  // 2 x 2048: finished rows in the dtype of the result
+constexpr uint32_t kNewMaxBlocks = 0x17840;  // 1 x 256: maximum including the partial
+constexpr uint32_t kMergedRescale = 0x17940;  // 1 x 256: exp(old max - new max) of the merged rows
+constexpr uint32_t kResult = 0x17a40;  // 2 x 2048: finished rows in the dtype of the result
 constexpr uint32_t kResultSlot = 2048;
 
-// L1, 278528 of 524032 bytes
-constexpr uint32_t kQueryL1 = 0x00000;  // 1 x 16384: query rows of the task, Nz
-constexpr uint32_t kKeyL1 = 0x04000;  // 2 x 32768: key block, Nz
-constexpr uint32_t kKeyL1Slot = 32768;
-constexpr uint32_t kProbL1 = 0x14000;  // 2 x 65536: probabilities of a key tile, Nz
-constexpr uint32_t kProbL1Slot = 65536;
-constexpr uint32_t kValueL1 = 0x34000;  // 2 x 32768: value block, Nz
-constexpr uint32_t kValueL1Slot = 32768;
+// L1, 360448 of 524032 bytes
+constexpr uint32_t kQueryL1 = 0x00000;  // 1 x 32768: query rows of the task, Nz
+constexpr uint32_t kKeyL1 = 0x08000;  // 2 x 16384: key block, Nz
+constexpr uint32_t kKeyL1Slot = 16384;
+constexpr uint32_t kProbL1 = 0x10000;  // 2 x 131072: probabilities of a key tile, Nz
+constexpr uint32_t kProbL1Slot = 131072;
+constexpr uint32_t kValueL1 = 0x50000;  // 2 x 16384: value block, Nz
+constexpr uint32_t kValueL1Slot = 16384;
 
-// L0A, 32768 of 65536 bytes
-constexpr uint32_t kLeftL0 = 0x00000;  // 2 x 16384: left operand, Zz
-constexpr uint32_t kLeftL0Slot = 16384;
+// L0A, 65536 of 65536 bytes
+constexpr uint32_t kLeftL0 = 0x00000;  // 2 x 32768: left operand, Zz
+constexpr uint32_t kLeftL0Slot = 32768;
 
-// L0B, 65536 of 65536 bytes
-constexpr uint32_t kRightL0 = 0x00000;  // 2 x 32768: right operand, Zn
-constexpr uint32_t kRightL0Slot = 32768;
+// L0B, 32768 of 65536 bytes
+constexpr uint32_t kRightL0 = 0x00000;  // 2 x 16384: right operand, Zn
+constexpr uint32_t kRightL0Slot = 16384;
 
 // L0C, 131072 of 131072 bytes
 constexpr uint32_t kScoreL0 = 0x00000;  // 2 x 32768: scores of a key block, Nz
@@ -232,18 +232,18 @@ public:
         Bind(partialSumKeyShareGm_, workspace + partialSumKeyShareOffset_);
         Bind(partialOutKeyShareGm_, workspace + partialOutKeyShareOffset_);
         if ASCEND_IS_AIC {
-            pipe.InitBuffer(l1Storage_, 278528);
+            pipe.InitBuffer(l1Storage_, 360448);
             l1_ = l1Storage_.Get<uint8_t>();
             queryL1_ = l1_[kQueryL1].ReinterpretCast<half>();
-            pipe.InitBuffer(l0aStorage_, 32768);
+            pipe.InitBuffer(l0aStorage_, 65536);
             l0a_ = l0aStorage_.Get<uint8_t>();
-            pipe.InitBuffer(l0bStorage_, 65536);
+            pipe.InitBuffer(l0bStorage_, 32768);
             l0b_ = l0bStorage_.Get<uint8_t>();
             pipe.InitBuffer(l0cStorage_, 131072);
             l0c_ = l0cStorage_.Get<uint8_t>();
         }
         if ASCEND_IS_AIV {
-            pipe.InitBuffer(ubStorage_, 83904);
+            pipe.InitBuffer(ubStorage_, 100928);
             ub_ = ubStorage_.Get<uint8_t>();
             rowMax_ = ub_[kRowMax].ReinterpretCast<float>();
             rowSum_ = ub_[kRowSum].ReinterpretCast<float>();
@@ -321,7 +321,7 @@ public:
             const int64_t firstHead = kvHead * group_ + headTile * headsPerTask_;
             const int64_t heads = MinOf(headsPerTask_, group_ - headTile * headsPerTask_);
             int64_t found = 0;
-            for (int64_t candidate = 0; candidate < batchRows_ && found < 64; ++candidate) {
+            for (int64_t candidate = 0; candidate < batchRows_ && found < 128; ++candidate) {
                 if (kvShareMapGm_.GetValue(candidate) == listEntry && SumOfKvShareMap(candidate, listEntry) >= memberTile * membersPerTask_) {
                     memberRows_[found++] = candidate;
                 }
@@ -429,7 +429,7 @@ public:
             const int64_t firstHead = kvHead * group_ + headTile * headsPerTask_;
             const int64_t heads = MinOf(headsPerTask_, group_ - headTile * headsPerTask_);
             int64_t found = 0;
-            for (int64_t candidate = 0; candidate < batchRows_ && found < 64; ++candidate) {
+            for (int64_t candidate = 0; candidate < batchRows_ && found < 128; ++candidate) {
                 if (kvShareMapGm_.GetValue(candidate) == listEntry && SumOfKvShareMap(candidate, listEntry) >= memberTile * membersPerTask_) {
                     memberRows_[found++] = candidate;
                 }
@@ -606,67 +606,71 @@ private:
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
             DataCopy(probL1, probRingKeyGm_[slot * rowsPerTaskKey_ * kTileKeys],
                 Nd2NzParams(1, taskRows, keys, 0, kTileKeys, rowFractals * kFractal, 1, 0));
-            {
-                LocalTensor<float> outL0 = l0c_[kOutL0 + outL0Slot_ * kOutL0Slot].ReinterpretCast<float>();
-                WaitFlag<HardEvent::FIX_M>(kOutL0Free + outL0Slot_);
-                for (int64_t k0 = 0; k0 < keys; k0 += kBaseK) {
-                    const int64_t depth = MinOf(kBaseK, keys - k0);
-                    {
-                        LocalTensor<half> valueL1 =
-                            l1_[kValueL1 + valueL1Slot_ * kValueL1Slot].ReinterpretCast<half>();
-                        // to L1, row by row where one copy cannot express the pitch; then to L0A and L0B
-                        WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
-                        if (valueStrideT_ <= 65535) {
-                            DataCopy(valueL1, valueGm_[valueTile + k0 * valueStrideT_],
-                                Nd2NzParams(1, depth, headDim_, 0, valueStrideT_, RoundUp(depth, kFractal), 1,
-                                    0));
-                        } else {
-                            for (int64_t row = 0; row < depth; ++row) {
-                                DataCopy(valueL1[row * kFractal],
-                                    valueGm_[valueTile + k0 * valueStrideT_ + row * valueStrideT_],
-                                    Nd2NzParams(1, 1, headDim_, 0, headDim_, RoundUp(depth, kFractal), 1, 0));
-                            }
-                        }
-                        SetFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
-                        WaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
+            for (int64_t d0 = 0; d0 < kHeadDimBucket; d0 += kBaseN) {
+                const int64_t width = kBaseN;
+                {
+                    LocalTensor<float> outL0 =
+                        l0c_[kOutL0 + outL0Slot_ * kOutL0Slot].ReinterpretCast<float>();
+                    WaitFlag<HardEvent::FIX_M>(kOutL0Free + outL0Slot_);
+                    for (int64_t k0 = 0; k0 < keys; k0 += kBaseK) {
+                        const int64_t depth = MinOf(kBaseK, keys - k0);
                         {
-                            LocalTensor<half> leftL0 =
-                                l0a_[kLeftL0 + leftL0Slot_ * kLeftL0Slot].ReinterpretCast<half>();
-                            LocalTensor<half> rightL0 =
-                                l0b_[kRightL0 + leftL0Slot_ * kRightL0Slot].ReinterpretCast<half>();
-                            const int64_t depthFractals = CeilDiv(depth, kFractal);
-                            const int64_t columnFractals = CeilDiv(kHeadDimBucket, kFractal);
-                            WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                            for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
-                                LoadData(leftL0[rowGroup * depthFractals * (kFractal * kFractal)],
-                                    probL1[(k0 / kFractal * rowFractals + rowGroup) * (kFractal * kFractal)],
-                                    LoadData2DParams(0, depthFractals, rowFractals, 0, 0, false, 0));
+                            LocalTensor<half> valueL1 =
+                                l1_[kValueL1 + valueL1Slot_ * kValueL1Slot].ReinterpretCast<half>();
+                            // to L1, row by row where one copy cannot express the pitch; then to L0A and L0B
+                            WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
+                            if (valueStrideT_ <= 65535) {
+                                DataCopy(valueL1, valueGm_[valueTile + k0 * valueStrideT_ + d0],
+                                    Nd2NzParams(1, depth, MinOf(width, headDim_ - d0), 0, valueStrideT_,
+                                        RoundUp(depth, kFractal), 1, 0));
+                            } else {
+                                for (int64_t row = 0; row < depth; ++row) {
+                                    DataCopy(valueL1[row * kFractal],
+                                        valueGm_[valueTile + k0 * valueStrideT_ + d0 + row * valueStrideT_],
+                                        Nd2NzParams(1, 1, MinOf(width, headDim_ - d0), 0,
+                                            MinOf(width, headDim_ - d0), RoundUp(depth, kFractal), 1, 0));
+                                }
                             }
-                            for (int64_t depthGroup = 0; depthGroup < depthFractals; ++depthGroup) {
-                                LoadDataWithTranspose(rightL0[depthGroup * columnFractals * (kFractal * kFractal)],
-                                    valueL1[depthGroup * (kFractal * kFractal)],
-                                    LoadData2dTransposeParams(0, columnFractals, depthFractals, 0, 0));
+                            SetFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
+                            WaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
+                            {
+                                LocalTensor<half> leftL0 =
+                                    l0a_[kLeftL0 + leftL0Slot_ * kLeftL0Slot].ReinterpretCast<half>();
+                                LocalTensor<half> rightL0 =
+                                    l0b_[kRightL0 + leftL0Slot_ * kRightL0Slot].ReinterpretCast<half>();
+                                const int64_t depthFractals = CeilDiv(depth, kFractal);
+                                const int64_t columnFractals = CeilDiv(width, kFractal);
+                                WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
+                                for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
+                                    LoadData(leftL0[rowGroup * depthFractals * (kFractal * kFractal)],
+                                        probL1[(k0 / kFractal * rowFractals + rowGroup) * (kFractal * kFractal)],
+                                        LoadData2DParams(0, depthFractals, rowFractals, 0, 0, false, 0));
+                                }
+                                for (int64_t depthGroup = 0; depthGroup < depthFractals; ++depthGroup) {
+                                    LoadDataWithTranspose(rightL0[depthGroup * columnFractals * (kFractal * kFractal)],
+                                        valueL1[depthGroup * (kFractal * kFractal)],
+                                        LoadData2dTransposeParams(0, columnFractals, depthFractals, 0, 0));
+                                }
+                                SetFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
+                                WaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
+                                PipeBarrier<PIPE_M>();
+                                Mmad(outL0, leftL0, rightL0,
+                                    MmadParams(rowFractals * kFractal, width, depth, 0, false, k0 == 0));
+                                SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
+                                leftL0Slot_ ^= 1;
                             }
-                            SetFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
-                            WaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
-                            PipeBarrier<PIPE_M>();
-                            Mmad(outL0, leftL0, rightL0,
-                                MmadParams(rowFractals * kFractal, kHeadDimBucket, depth, 0, false, k0 == 0));
-                            SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                            leftL0Slot_ ^= 1;
+                            SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
+                            valueL1Slot_ ^= 1;
                         }
-                        SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
-                        valueL1Slot_ ^= 1;
                     }
+                    SetFlag<HardEvent::M_FIX>(kOutL0Ready + outL0Slot_);
+                    WaitFlag<HardEvent::M_FIX>(kOutL0Ready + outL0Slot_);
+                    Fixpipe<float, float, CFG_ROW_MAJOR>(outRingKeyGm_[slot * rowsPerTaskKey_ * kHeadDimBucket + d0],
+                        outL0,
+                        FixpipeParamsV220(width, taskRows, rowFractals * kFractal, kHeadDimBucket, false));
+                    SetFlag<HardEvent::FIX_M>(kOutL0Free + outL0Slot_);
+                    outL0Slot_ ^= 1;
                 }
-                SetFlag<HardEvent::M_FIX>(kOutL0Ready + outL0Slot_);
-                WaitFlag<HardEvent::M_FIX>(kOutL0Ready + outL0Slot_);
-                Fixpipe<float, float, CFG_ROW_MAJOR>(outRingKeyGm_[slot * rowsPerTaskKey_ * kHeadDimBucket],
-                    outL0,
-                    FixpipeParamsV220(kHeadDimBucket, taskRows, rowFractals * kFractal, kHeadDimBucket,
-                        false));
-                SetFlag<HardEvent::FIX_M>(kOutL0Free + outL0Slot_);
-                outL0Slot_ ^= 1;
             }
             SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
             probL1Slot_ ^= 1;
@@ -771,67 +775,71 @@ private:
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
             DataCopy(probL1, probRingKeyShareGm_[slot * rowsPerTaskKeyShare_ * kTileKeys],
                 Nd2NzParams(1, taskRows, keys, 0, kTileKeys, rowFractals * kFractal, 1, 0));
-            {
-                LocalTensor<float> outL0 = l0c_[kOutL0 + outL0Slot_ * kOutL0Slot].ReinterpretCast<float>();
-                WaitFlag<HardEvent::FIX_M>(kOutL0Free + outL0Slot_);
-                for (int64_t k0 = 0; k0 < keys; k0 += kBaseK) {
-                    const int64_t depth = MinOf(kBaseK, keys - k0);
-                    {
-                        LocalTensor<half> valueL1 =
-                            l1_[kValueL1 + valueL1Slot_ * kValueL1Slot].ReinterpretCast<half>();
-                        // to L1, row by row where one copy cannot express the pitch; then to L0A and L0B
-                        WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
-                        if (valueShareStrideU_ <= 65535) {
-                            DataCopy(valueL1, valueShareGm_[valueTile + k0 * valueShareStrideU_],
-                                Nd2NzParams(1, depth, headDim_, 0, valueShareStrideU_,
-                                    RoundUp(depth, kFractal), 1, 0));
-                        } else {
-                            for (int64_t row = 0; row < depth; ++row) {
-                                DataCopy(valueL1[row * kFractal],
-                                    valueShareGm_[valueTile + k0 * valueShareStrideU_ + row * valueShareStrideU_],
-                                    Nd2NzParams(1, 1, headDim_, 0, headDim_, RoundUp(depth, kFractal), 1, 0));
-                            }
-                        }
-                        SetFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
-                        WaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
+            for (int64_t d0 = 0; d0 < kHeadDimBucket; d0 += kBaseN) {
+                const int64_t width = kBaseN;
+                {
+                    LocalTensor<float> outL0 =
+                        l0c_[kOutL0 + outL0Slot_ * kOutL0Slot].ReinterpretCast<float>();
+                    WaitFlag<HardEvent::FIX_M>(kOutL0Free + outL0Slot_);
+                    for (int64_t k0 = 0; k0 < keys; k0 += kBaseK) {
+                        const int64_t depth = MinOf(kBaseK, keys - k0);
                         {
-                            LocalTensor<half> leftL0 =
-                                l0a_[kLeftL0 + leftL0Slot_ * kLeftL0Slot].ReinterpretCast<half>();
-                            LocalTensor<half> rightL0 =
-                                l0b_[kRightL0 + leftL0Slot_ * kRightL0Slot].ReinterpretCast<half>();
-                            const int64_t depthFractals = CeilDiv(depth, kFractal);
-                            const int64_t columnFractals = CeilDiv(kHeadDimBucket, kFractal);
-                            WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                            for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
-                                LoadData(leftL0[rowGroup * depthFractals * (kFractal * kFractal)],
-                                    probL1[(k0 / kFractal * rowFractals + rowGroup) * (kFractal * kFractal)],
-                                    LoadData2DParams(0, depthFractals, rowFractals, 0, 0, false, 0));
+                            LocalTensor<half> valueL1 =
+                                l1_[kValueL1 + valueL1Slot_ * kValueL1Slot].ReinterpretCast<half>();
+                            // to L1, row by row where one copy cannot express the pitch; then to L0A and L0B
+                            WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
+                            if (valueShareStrideU_ <= 65535) {
+                                DataCopy(valueL1, valueShareGm_[valueTile + k0 * valueShareStrideU_ + d0],
+                                    Nd2NzParams(1, depth, MinOf(width, headDim_ - d0), 0, valueShareStrideU_,
+                                        RoundUp(depth, kFractal), 1, 0));
+                            } else {
+                                for (int64_t row = 0; row < depth; ++row) {
+                                    DataCopy(valueL1[row * kFractal],
+                                        valueShareGm_[valueTile + k0 * valueShareStrideU_ + d0 + row * valueShareStrideU_],
+                                        Nd2NzParams(1, 1, MinOf(width, headDim_ - d0), 0,
+                                            MinOf(width, headDim_ - d0), RoundUp(depth, kFractal), 1, 0));
+                                }
                             }
-                            for (int64_t depthGroup = 0; depthGroup < depthFractals; ++depthGroup) {
-                                LoadDataWithTranspose(rightL0[depthGroup * columnFractals * (kFractal * kFractal)],
-                                    valueL1[depthGroup * (kFractal * kFractal)],
-                                    LoadData2dTransposeParams(0, columnFractals, depthFractals, 0, 0));
+                            SetFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
+                            WaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
+                            {
+                                LocalTensor<half> leftL0 =
+                                    l0a_[kLeftL0 + leftL0Slot_ * kLeftL0Slot].ReinterpretCast<half>();
+                                LocalTensor<half> rightL0 =
+                                    l0b_[kRightL0 + leftL0Slot_ * kRightL0Slot].ReinterpretCast<half>();
+                                const int64_t depthFractals = CeilDiv(depth, kFractal);
+                                const int64_t columnFractals = CeilDiv(width, kFractal);
+                                WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
+                                for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
+                                    LoadData(leftL0[rowGroup * depthFractals * (kFractal * kFractal)],
+                                        probL1[(k0 / kFractal * rowFractals + rowGroup) * (kFractal * kFractal)],
+                                        LoadData2DParams(0, depthFractals, rowFractals, 0, 0, false, 0));
+                                }
+                                for (int64_t depthGroup = 0; depthGroup < depthFractals; ++depthGroup) {
+                                    LoadDataWithTranspose(rightL0[depthGroup * columnFractals * (kFractal * kFractal)],
+                                        valueL1[depthGroup * (kFractal * kFractal)],
+                                        LoadData2dTransposeParams(0, columnFractals, depthFractals, 0, 0));
+                                }
+                                SetFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
+                                WaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
+                                PipeBarrier<PIPE_M>();
+                                Mmad(outL0, leftL0, rightL0,
+                                    MmadParams(rowFractals * kFractal, width, depth, 0, false, k0 == 0));
+                                SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
+                                leftL0Slot_ ^= 1;
                             }
-                            SetFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
-                            WaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
-                            PipeBarrier<PIPE_M>();
-                            Mmad(outL0, leftL0, rightL0,
-                                MmadParams(rowFractals * kFractal, kHeadDimBucket, depth, 0, false, k0 == 0));
-                            SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                            leftL0Slot_ ^= 1;
+                            SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
+                            valueL1Slot_ ^= 1;
                         }
-                        SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
-                        valueL1Slot_ ^= 1;
                     }
+                    SetFlag<HardEvent::M_FIX>(kOutL0Ready + outL0Slot_);
+                    WaitFlag<HardEvent::M_FIX>(kOutL0Ready + outL0Slot_);
+                    Fixpipe<float, float, CFG_ROW_MAJOR>(outRingKeyShareGm_[slot * rowsPerTaskKeyShare_ * kHeadDimBucket + d0],
+                        outL0,
+                        FixpipeParamsV220(width, taskRows, rowFractals * kFractal, kHeadDimBucket, false));
+                    SetFlag<HardEvent::FIX_M>(kOutL0Free + outL0Slot_);
+                    outL0Slot_ ^= 1;
                 }
-                SetFlag<HardEvent::M_FIX>(kOutL0Ready + outL0Slot_);
-                WaitFlag<HardEvent::M_FIX>(kOutL0Ready + outL0Slot_);
-                Fixpipe<float, float, CFG_ROW_MAJOR>(outRingKeyShareGm_[slot * rowsPerTaskKeyShare_ * kHeadDimBucket],
-                    outL0,
-                    FixpipeParamsV220(kHeadDimBucket, taskRows, rowFractals * kFractal, kHeadDimBucket,
-                        false));
-                SetFlag<HardEvent::FIX_M>(kOutL0Free + outL0Slot_);
-                outL0Slot_ ^= 1;
             }
             SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
             probL1Slot_ ^= 1;
@@ -868,7 +876,7 @@ private:
                     DataCopyPadExtParams<float>(false, 0, 0, 0));
                 SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
                 const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
-                // score * qkScale  (relay_attention.py:92)
+                // score * qkScale  (relay_attention.py:94)
                 WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
                 Muls(score, score, float(qkScale_), span);
                 // Lanes behind the last key take no part in the maximum, nor below in the sum.
@@ -1042,7 +1050,7 @@ private:
                     DataCopyPadExtParams<float>(false, 0, 0, 0));
                 SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
                 const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
-                // score * qkScale  (relay_attention.py:92)
+                // score * qkScale  (relay_attention.py:94)
                 WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
                 Muls(score, score, float(qkScale_), span);
                 // Lanes behind the last key take no part in the maximum, nor below in the sum.
@@ -1413,7 +1421,7 @@ private:
     uint32_t resultSlot_ = 0;
 
     // What this core has collected
-    int64_t memberRows_[64];  // batch rows of the task, by member
+    int64_t memberRows_[128];  // batch rows of the task, by member
 
     // Global memory
     GlobalTensor<half> queryGm_;
