@@ -101,6 +101,16 @@ def rows_are_contiguous(c: Candidate) -> Iterator[Finding]:
                 yield f"{name} in layout '{layout.text}', whose axis {axis} is not contiguous", where
 
 
+def tensors_of_a_list_have_one_shape(c: Candidate) -> Iterator[Finding]:
+    """Kernels take lists whose tensors all have the declared number of rows."""
+    for node in c.computation.output.walk():
+        if isinstance(node, nodes.Listed):
+            stored = [each for each in node.tensors.walk() if isinstance(each, nodes.Input)]
+            for each in stored:
+                if c.operator.tensor(each.name).split:
+                    yield f"{each.name} as a list of tensors with rows of their own", node.where
+
+
 def tensors_have_the_io_dtype(c: Candidate) -> Iterator[Finding]:
     """Floating-point tensors have the dtype of the query."""
     for node in _inputs(c):
@@ -132,6 +142,7 @@ RULES: tuple[Rule, ...] = (
     no_selection,
     probabilities_stay,
     rows_are_contiguous,
+    tensors_of_a_list_have_one_shape,
     tensors_have_the_io_dtype,
     output_follows_the_query,
     differences_have_the_score_first,

@@ -86,6 +86,14 @@ REFUSED = {
     ),
     "probabilities_stay": ({"weights": "attend.requantize(p, 128)"}, "through int8"),
     "rows_are_contiguous": ({"key": "B KN D T"}, "not contiguous"),
+    "tensors_of_a_list_have_one_shape": (
+        {
+            "key_dtype": "query, split=True",
+            "modified": "attend.scores(query, attend.listed(key)) * scale_value + bias",
+            "result": "p @ attend.listed(value)",
+        },
+        "key as a list of tensors with rows of their own",
+    ),
     "tensors_have_the_io_dtype": ({"key_dtype": '"bfloat16"'}, "key of a dtype of its own"),
     "differences_have_the_score_first": ({"modified": "bias - s", "optional": ""}, "second operand"),
     "output_follows_the_query": ({"output": ', dtype="float32"'}, "of dtype float32"),
