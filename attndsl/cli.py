@@ -65,13 +65,13 @@ def _operators(names: tuple[str, ...]) -> list[Any]:
     return [load(name) for name in names or shipped_names()]
 
 
-def _sizes(settings: tuple[str, ...]) -> dict[str, int]:
+def _sizes(settings: tuple[str, ...], option: str = "--set") -> dict[str, int]:
     """``D=128,S=4096`` as numbers by name."""
     found: dict[str, int] = {}
     for item in (part for setting in settings for part in setting.split(",")):
         name, equals, value = item.partition("=")
         if not equals or not value.lstrip("-").isdigit():
-            raise click.UsageError(f"--set takes NAME=NUMBER, for example D=128; got '{item}'")
+            raise click.UsageError(f"{option} takes NAME=NUMBER, for example D=128; got '{item}'")
         found[name.strip()] = int(value)
     return found
 
@@ -308,6 +308,52 @@ def run(name: str, inputs: Path, backend: str, out: Path | None, as_json: bool) 
         return
     for key, row in summary.items():
         click.echo(f"{key}: {row['dtype']} {tuple(row['shape'])}" + (f" -> {out}" if out else ""))
+
+
+@cli.command()
+@click.argument("name")
+@click.argument("inputs", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "--shape", "shapes", multiple=True, metavar="NAME=NUMBER,...", help="sizes by the contract's names"
+)
+@_dtype
+@_feature
+@click.option("--cores", default=24, show_default=True, type=click.IntRange(1), help="blocks at most")
+@click.option("--trace", type=click.Path(path_type=Path, dir_okay=False), help="timeline, for Perfetto")
+@_json
+def profile(
+    name: str,
+    inputs: Path | None,
+    shapes: tuple[str, ...],
+    dtypes: tuple[str, ...],
+    features: tuple[str, ...],
+    cores: int,
+    trace: Path | None,
+    as_json: bool,
+) -> None:
+    """Predicted time of a call, its bounds and how busy each pipe is.
+
+    The call is one from a file, as `run` takes it, or one of normal numbers with the sizes of --shape.
+    """
+    from attndsl.call_files import load_call
+    from attndsl.profile import call_of_shape, profile_call
+
+    operator = _operators((name,))[0]
+    if inputs is not None:
+        if shapes or dtypes or features:
+            raise click.UsageError("--shape, --dtype and --feature describe a call; the file is one already")
+        call = operator.bind(**load_call(inputs))
+    else:
+        if len(dtypes) > 1:
+            raise click.UsageError("a call has one --dtype")
+        sizes = _sizes(shapes, "--shape")
+        call = call_of_shape(operator, sizes, dtype=dtypes[0] if dtypes else None, features=features)
+    result = profile_call(call, cores=cores, trace=trace)
+    if as_json:
+        _print_json(result.to_json())
+        return
+    for line in result.lines():
+        click.echo(line)
 
 
 @cli.command(context_settings={"ignore_unknown_options": True})

@@ -40,13 +40,20 @@ def run(call: Call, *, cores: int = ATLAS_A2.aic) -> tuple[Array, ...]:
     return launch.outputs()
 
 
-def execute(launch: Launch, knobs: emulator.Knobs | None = None) -> emulator.Report:
-    """Compile and run the kernel of a launch; the launch's arrays receive the results."""
+def execute(
+    launch: Launch, knobs: emulator.Knobs | None = None, *, trace: Path | None = None
+) -> emulator.Report:
+    """Compile and run the kernel of a launch; the launch's arrays receive the results.
+
+    ``trace``: a file for the predicted timeline.
+    """
     folder, names = written(launch.compiled), names_of(launch.compiled.operator)
     kernel = _kernel(folder / "op_kernel" / f"{names.kernel}.cpp", names.kernel)
     plan = plan_of(launch, folder)
     arguments = arguments_of(launch, plan.tiling)
-    return kernel.run(launch.blocks, arguments, knobs=knobs or emulator.Knobs(), tiling_key=plan.key)
+    return kernel.run(
+        launch.blocks, arguments, knobs=knobs or emulator.Knobs(), tiling_key=plan.key, trace=trace
+    )
 
 
 @lru_cache(maxsize=256)

@@ -43,8 +43,9 @@ class Report:
     finding_counts: Mapping[str, int]
     """How often each "check/rule" was met, those beyond the cap and repetitions included."""
     counters: Mapping[str, Any]
-    """`instructions` and `busy_cycles` a pipe, summed over cores; `total_cycles` and `microseconds` of the
-    launch, a prediction; `gm_read_bytes`, `gm_write_bytes` by argument name."""
+    """`instructions` and `busy_cycles` a pipe, summed over cores; `busy_by_core` of each kind of core;
+    `total_cycles` and `microseconds` of the launch, a prediction; `gm_read_bytes`, `gm_write_bytes` by
+    argument name; `memory_bytes` of lines that L2 did not have."""
     never_fully_written: tuple[str, ...]
     """Names of arguments with bytes that are undefined at the end."""
     cores: tuple[int, int, int]
@@ -79,8 +80,10 @@ def report_of(data: Mapping[str, Any]) -> Report:
         counters={
             "instructions": data["instructions"],
             "busy_cycles": data["busy_cycles"],
+            "busy_by_core": data["busy_by_core"],
             "total_cycles": data["cycles"],
             "microseconds": microseconds(data["cycles"]),
+            "memory_bytes": data["memory_bytes"],
             "gm_read_bytes": {name: array["read_bytes"] for name, array in arrays.items()},
             "gm_write_bytes": {name: array["write_bytes"] for name, array in arrays.items()},
         },

@@ -162,12 +162,6 @@ double Machine::cycles() const {
   return end;
 }
 
-double Machine::busy(Pipe p) const {
-  double sum = 0;
-  for (auto& c : cores) sum += c->time.busy(p);
-  return sum;
-}
-
 std::string Machine::text(uint16_t s) const { return text(SourceLine{sites_[s].file.c_str(), sites_[s].line}); }
 
 void Machine::report(const char* check, const char* rule, const SourceLine& at, std::string message, const char* pipe,

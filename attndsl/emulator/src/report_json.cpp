@@ -20,16 +20,19 @@ std::string finding_json(const Finding& f) {
 }
 
 std::string counters_json(const Machine& m) {
-  std::string counts, busy;
+  std::string counts, busy, kinds[2];
   for (int p = 0; p < kPipes; ++p) {
     auto pipe = static_cast<Pipe>(p);
     uint64_t n = 0;
     for (auto& c : m.cores) n += c->instructions[static_cast<size_t>(p)];
     counts += format("%s\"%s\": %llu", p ? ", " : "", name_of(pipe), static_cast<unsigned long long>(n));
-    busy += format("%s\"%s\": %.2f", p ? ", " : "", name_of(pipe), m.busy(pipe));
+    double of_kind[2] = {};
+    for (auto& c : m.cores) of_kind[static_cast<int>(c->kind)] += c->time.busy(pipe);
+    busy += format("%s\"%s\": %.2f", p ? ", " : "", name_of(pipe), of_kind[0] + of_kind[1]);
+    for (int k = 0; k < 2; ++k) kinds[k] += format("%s\"%s\": %.2f", p ? ", " : "", name_of(pipe), of_kind[k]);
   }
-  return "\"instructions\": {" + counts + "}, \"busy_cycles\": {" + busy + "}, " +
-         format("\"cycles\": %.2f, \"cores\": [%d, %d, %d]", m.cycles(), m.shape.blocks, m.shape.cubes, m.shape.vectors);
+  return "\"instructions\": {" + counts + "}, \"busy_cycles\": {" + busy + "}, \"busy_by_core\": {\"AIC\": {" + kinds[0] + "}, \"AIV\": {" + kinds[1] + "}}, " +
+         format("\"cycles\": %.2f, \"memory_bytes\": %.0f, \"cores\": [%d, %d, %d]", m.cycles(), m.timeline.cold, m.shape.blocks, m.shape.cubes, m.shape.vectors);
 }
 
 void last_words(const char* why) {

@@ -79,6 +79,7 @@ void CoreTime::execute(const Core& c, Pipe p, const Work& w, const Moved& moved,
   double handed = hand_over(p);
   PipeTime& t = pipe(p);
   double start = std::max(t.free, handed), end = start + cycles;
+  machine->timeline.cold += moved.cold;
   if (moved.bytes > 0) {
     end += moved.missed * per_unit * (table.rates.miss - 1);
     double first = start + cost.head, rate = moved.bytes / std::max(end - first, 1e-9);

@@ -53,7 +53,6 @@ class Machine {
   std::string text(const SourceLine& at) const;  // "file:line"
   std::string text(uint16_t site) const;
   double cycles() const;                         // from the launch to the last core's end
-  double busy(Pipe p) const;                     // of all cores
   const char* what(uint16_t site) const { return sites_[site].what; }
 
   // Runs `body` once a core, as cooperative tasks; returns when all ended or none can go on.

@@ -77,6 +77,7 @@ class CoreTime {
 // What the cores of a launch share, and what was recorded.
 struct Timeline {
   SharedRate l2, hbm;
+  double cold = 0;  // bytes of lines that were touched for the first time
   bool keep_spans = false;
   std::vector<Span> spans;
   uint64_t dropped = 0;

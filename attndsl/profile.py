@@ -1,0 +1,219 @@
+"""Predicted time of one call's kernel: where it goes, and how far it is from the device's own bounds."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from attndsl.codegen.execute import execute
+from attndsl.codegen.kernel import kernel_name
+from attndsl.emulator.report import Report, microseconds
+from attndsl.errors import UserError
+from attndsl.hardware import ATLAS_A2
+from attndsl.hardware.costs import LAUNCH_MICROSECONDS, RATES
+from attndsl.schedule.launch import prepare
+from attndsl.spec.arguments import dtype_of, given
+from attndsl.spec.call import Call
+from attndsl.spec.operator import Operator
+from attndsl.verify.data import Filler
+from attndsl.verify.solve import solve
+from attndsl.verify.space import FILL, CaseSpace, Values, fill_of
+
+CALIBRATION = "uncalibrated"
+"""How well predictions agree with hardware: nothing was compared yet."""
+MOST_ELEMENTS = 1 << 29
+"""Elements of keys or values that a profile takes at most: every one is computed with."""
+
+
+class ProfileError(UserError):
+    """There is no call of that shape."""
+
+
+@dataclass(frozen=True)
+class Profile:
+    """The prediction for one call; times in microseconds.
+
+    ``bounds``: what each resource would take alone if it never waited: the pipes of the kind of core that has
+    most of them busy, L2 for all bytes, memory for the bytes behind it. ``busy``: share of the time that the
+    pipes of a kind of core are busy.
+    """
+
+    operator: str
+    kernel: str
+    sizes: Mapping[str, int]
+    cores: tuple[int, int, int]
+    time: float
+    bounds: Mapping[str, float]
+    busy: Mapping[str, Mapping[str, float]]
+
+    @property
+    def limit(self) -> str:
+        """The resource that would take longest alone."""
+        return max(self.bounds, key=lambda name: self.bounds[name])
+
+    @property
+    def attained(self) -> float:
+        """The share of the time that this resource would need alone."""
+        return self.bounds[self.limit] / self.time if self.time else 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """The document of ``attndsl profile --json``."""
+        return {
+            "operator": self.operator,
+            "kernel": self.kernel,
+            "sizes": dict(self.sizes),
+            "cores": list(self.cores),
+            "predicted_microseconds": self.time,
+            "launch_microseconds": LAUNCH_MICROSECONDS,
+            "bounds_microseconds": dict(self.bounds),
+            "limited_by": self.limit,
+            "attained": round(self.attained, 4),
+            "busy_share": {kind: dict(pipes) for kind, pipes in self.busy.items()},
+            "calibration": CALIBRATION,
+        }
+
+    def lines(self) -> Iterator[str]:
+        """The prediction as text."""
+        sizes = ", ".join(f"{name}={value}" for name, value in self.sizes.items())
+        blocks, cubes, vectors = self.cores
+        yield f"{self.kernel}: {sizes}"
+        yield f"    on {blocks} blocks of {cubes} AIC and {vectors} AIV"
+        yield f"    predicted {self.time:.1f} us ({CALIBRATION}); a launch adds about {LAUNCH_MICROSECONDS:g}"
+        yield f"    {self.attained:.0%} of what {self.limit} allows; at best, by resource:"
+        for name, bound in sorted(self.bounds.items(), key=lambda item: -item[1]):
+            yield f"        {name:12} {bound:10.1f} us"
+        for kind, pipes in self.busy.items():
+            shares = ", ".join(f"{pipe} {share:.0%}" for pipe, share in pipes.items() if share >= 0.005)
+            yield f"    busy {kind}: {shares}"
+
+
+def profile_call(call: Call, *, cores: int = ATLAS_A2.aic, trace: Path | None = None) -> Profile:
+    """Runs the call's kernel on the emulator and reads its timeline.
+
+    Raises:
+        FindingsError: the checks found a defect in the kernel.
+        ScheduleError: the operator has no kernel for the call.
+    """
+    launch = prepare(call, cores)
+    report = execute(launch, trace=trace)
+    report.raise_for_findings()
+    counters, counts = report.counters, _core_counts(report)
+    return Profile(
+        operator=call.operator.name,
+        kernel=kernel_name(launch.compiled),
+        sizes={name: int(value) for name, value in call.dims.items() if value},
+        cores=report.cores,
+        time=float(counters["microseconds"]),
+        bounds=_bounds(report),
+        busy={
+            kind: {
+                pipe: round(cycles / max(counters["total_cycles"] * counts[kind], 1e-9), 4)
+                for pipe, cycles in counters["busy_by_core"][kind].items()
+            }
+            for kind in counts
+        },
+    )
+
+
+def _core_counts(report: Report) -> dict[str, int]:
+    blocks, cubes, vectors = report.cores
+    return {kind: count for kind, count in (("AIC", blocks * cubes), ("AIV", blocks * vectors)) if count}
+
+
+def _bounds(report: Report) -> dict[str, float]:
+    counters = report.counters
+    moved = sum(counters["gm_read_bytes"].values()) + sum(counters["gm_write_bytes"].values())
+    found = {
+        "memory": microseconds(counters["memory_bytes"] / RATES["hbm"].value),
+        "L2": microseconds(moved / RATES["l2"].value),
+    }
+    # all cores of the part, not only those the launch used
+    part = {"AIC": ATLAS_A2.aic, "AIV": ATLAS_A2.aic * ATLAS_A2.aiv_per_aic}
+    for kind in _core_counts(report):
+        for pipe, cycles in counters["busy_by_core"][kind].items():
+            if cycles:
+                found[f"{kind} {pipe}"] = microseconds(cycles / part[kind])
+    return found
+
+
+# ------------------------------------------------------------------------------------------------
+# A call of a given shape
+
+
+class _Typical(Values):
+    """Sizes for what a shape leaves open."""
+
+    def of_role(self, role: str, tile: int, ring: int) -> tuple[int, ...]:
+        table: dict[str, tuple[int, ...]] = {
+            "B": (1,),
+            "K": (8, 4, 2, 1),
+            "N": (8, 16, 32, 64),
+            "Q": (1, 128, 1024),
+            "T": (4096, 2048, 1024, 512),
+            "D": (128, 64, 256),
+            "E": (128, 64, 256),
+            "P": (256, 128, 64, 32),
+            "R": (128, 64),
+            "W": (32, 16),
+        }
+        return table.get(role, tuple(range(1, 65)))
+
+
+class _Large(CaseSpace):
+    """Legal calls up to what a run can hold."""
+
+    def _affordable(self, env: Mapping[str, Any]) -> bool:
+        size = {**dict.fromkeys("BNKQTDEPR", 1), **self.extents(env)}
+        rows = size["B"] * size["K"] * size["T"] * max(size["D"], size["E"])
+        return max(rows, size["P"] * size["R"] * size["K"] * size["D"]) <= MOST_ELEMENTS
+
+
+def call_of_shape(
+    operator: Operator, shape: Mapping[str, int], *, dtype: str | None = None, features: Sequence[str] = ()
+) -> Call:
+    """A legal call with normal numbers: sizes and integer parameters of ``shape`` by the contract's names.
+
+    Optional tensors are passed when ``features`` names them. What is left open takes a usual value.
+
+    Raises:
+        ProfileError: a name is unknown, or no legal call has these values.
+    """
+    groups = tuple(range(1, 129))
+    space = _Large(operator, _Typical(group=groups))
+    names = {
+        *operator.dims_by_name,
+        *(param.name for param in operator.params if param.type is int),
+    } & space.variables.keys()
+    _known(shape, names, "size")
+    _known(features, space.optional, "optional tensor")
+    pins: dict[str, Any] = {given(name).name: name in features for name in space.optional}
+    pins |= {FILL: "normal", **shape}
+    pins |= {fill_of(spec.name): "full" for spec in operator.tensors if spec.kind == "lengths"}
+    main = operator.tensor(operator.outputs[0].like)
+    if dtype is not None and dtype not in main.dtypes:
+        raise ProfileError(f"{main.name} is never {dtype}; its dtypes are {', '.join(main.dtypes)}")
+    pins[dtype_of(main.name).name] = dtype or main.dtypes[0]
+    rng = np.random.default_rng(0)
+    assignment = solve(space, rng, pins, walks=40)
+    if assignment is None:
+        wanted = ", ".join(f"{name}={value}" for name, value in shape.items()) or "no sizes given"
+        raise ProfileError(
+            f"no legal call of {operator.name} was found with {wanted}: see attndsl show {operator.name}"
+        )
+    filler = Filler(space, assignment, space.environment(assignment), rng, {})
+    return operator.bind(**filler.arguments())
+
+
+def _known(
+    given_names: Sequence[str] | Mapping[str, Any], known: Sequence[str] | set[str], what: str
+) -> None:
+    for name in given_names:
+        if name not in known:
+            close = difflib.get_close_matches(name, list(known), 1)
+            advice = f"did you mean '{close[0]}'?" if close else f"there are {', '.join(sorted(known))}"
+            raise ProfileError(f"unknown {what} '{name}'; {advice}")
