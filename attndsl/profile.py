@@ -20,14 +20,20 @@ from attndsl.schedule.launch import prepare
 from attndsl.spec.arguments import dtype_of, given
 from attndsl.spec.call import Call
 from attndsl.spec.operator import Operator
+from attndsl.verify.cases import spaces
 from attndsl.verify.data import Filler
+from attndsl.verify.integers import Integers
 from attndsl.verify.solve import solve
-from attndsl.verify.space import FILL, CaseSpace, Values, fill_of
+from attndsl.verify.space import CaseSpace, fill_of
+from attndsl.verify.values import FILL, REGIME, Values
 
 CALIBRATION = "uncalibrated"
 """How well predictions agree with hardware: nothing was compared yet."""
 MOST_ELEMENTS = 1 << 29
 """Elements of keys or values that a profile takes at most: every one is computed with."""
+
+
+_TRIES = 10
 
 
 class ProfileError(UserError):
@@ -183,30 +189,45 @@ def call_of_shape(
     Raises:
         ProfileError: a name is unknown, or no legal call has these values.
     """
-    groups = tuple(range(1, 129))
-    space = _Large(operator, _Typical(group=groups))
-    names = {
-        *operator.dims_by_name,
-        *(param.name for param in operator.params if param.type is int),
-    } & space.variables.keys()
-    _known(shape, names, "size")
-    _known(features, space.optional, "optional tensor")
-    pins: dict[str, Any] = {given(name).name: name in features for name in space.optional}
-    pins |= {FILL: "normal", **shape}
-    pins |= {fill_of(spec.name): "full" for spec in operator.tensors if spec.kind == "lengths"}
     main = operator.tensor(operator.outputs[0].like)
     if dtype is not None and dtype not in main.dtypes:
         raise ProfileError(f"{main.name} is never {dtype}; its dtypes are {', '.join(main.dtypes)}")
-    pins[dtype_of(main.name).name] = dtype or main.dtypes[0]
+    usual = _Typical(group=tuple(range(1, 129)))
+    modes = [_Large(each.operator, each.values, each.only) for each in spaces(operator, usual)]
+    _known(shape, {name for mode in modes for name in _size_names(mode)}, "size")
+    _known(features, {name for mode in modes for name in mode.optional}, "optional tensor")
+    for mode in modes:
+        if set(shape) <= _size_names(mode) and set(features) <= set(mode.optional):
+            arguments = _arguments(mode, shape, dtype or main.dtypes[0], features)
+            if arguments is not None:
+                return operator.bind(**arguments)
+    wanted = ", ".join(f"{name}={value}" for name, value in shape.items()) or "no sizes given"
+    raise ProfileError(
+        f"no legal call of {operator.name} was found with {wanted}: see attndsl show {operator.name}"
+    )
+
+
+def _size_names(space: CaseSpace) -> set[str]:
+    """Sizes and integer parameters that a shape may give; those that follow from others are none."""
+    named = {*space.operator.dims_by_name, *(each.name for each in space.operator.params if each.type is int)}
+    return {name for name in named if name in space.variables and name not in space.ties.bounded}
+
+
+def _arguments(
+    space: CaseSpace, shape: Mapping[str, int], dtype: str, features: Sequence[str]
+) -> dict[str, Any] | None:
+    pins: dict[str, Any] = {given(name).name: name in features for name in space.optional}
+    pins |= {FILL: "normal", REGIME: "any", dtype_of(space.operator.outputs[0].like).name: dtype, **shape}
+    pins |= {fill_of(spec.name): "full" for spec in space.integers}
     rng = np.random.default_rng(0)
-    assignment = solve(space, rng, pins, walks=40)
-    if assignment is None:
-        wanted = ", ".join(f"{name}={value}" for name, value in shape.items()) or "no sizes given"
-        raise ProfileError(
-            f"no legal call of {operator.name} was found with {wanted}: see attndsl show {operator.name}"
-        )
-    filler = Filler(space, assignment, space.environment(assignment), rng, {})
-    return operator.bind(**filler.arguments())
+    for _ in range(_TRIES):
+        assignment = solve(space, rng, pins, walks=4)
+        if assignment is None or any(assignment.get(name) != value for name, value in pins.items()):
+            continue
+        integers = Integers(space, assignment, rng).solve()
+        if integers is not None:
+            return Filler(space, assignment, integers, rng).arguments()
+    return None
 
 
 def _known(
