@@ -57,7 +57,8 @@ class Fold(Expr):
         return (self.body,) if self.extent is None else (self.body, self.extent)
 
     def with_children(self, children: tuple[Expr, ...]) -> Expr:
-        return Fold(self.op, children[0], self.index, children[1] if len(children) > 1 else None)
+        extent = children[1] if len(children) > 1 else None
+        return Fold(self.op, children[0], self.index, extent, self.cxx_name)
 
     def walk(self) -> Iterator[Expr]:
         """All parts but the bound index, so that it is no free symbol."""

@@ -335,7 +335,7 @@ class Select(Expr):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Load(Expr):
-    """A scalar read of an integer tensor in global memory, ``source[index]``; ``dtype`` is the tensor's."""
+    """A scalar read of a tensor in global memory, ``source[index]``; ``dtype`` is the tensor's."""
 
     source: str
     index: Expr
@@ -346,7 +346,7 @@ class Load(Expr):
         return (self.index,)
 
     def with_children(self, children: tuple[Expr, ...]) -> Expr:
-        return Load(self.source, children[0], self.cxx_name)
+        return replace(self, index=children[0])
 
     def evaluate(self, env: Mapping[str, Any]) -> Any:
         return env[self.source].reshape(-1)[self.index.evaluate(env)].item()
@@ -358,7 +358,7 @@ class Load(Expr):
         if cxx:
             value = f"{self.cxx_name or self.source}.GetValue({self.index.text(True)})"
             # Arithmetic is in int64_t: narrower and unsigned elements would wrap.
-            return value if self.dtype == "int64" else f"static_cast<int64_t>({value})", _ATOM
+            return value if self.dtype in ("int64", "float32") else f"static_cast<int64_t>({value})", _ATOM
         return f"{self.source}[{self.index.text()}]", _ATOM
 
     def _key(self) -> tuple[Any, ...]:

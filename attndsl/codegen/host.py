@@ -129,6 +129,8 @@ def problem_rows(kernels: Sequence[Compiled]) -> Iterator[Row]:
     for feature in feature_names(operator):
         yield Row("int64_t", given_member(feature), f"whether {feature} is passed")
     for symbol in outside_names([field for each in kernels for field in each.program.tiling]):
+        if identifier(symbol) == HEAD_SIZE and head_size(operator).same(Symbol(symbol)):
+            continue  # the size that chooses a kernel
         yield Row(_ctype(symbol, operator), identifier(symbol), _meaning(symbol, operator))
 
 

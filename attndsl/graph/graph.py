@@ -55,6 +55,12 @@ class Graph:
         caches = [stored(node.cache) for node in self.nodes if isinstance(node, CacheAppend)]
         return tuple(dict.fromkeys(cache.name for cache in caches if cache is not None))
 
+    @cached_property
+    def key(self) -> str:
+        """The same text for graphs that compute the same in the same way, whatever lines they come from."""
+        names = {id(node): f"%{index}" for index, node in enumerate(self.nodes)}
+        return "\n".join(f"{_describe(node, names)} {_axes(node)}" for node in self.nodes)
+
     def print(self) -> str:
         """Legible text, one node a line, each with its spec line; a long line pushes its own columns."""
         names = {id(node): f"%{index}" for index, node in enumerate(self.nodes)}

@@ -19,11 +19,11 @@ of all batch rows are packed into tokens, what leaves the score space has the ax
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 
 from attndsl.source_line import UNKNOWN_LINE, SourceLine
-from attndsl.symbolic import Expr
+from attndsl.symbolic import Expr, Load
 
 Axes = tuple[str, ...]
 AXIS_ORDER: Axes = ("C", "P", "B", "G", "S", "N", "K", "Q", "R", "U", "T", "W", "J", "X", "D", "E", "L", "Y")
@@ -441,6 +441,20 @@ class Output(Node):
     source: Node
     dtype: str
     axes: Axes
+
+
+def names_read(roots: Iterable[Node]) -> frozenset[str]:
+    """The arguments that values are computed from, by index or otherwise."""
+    found: set[str] = set()
+    for node in {id(node): node for root in roots for node in root.walk()}.values():
+        if isinstance(node, Input):
+            found.add(node.name)
+        values = (getattr(node, item.name) for item in fields(node))
+        for value in values:
+            parts = value if isinstance(value, tuple) else (value,)
+            exprs = (each for each in parts if isinstance(each, Expr))
+            found.update(part.source for expr in exprs for part in expr.walk() if isinstance(part, Load))
+    return frozenset(found)
 
 
 def stored(node: Node) -> Input | None:

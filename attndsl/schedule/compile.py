@@ -39,7 +39,8 @@ class Specialisation:
         dtype: the io dtype. ``bucket``: head size, a multiple of 16.
         features: the optional tensors in use.
         value_bucket: head size of values where it is one of its own.
-        settings: values of the parameters, dtypes and layouts on which the computation depends, by name.
+        settings: values of the parameters, dtypes and layouts on which the computation depends, by name,
+            where they are not the defaults.
     """
 
     dtype: str
@@ -88,8 +89,9 @@ def compile_operator(operator: Operator, specialisation: Specialisation) -> Comp
     stated = operator.schedule_choices
     schedule = resolve(stated, operator.schedule_lines)
     problem = problem_of(operator, specialisation)
-    computation = recognise(operator.graph(problem.present, settings_of(operator, specialisation)).outputs)
-    check_lowerable(candidate(operator, computation, specialisation.dtype, problem.present))
+    settings = settings_of(operator, specialisation)
+    computation = recognise(operator.graph(problem.present, settings).outputs)
+    check_lowerable(candidate(operator, computation, specialisation.dtype, problem.present, settings))
     while True:
         try:
             joint, program = _compile(computation, problem, schedule)
@@ -123,7 +125,8 @@ def problem_of(operator: Operator, special: Specialisation) -> Problem:
 
 def settings_of(operator: Operator, special: Specialisation) -> dict[str, Any]:
     """The values that conditions of the graph ask for."""
-    return {**first_settings(operator), **dict(special.settings)}
+    known = {name: value for name, value in first_settings(operator).items() if name in operator.settings}
+    return {**known, **dict(special.settings)}
 
 
 def _compile(computation: Computation, problem: Problem, schedule: Schedule) -> tuple[Program, Program]:

@@ -23,11 +23,24 @@ from typing import TYPE_CHECKING
 from attndsl.folds import Fold
 from attndsl.hardware import MemorySpace
 from attndsl.schedule.choices import Schedule
+from attndsl.schedule.errors import NotLowered
 from attndsl.schedule.inventory import Inventory
 from attndsl.schedule.pattern import Attention, Computation
 from attndsl.schedule.problem import Problem, length_count, stride_value
 from attndsl.source_line import SourceLine
-from attndsl.symbolic import Const, Expr, ExprLike, Load, Named, Symbol, as_expr, minimum
+from attndsl.symbolic import (
+    Compare,
+    Const,
+    Expr,
+    ExprLike,
+    Load,
+    Logic,
+    Named,
+    Select,
+    Symbol,
+    as_expr,
+    minimum,
+)
 from attndsl.tile.buffers import Buffer, GlobalRegion, GlobalTensor, Region
 from attndsl.tile.naming import camel, gm_member
 from attndsl.tile.statements import For, Let, Statement, seq
@@ -187,16 +200,17 @@ class Context:
 
     def host(self, value: ExprLike, meaning: str = "", stem: str = "") -> Expr:
         """A number that the host knows: constants stand as they are, the rest become tiling fields."""
-        expr = as_expr(value)
+        expr = self.problem.settled(as_expr(value))
         if isinstance(expr, Const):
             return expr
         known = next((field for field in self.inventory.fields if field.value.same(expr)), None)
         if known is not None:
             return known.symbol
+        _check_host_knows(expr, self.where)
         stem = stem or (expr.name if isinstance(expr, Symbol) else f"value{len(self.inventory.fields)}")
         name = f"{camel(stem)}{'Scalar' if camel(stem) in KERNEL_SCALARS else ''}"
-        is_float = bool(expr.symbols() & self.problem.float_params)
-        return self.inventory.field(name, expr, meaning or str(expr), "float32" if is_float else "int64")
+        ctype = "float32" if _is_float(expr, self.problem.float_params) else "int64"
+        return self.inventory.field(name, expr, meaning or str(expr), ctype)
 
     def in_kernel(self, value: ExprLike, indices: Mapping[str, ExprLike] | None = None) -> Expr:
         """A spec expression as cores compute it.
@@ -221,7 +235,7 @@ class Context:
                 return None
             return self.host(node)
 
-        return as_expr(value).mapped(change)
+        return self.problem.settled(as_expr(value)).mapped(change)
 
     def entry(self, tensor: str, index: ExprLike) -> Expr:
         """An element of an integer tensor; of lengths the only one where it stands for all rows."""
@@ -273,6 +287,25 @@ class Context:
 def _counted(name: str) -> Symbol:
     """A tiling field that :func:`tiling.add_work_fields` has added."""
     return Symbol(name, f"{name}_")
+
+
+def _check_host_knows(expr: Expr, where: SourceLine) -> None:
+    """Elements of tensors on the device are none of the host's numbers."""
+    for node in expr.walk():
+        if isinstance(node, Fold) and node.extent is None:
+            raise NotLowered(f"a choice by {node}, which the host does not see", where)
+
+
+def _is_float(expr: Expr, float_params: frozenset[str]) -> bool:
+    """Whether a number is no integer."""
+    if isinstance(expr, Const):
+        return isinstance(expr.value, float)
+    if isinstance(expr, Symbol):
+        return expr.name in float_params
+    if isinstance(expr, Compare | Logic | Load):
+        return False
+    sides = expr.children()[1:] if isinstance(expr, Select) else expr.children()
+    return any(_is_float(side, float_params) for side in sides)
 
 
 def _is_index(node: Expr, known: Mapping[str, ExprLike]) -> bool:

@@ -25,6 +25,7 @@ from attndsl.schedule.context import (
 )
 from attndsl.schedule.key_source import KeySource
 from attndsl.schedule.rings import out_ring, prob_ring, score_ring
+from attndsl.schedule.visibility import begins_late
 from attndsl.symbolic import Const, Expr, Named, Symbol, as_expr, ceil_div, minimum
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import Fixpipe, LoadFractals, LoadNz, Mmad
@@ -75,7 +76,7 @@ def tile_bounds(context: Context) -> list[Statement]:
     """Ring slot, first key and number of keys of the running tile."""
     size = context.tile_keys
     first = (FIRST_TILE + TILE) * size
-    if context.keys.first(context) is not None:
+    if begins_late(context):
         first = KEY_BEGIN + first
     return [
         Let(symbol=SLOT, value=TILE % context.ring),

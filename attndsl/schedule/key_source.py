@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from attndsl.folds import total
+from attndsl.folds import Fold
 from attndsl.graph import nodes
 from attndsl.hardware import ATLAS_A2
 from attndsl.schedule.context import BATCH, FIRST_KEY, KV_HEAD, Context
@@ -154,9 +154,9 @@ class Contiguous(KeySource):
         return select((first < 0) | (first + valid > capacity), 0, valid)
 
     def locate(self, context: Context) -> list[Statement]:
-        start = self._first_row(context) + FIRST_KEY
+        start = self.first_row + FIRST_KEY
         offset = self.fixed_offset(context) + KV_HEAD * context.stride(self.name, "K")
-        if not self.packed:
+        if self.by_batch(context):
             offset = BATCH * context.stride(self.name, "B") + offset
         pitch = context.stride(self.name, self.rows_axis)
         return [Let(symbol=self.tile_start, value=offset + start * pitch, where=self.where)]
@@ -172,9 +172,26 @@ class Contiguous(KeySource):
         pitch = context.stride(self.name, self.rows_axis)
         return body(Piece(Const(0), rows, self.tile_start + n0 * pitch, pitch))
 
-    def _first_row(self, context: Context) -> Expr:
+    def enter(self, context: Context) -> list[Statement]:
+        if not self.packed:
+            return []
+        start = packed_start(context, self.ends, self.valid)
+        return [Let(symbol=self.first_of_batch, value=start, where=self.where)]
+
+    @property
+    def first_of_batch(self) -> Symbol:
+        """The row of a packed tensor in which row 0 of the batch row is."""
+        return Symbol(f"{self.role}Start")
+
+    def by_batch(self, context: Context) -> bool:
+        """Whether each batch row has a part of the tensor."""
+        del context
+        return not self.packed
+
+    @property
+    def first_row(self) -> Expr:
         """Row of the tensor in which row 0 of the batch row is."""
-        return packed_start(context, self.ends, self.valid) if self.packed else Const(0)
+        return self.first_of_batch if self.packed else Const(0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -243,10 +260,16 @@ class ListEntry(Contiguous):
 
     index: nodes.Node | None = None
 
-    def _first_row(self, context: Context) -> Expr:
+    @property
+    def first_row(self) -> Expr:
         return Const(0)
 
+    def by_batch(self, context: Context) -> bool:
+        return not context.parameter(self.name).listed
+
     def enter(self, context: Context) -> list[Statement]:
+        if self.by_batch(context):
+            return []
         tensor = context.parameter(self.name)
         entry = context.rows.list_entry()
         if entry is None:
@@ -277,14 +300,16 @@ def batch_scalar(context: Context, node: nodes.Node | None, default: Expr) -> Ex
     raise NotLowered(type(node).__name__, node.where)
 
 
-def packed_start(context: Context, ends: nodes.Node | None, lengths: nodes.Node | None) -> Expr:
-    """First row of a batch row where those of all batch rows are back to back."""
+def packed_start(
+    context: Context, ends: nodes.Node | None, lengths: nodes.Node | None, what: str = "Keys"
+) -> Expr:
+    """First row of a batch row where those of all batch rows are back to back; ``what`` rows, for a name."""
     if isinstance(ends, nodes.Input):
         return select(BATCH == 0, 0, context.entry(ends.name, BATCH - 1))
-    if isinstance(lengths, nodes.Scalar):
-        return context.in_kernel(total(lengths.value, _BEFORE, BATCH), {})
-    if isinstance(lengths, nodes.Input):
-        return context.in_kernel(total(Load(lengths.name, _BEFORE), _BEFORE, BATCH), {})
+    if isinstance(lengths, nodes.Scalar | nodes.Input):
+        one = lengths.value if isinstance(lengths, nodes.Scalar) else Load(lengths.name, _BEFORE)
+        body = context.in_kernel(one, {_BEFORE.name: _BEFORE})
+        return Fold("sum", body, _BEFORE.name, BATCH, f"{what}Before")
     where = ends.where if ends is not None else context.where
     raise NotLowered("packed rows without lengths", where)
 
@@ -324,13 +349,16 @@ def packed_length(ends: nodes.Node | None, length: nodes.Node | None) -> nodes.N
 def stored_in(node: nodes.Node) -> tuple[nodes.Input, tuple[tuple[str, Expr], ...]]:
     """The input in which rows are stored, with the indices of axes that are taken from it.
 
+    Of leading channels the input is that of all.
+
     Raises:
         NotLowered: something is computed with the tensor before its rows are read.
     """
     fixed: list[tuple[str, Expr]] = []
-    while isinstance(node, nodes.Take):
-        index = node.index if isinstance(node.index, Expr) else Const(node.index)
-        fixed.append((node.axis, index))
+    while isinstance(node, nodes.Take | nodes.Leading):
+        if isinstance(node, nodes.Take):
+            index = node.index if isinstance(node.index, Expr) else Const(node.index)
+            fixed.append((node.axis, index))
         node = node.source
     if not isinstance(node, nodes.Input):
         raise NotLowered(f"{type(node).__name__} of keys or values", node.where)

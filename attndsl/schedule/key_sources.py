@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from attndsl.graph import nodes
+from attndsl.schedule.cached_rows import appended_rows, ring_rows, windowed_rows
 from attndsl.schedule.dequantise import dequantised
 from attndsl.schedule.errors import NotLowered
 from attndsl.schedule.key_source import (
@@ -96,4 +97,7 @@ _SOURCES: dict[type[nodes.Rows], Callable[[nodes.Rows, str], KeySource]] = {
     nodes.Packed: _packed,
     nodes.Paged: _paged,
     nodes.Listed: _listed,
+    nodes.Ring: lambda rows, role: ring_rows(rows, role, key_source),
+    nodes.Windowed: lambda rows, role: windowed_rows(rows, role, key_source),
+    nodes.CacheAppend: lambda rows, role: appended_rows(rows, role, key_source),
 }

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from attndsl.hardware import ATLAS_A2
 from attndsl.schedule.compile import Compiled, Specialisation, compile_operator, problem_of
 from attndsl.schedule.errors import NotLowered
-from attndsl.schedule.problem import feature_names, host_scalars
+from attndsl.schedule.problem import canonical_settings, feature_names, host_scalars, used_inputs
 from attndsl.spec.call import Call
 from attndsl.spec.operator import Operator
 from attndsl.tile.buffers import NUMPY_DTYPES, GlobalTensor
@@ -80,12 +80,16 @@ def specialisation_of(call: Call) -> Specialisation:
     operator, env = call.operator, call.env()
     sizes = {axis: int(operator.axis_extents[axis].evaluate(env)) for axis in "DE"}
     one_size = operator.axis_extents["E"].same(operator.axis_extents["D"])
+    features = call.present & frozenset(feature_names(operator))
+    settings = tuple((name, env.get(name)) for name in sorted(operator.settings))
+    if settings:  # what a parameter decides not to read tells no kernels apart
+        features &= used_inputs(operator, features, settings)
     return Specialisation(
         dtype=call.dtype,
         bucket=ATLAS_A2.whole_fractals(sizes["D"]),
-        features=call.present & frozenset(feature_names(operator)),
+        features=features,
         value_bucket=None if one_size else ATLAS_A2.whole_fractals(sizes["E"]),
-        settings=tuple((name, env.get(name)) for name in sorted(operator.settings)),
+        settings=canonical_settings(operator, features, settings),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import reduce
 
 from attndsl.schedule.choices import Schedule
 from attndsl.schedule.context import (
@@ -34,7 +35,8 @@ from attndsl.schedule.score_step import ScoreStep
 from attndsl.schedule.statistics import write_statistics
 from attndsl.schedule.tiling import add_work_fields, place_workspace
 from attndsl.schedule.vector import softmax_tile, start_rows, update_tile, vector_buffers
-from attndsl.symbolic import Const, Symbol, ceil_div, minimum, select
+from attndsl.schedule.visibility import begins_late, first_visible, visible_end
+from attndsl.symbolic import Const, Symbol, ceil_div, maximum, minimum, select
 from attndsl.tile.instructions.cube import FRACTAL_SIZE
 from attndsl.tile.naming import camel
 from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, Program
@@ -148,17 +150,22 @@ def _attention_loop(context: Context, steps: tuple[ScoreStep, ...]) -> Pipelined
 
 
 def _key_range(context: Context) -> list[Statement]:
-    """The item's key tiles: an even share of the tiles of its row."""
+    """The item's key tiles: an even share of the tiles with keys that some row of the task may see."""
     total, share = Symbol("tileTotal"), Symbol("tilesPerSplit")
-    where, first, valid = context.keys.where, context.keys.first(context), context.keys.length(context)
-    bounds = [Let(symbol=LENGTH, value=valid, where=where)]
+    where, first, end = context.keys.where, context.keys.first(context), context.keys.length(context)
+    seen, seen_end = first_visible(context), visible_end(context)
+    bounds: list[Statement] = []
     count = ceil_div(LENGTH, context.tile_keys)
     if first is not None:
-        bounds = [
-            Let(symbol=KEY_BEGIN, value=first),
-            Let(symbol=LENGTH, value=KEY_BEGIN + valid, where=where),
-        ]
+        end = first + end
+    if seen_end is not None:
+        end = minimum(end, seen_end)
+    if begins_late(context):
+        begin = reduce(maximum, (each for each in (first, seen) if each is not None))
+        bounds.append(Let(symbol=KEY_BEGIN, value=begin))
+        end = end if seen is None else maximum(end, KEY_BEGIN)
         count = ceil_div(LENGTH - KEY_BEGIN, context.tile_keys)
+    bounds.append(Let(symbol=LENGTH, value=end, where=where))
     if context.rows.may_be_empty():
         count = select(TASK_ROWS == 0, 0, count)
     return [

@@ -91,7 +91,9 @@ def probabilities_stay(c: Candidate) -> Iterator[Finding]:
 
 def rows_are_contiguous(c: Candidate) -> Iterator[Finding]:
     """The last axis of every tensor is contiguous in all its layouts."""
-    wanted = [(node.name, node.axes[-1], node.where) for node in _inputs(c) if node.name in c.layouts]
+    wanted = [
+        (node.name, node.axes[-1], node.where) for node in _inputs(c) if node.axes and node.name in c.layouts
+    ]
     output = c.computation.output
     wanted.append((output.name, output.axes[-1], output.where))
     for name, axis, where in wanted:
@@ -115,7 +117,9 @@ def tensors_have_the_io_dtype(c: Candidate) -> Iterator[Finding]:
     """Floating-point tensors have the dtype of the query."""
     for node in _inputs(c):
         spec = c.operator.tensor(node.name)
-        if not spec.dtype_like and not _is_bytes(spec) and spec.name not in _queries(c):
+        if spec.dtypes == ("float32",):
+            continue  # numbers of a row
+        if not spec.dtype_like and not _is_bytes(spec) and spec.name not in _queries(c) and not spec.indexed:
             yield f"{node.name} of a dtype of its own ({', '.join(spec.dtypes)})", node.where
 
 

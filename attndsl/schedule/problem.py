@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
+from attndsl.graph.errors import GraphError
 from attndsl.graph.graph import Graph
-from attndsl.graph.nodes import Dequantize, Input, Scalar
+from attndsl.graph.nodes import Dequantize, Input, names_read
 from attndsl.schedule.lowerable import Candidate
 from attndsl.schedule.pattern import Computation
-from attndsl.spec.arguments import DTYPES, TensorSpec
+from attndsl.spec.arguments import DTYPES, TensorSpec, layout_of, split_of
 from attndsl.spec.call import Call
+from attndsl.spec.errors import SpecError
 from attndsl.spec.layout import Layout
 from attndsl.spec.operator import Operator
-from attndsl.symbolic import Const, Expr, Load, Symbol, select
+from attndsl.spec.settings import first_settings
+from attndsl.symbolic import Compare, Const, Expr, Logic, Symbol, select
 from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.naming import camel
 
@@ -28,10 +32,15 @@ _INTEGERS = ("int64", "int32", "uint32")
 
 @dataclass(frozen=True, slots=True)
 class TensorLayout:
-    """A tensor's strides in each of its layouts: name -> axis -> elements, in the declared order."""
+    """A tensor's strides in each of its layouts: name -> axis -> elements, in the declared order.
+
+    ``keys``: the names of the layouts. ``shapes``: their dimensions.
+    """
 
     name: str
     strides: tuple[dict[str, Expr], ...]
+    keys: tuple[str, ...] = ()
+    shapes: tuple[tuple[Expr, ...], ...] = ()
 
     @property
     def choice(self) -> Symbol:
@@ -65,6 +74,10 @@ class Problem:
     one_for_all: frozenset[str]
     float_params: frozenset[str]
 
+    def settled(self, expr: Expr) -> Expr:
+        """``expr`` with dtypes filled in, and layouts asked for by their index, as hosts know them."""
+        return _settled(expr, self.layouts, {item.name: item for item in self.parameters})
+
     @property
     def one_head_size(self) -> bool:
         """Whether values have the head size of keys by declaration."""
@@ -81,6 +94,7 @@ def describe_problem(
 ) -> Problem:
     """The operator's part of a lowering, for one specialisation.
 
+    ``settings``: values that the computation depends on; layouts among them exclude those of other axes.
     Lengths are always an argument of the kernel; a call without them passes a null pointer.
     """
     present = kernel_inputs(operator, features)
@@ -89,14 +103,15 @@ def describe_problem(
     int8 = _dequantised(graph)
     tensors = [spec for spec in operator.tensors if spec.name in present]
     layouts = {
-        spec.name: TensorLayout(spec.name, tuple(layout.strides() for layout in legal_layouts(spec, present)))
-        for spec in tensors
+        spec.name: _tensor_layout(spec.name, legal_layouts(spec, present, settings)) for spec in tensors
+    }
+    arguments = {
+        spec.name: _argument(spec, "int8" if spec.name in int8 else dtype, settings or {}) for spec in tensors
     }
     outputs = []
     for output in operator.outputs:
-        like = legal_layouts(operator.tensor(output.like), present)
-        strides = tuple(output.layout(layout.key).strides() for layout in like)
-        layouts[output.name] = TensorLayout(output.name, strides)
+        like = legal_layouts(operator.tensor(output.like), present, settings)
+        layouts[output.name] = _tensor_layout(output.name, [output.layout(layout.key) for layout in like])
         outputs.append(GlobalTensor(name=output.name, dtype=own.get(output.name, dtype), role="output"))
     return Problem(
         name=operator.name,
@@ -105,17 +120,24 @@ def describe_problem(
         bucket=bucket,
         value_bucket=bucket if value_bucket is None else value_bucket,
         present=present,
-        extents=operator.axis_extents,
-        parameters=(*(_argument(spec, "int8" if spec.name in int8 else dtype) for spec in tensors), *outputs),
+        extents={axis: _settled(size, layouts, arguments) for axis, size in operator.axis_extents.items()},
+        parameters=(*arguments.values(), *outputs),
         layouts=layouts,
         one_for_all=frozenset(spec.name for spec in tensors if spec.kind == "lengths" and spec.one_for_all),
         float_params=frozenset(spec.name for spec in operator.params if spec.type is float),
     )
 
 
-def candidate(operator: Operator, computation: Computation, dtype: str, present: frozenset[str]) -> Candidate:
+def candidate(
+    operator: Operator,
+    computation: Computation,
+    dtype: str,
+    present: frozenset[str],
+    settings: Mapping[str, Any] | None = None,
+) -> Candidate:
     """What the lowerability rules look at."""
-    layouts = {spec.name: legal_layouts(spec, present) for spec in operator.tensors if spec.name in present}
+    passed = [spec for spec in operator.tensors if spec.name in present]
+    layouts = {spec.name: legal_layouts(spec, present, settings) for spec in passed}
     for output in operator.outputs:
         layouts[output.name] = tuple(output.layout(layout.key) for layout in layouts[output.like])
     return Candidate(operator, computation, dtype, layouts)
@@ -133,24 +155,64 @@ def feature_names(operator: Operator) -> tuple[str, ...]:
 
     Tensors that the computation never looks at (reserved arguments) are none.
     """
-    optional = tuple(spec.name for spec in operator.tensors if spec.optional and spec.kind != "lengths")
-    together = used_inputs(operator, frozenset(optional))
-    return tuple(
-        name for name in optional if name in together or name in used_inputs(operator, frozenset({name}))
-    )
+    read = names_read(operator.roots)
+    optional = (spec for spec in operator.tensors if spec.optional and spec.kind != "lengths")
+    return tuple(spec.name for spec in optional if spec.name in read)
 
 
-def used_inputs(operator: Operator, features: frozenset[str]) -> frozenset[str]:
+Settings = tuple[tuple[str, Any], ...]
+
+
+@lru_cache(maxsize=4096)
+def canonical_settings(operator: Operator, features: frozenset[str], settings: Settings) -> Settings:
+    """The settings in which a computation differs from that of the defaults.
+
+    Those that change nothing are left out, so that one kernel serves all calls that compute the same. A
+    layout counts as changed where it has other axes than the first.
+    """
+    present, defaults, chosen = kernel_inputs(operator, features), first_settings(operator), dict(settings)
+    wanted = operator.graph(present, chosen).key
+    layouts = {layout_of(spec.name).name: spec.layouts for spec in operator.tensors}
+    for name, value in settings:
+        default = defaults.get(name)
+        if name in layouts and value in layouts[name] and not _same_axes(layouts[name], value, default):
+            continue
+        trial = chosen | {name: default}
+        try:
+            if operator.graph(present, trial).key == wanted:
+                chosen = trial
+        except (GraphError, SpecError):
+            continue  # no call has these settings
+    return tuple((name, value) for name, value in chosen.items() if value != defaults.get(name))
+
+
+def _same_axes(layouts: Mapping[str, Layout], one: Any, other: Any) -> bool:
+    return layouts[one].strides().keys() == layouts[other].strides().keys()
+
+
+def used_inputs(
+    operator: Operator, features: frozenset[str], settings: Settings | None = None
+) -> frozenset[str]:
     """The tensors that the computation looks at when these features are in use."""
-    graph = operator.graph(kernel_inputs(operator, features))
-    scalars = (node.value for node in graph.nodes if isinstance(node, Scalar))
-    loads = (inner.source for expr in scalars for inner in expr.walk() if isinstance(inner, Load))
-    return frozenset(node.name for node in graph.inputs()) | frozenset(loads)
+    chosen = None if settings is None else dict(settings)
+    return names_read(operator.graph(kernel_inputs(operator, features), chosen).outputs)
 
 
-def legal_layouts(spec: TensorSpec, present: frozenset[str]) -> tuple[Layout, ...]:
-    """The layouts that a tensor can have when exactly these tensors are passed."""
-    return tuple(layout for layout in spec.layouts.values() if _may_apply(layout, present))
+def legal_layouts(
+    spec: TensorSpec, present: frozenset[str], settings: Mapping[str, Any] | None = None
+) -> tuple[Layout, ...]:
+    """The layouts that a tensor can have when exactly these tensors are passed.
+
+    Where ``settings`` name its layout, those that have the same axes: one kernel serves them all.
+    """
+    found = tuple(layout for layout in spec.layouts.values() if _may_apply(layout, present))
+    chosen = spec.layouts.get((settings or {}).get(layout_of(spec.name).name, ""))
+    if chosen is None:
+        return found
+    axes = chosen.strides().keys()
+    if spec.indexed:
+        return (chosen,)
+    return tuple(layout for layout in found if layout.strides().keys() == axes) or found
 
 
 def layout_choice(tensor: str) -> Symbol:
@@ -179,11 +241,68 @@ def host_scalars(call: Call, problem: Problem, cores: int) -> dict[str, Any]:
             array = call.arrays.get(spec.name)
             env[length_count(spec.name).name] = 0 if array is None else array.size
         if spec.name in call.layouts:
-            keys = [layout.key for layout in legal_layouts(spec, problem.present)]
-            env[layout_choice(spec.name).name] = keys.index(call.layouts[spec.name])
+            keys = problem.layouts[spec.name].keys if spec.name in problem.layouts else ()
+            chosen = call.layouts[spec.name]
+            env[layout_choice(spec.name).name] = keys.index(chosen) if chosen in keys else 0
     for output in call.operator.outputs:
         env[layout_choice(output.name).name] = env[layout_choice(output.like).name]
     return env
+
+
+def _tensor_layout(name: str, layouts: Sequence[Layout]) -> TensorLayout:
+    return TensorLayout(
+        name,
+        tuple(layout.strides() for layout in layouts),
+        tuple(layout.key for layout in layouts),
+        tuple(tuple(layout.shape()) for layout in layouts),
+    )
+
+
+_ABOUT = re.compile(r"(dtype|layout)\((.+)\)")
+
+
+def _settled(expr: Expr, layouts: Mapping[str, TensorLayout], arguments: Mapping[str, GlobalTensor]) -> Expr:
+    """Comparisons of dtypes are decided, those of layouts become comparisons of their index."""
+
+    def settle(node: Expr) -> Expr:
+        known = decided(node)
+        if known is not None:
+            return known
+        children = node.children()
+        new = tuple(settle(child) for child in children)
+        if any(a is not b for a, b in zip(new, children, strict=True)):
+            node = node.with_children(new)
+        return _folded(node) if isinstance(node, Logic) else node
+
+    def decided(node: Expr) -> Expr | None:
+        if not isinstance(node, Compare) or not isinstance(node.left, Symbol):
+            return None
+        about = _ABOUT.fullmatch(node.left.name)
+        if about is None or not isinstance(node.right, Const):
+            return None
+        kind, name = about.groups()
+        if kind == "dtype":
+            equal: Expr = Const(name in arguments and arguments[name].dtype == node.right.value)
+        elif name not in layouts or node.right.value not in layouts[name].keys:
+            equal = Const(False)
+        else:
+            found = layouts[name]
+            index = found.keys.index(str(node.right.value))
+            equal = Const(True) if len(found.keys) == 1 else found.choice == index
+        if node.op == "==":
+            return equal
+        return Const(not equal.value) if isinstance(equal, Const) else Compare("==", equal, Const(False))
+
+    return settle(expr)
+
+
+def _folded(node: Logic) -> Expr:
+    """``and`` and ``or`` without the sides that decide nothing."""
+    absorbing = node.op == "or"
+    for side, other in ((node.left, node.right), (node.right, node.left)):
+        if isinstance(side, Const):
+            return side if bool(side.value) is absorbing else other
+    return node
 
 
 def _may_apply(layout: Layout, present: frozenset[str]) -> bool:
@@ -203,7 +322,7 @@ def _dequantised(graph: Graph) -> frozenset[str]:
     return frozenset(inner.name for node in sources for inner in node.walk() if isinstance(inner, Input))
 
 
-def _argument(spec: TensorSpec, dtype: str) -> GlobalTensor:
+def _argument(spec: TensorSpec, dtype: str, settings: Mapping[str, Any]) -> GlobalTensor:
     if spec.kind == "lengths":
         return GlobalTensor(name=spec.name, dtype="int64", role="scalars", optional=True)
     if set(spec.dtypes) <= set(_INTEGERS):
@@ -211,5 +330,5 @@ def _argument(spec: TensorSpec, dtype: str) -> GlobalTensor:
     if _BYTES.issuperset(spec.dtypes):
         return GlobalTensor(name=spec.name, dtype="uint8", role="input", optional=spec.optional)
     chosen = dtype if dtype in spec.dtypes else spec.dtypes[0]
-    listed = spec.list_of is not None
+    listed = spec.list_of is not None or bool(settings.get(split_of(spec.name).name))
     return GlobalTensor(name=spec.name, dtype=chosen, role="input", optional=spec.optional, listed=listed)

@@ -118,6 +118,13 @@ class GroupedRows(RowSpace):
         )
         return [collect, Let(symbol=MEMBERS, value=minimum(_FOUND, per_task))]
 
+    @property
+    def one_batch_row(self) -> bool:
+        return False
+
+    def indices(self) -> dict[str, Expr]:
+        return {"b": ROW_BATCH, "n": HEAD, "i": Const(0)}
+
     # Rows -----------------------------------------------------------------------------------------------
 
     def load_query(self, context: Context, target: Buffer) -> Statement:

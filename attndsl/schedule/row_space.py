@@ -145,7 +145,7 @@ class RowSpace:
             Let(symbol=ROW_FRACTALS, value=ceil_div(TASK_ROWS, FRACTAL_SIZE)),
         ]
         if self.token_axis == "S":
-            start = packed_start(context, self.ends, self.valid)
+            start = packed_start(context, self.ends, self.valid, "Queries")
             lets.append(Let(symbol=FIRST_TOKEN, value=start, where=self.where))
         return lets
 
@@ -169,6 +169,30 @@ class RowSpace:
             Let(symbol=ROW_BEGIN, value=minimum(SUB_BLOCK * half, TASK_ROWS)),
             Let(symbol=ROWS, value=minimum(half, TASK_ROWS - ROW_BEGIN)),
         ]
+
+    # Positions ------------------------------------------------------------------------------------------
+
+    @property
+    def one_batch_row(self) -> bool:
+        """Whether the rows of a task are of one batch row."""
+        return True
+
+    def indices(self) -> dict[str, Expr]:
+        """What the index symbols of the spec are for the row that ``head`` and ``queryIndex`` tell."""
+        return {"b": BATCH, "n": HEAD, "i": Const(0) if self.one_position else QUERY}
+
+    def task_positions(self) -> tuple[Expr, Expr]:
+        """The first and the last query position of the task."""
+        if self.one_position:
+            return Const(0), Const(0)
+        return FIRST_QUERY, FIRST_QUERY + QUERIES - 1
+
+    def step_positions(self) -> tuple[Expr, Expr]:
+        """The first and the last query position of the vector step."""
+        if self.one_position:
+            return Const(0), Const(0)
+        row = ROW_BEGIN + R0
+        return FIRST_QUERY + row // HEADS, FIRST_QUERY + (row + CHUNK - 1) // HEADS
 
     # Rows -----------------------------------------------------------------------------------------------
 

@@ -127,7 +127,7 @@ class Operator(Declarations):
         settings = {name: chosen.get(name) for name in sorted(self.settings)}
         key = (names, *settings.items())
         if key not in self._graphs:
-            results = specialize(self._roots, names, settings)
+            results = specialize(self.roots, names, settings)
             outputs = tuple(as_stored(node) for node in results if isinstance(node, Output))
             if len(outputs) != len(self._results) or not outputs:
                 raise errors.IncompleteSpecError(
@@ -139,10 +139,11 @@ class Operator(Declarations):
     @cached_property
     def settings(self) -> frozenset[str]:
         """Parameters, dtypes and layouts on which the computation depends (``attend.when``)."""
-        return conditions(self._roots)
+        return conditions(self.roots)
 
     @property
-    def _roots(self) -> tuple[Output, ...]:
+    def roots(self) -> tuple[Output, ...]:
+        """The outputs with all choices that calls make still open."""
         return tuple(node for node, _, _ in self._results.values())
 
     def mode(self, suffix: str, *, by: str, value: Any, summary: str = "") -> Operator:

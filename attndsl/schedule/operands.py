@@ -1,0 +1,276 @@
+"""Operands of scores that differ from key to key: tensors with a column a key, and arithmetic of key indices.
+
+An operand becomes statements that leave its value for all rows of a vector step in an fp32 buffer, of the
+shape of the scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from attndsl.graph import nodes
+from attndsl.schedule.context import FIRST_KEY, KEYS, SPAN, Context, whole
+from attndsl.schedule.errors import NotLowered
+from attndsl.schedule.key_source import stored_in
+from attndsl.schedule.row_space import Run
+from attndsl.schedule.row_values import element, has_keys, pitches, row_value
+from attndsl.schedule.score_step import Emit
+from attndsl.source_line import SourceLine
+from attndsl.symbolic import Binary, Const, Expr, Symbol, ceil_div, maximum, minimum, round_up
+from attndsl.tile.buffers import Buffer, Region
+from attndsl.tile.instructions import Convert, LaneNumbers, LoadRows, Unary, WithScalar
+from attndsl.tile.naming import camel
+from attndsl.tile.statements import For, Let, Statement, seq
+
+_KEY = Symbol("j")
+_SEGMENT, _BEGIN, _END = Symbol("segment"), Symbol("segmentBegin"), Symbol("segmentEnd")
+_LANES = 64
+
+WITH_SCALAR = {"multiply": "Muls", "add": "Adds", "minimum": "Mins", "maximum": "Maxs"}
+_UNARY = {"sqrt": "Sqrt", "exp": "Exp", "log": "Ln"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeyOperand:
+    """An operand that differs from key to key.
+
+    Attributes:
+        loads: buffers that are loaded with each step of rows, by ``load``.
+        scratch: further buffers. ``prepare``: statements at the start of a tile.
+        compute: the statements that leave the value of the step's rows in a buffer.
+    """
+
+    loads: tuple[Buffer, ...] = ()
+    scratch: tuple[Buffer, ...] = ()
+    load: Emit = field(default=lambda context: [])
+    prepare: Emit = field(default=lambda context: [])
+    compute: Callable[[Context, Buffer], list[Statement]]
+
+
+def key_operand(context: Context, node: nodes.Node) -> KeyOperand:
+    """The lowering of an operand.
+
+    Raises:
+        NotLowered: when no rule covers it.
+    """
+    rule = _RULES.get(type(node))
+    if rule is None:
+        raise NotLowered(f"scores and {type(node).__name__}", node.where)
+    return rule(context, node)
+
+
+def row_lanes(context: Context, buffer: Buffer, row: Expr) -> Region:
+    """The lanes of the tile's keys in one row of a buffer, whole repeats."""
+    return whole(buffer, row * context.tile_keys, round_up(KEYS, _LANES))
+
+
+def each_row_with_scalar(
+    context: Context, op: str, buffer: Buffer, value: Callable[[Context], Expr], where: SourceLine
+) -> Statement:
+    """``buffer[r, :] = op(buffer[r, :], value of row r)``."""
+
+    def one(row: Expr) -> Statement:
+        lanes = row_lanes(context, buffer, row)
+        return WithScalar(op=op, dst=lanes, src=lanes, scalar=value(context), where=where)
+
+    return context.rows.each_row(one, (buffer,))
+
+
+# ------------------------------------------------------------------------------------------------
+# Tensors
+
+
+def _stored(context: Context, node: nodes.Node) -> KeyOperand:
+    """A tensor with one row a query row."""
+    assert isinstance(node, nodes.Input)
+    if "N" not in node.axes:
+        raise NotLowered(f"scores and {node.name}, which has no query heads", node.where)
+
+    def load_run(context: Context, target: Buffer, run: Run) -> Statement:
+        rows = context.rows.place(context, node.name, run, KEYS)
+        columns = context.gm(node.name, rows.offset + FIRST_KEY, run.rows, KEYS, rows.pitch)
+        place = target.region(run.row * context.tile_keys, run.rows, KEYS, context.tile_keys)
+        return LoadRows(dst=place, src=columns, where=node.where)
+
+    def load(context: Context, target: Buffer) -> list[Statement]:
+        return [context.rows.each_run(lambda run: load_run(context, target, run), (target,))]
+
+    return _loaded(context, node, load, node.where)
+
+
+def _looked_up(context: Context, node: nodes.Node) -> KeyOperand:
+    """Elements of an indexed tensor: a row of columns, or segments of columns where it repeats them."""
+    assert isinstance(node, nodes.Lookup)
+    tensor, _ = stored_in(node.source)
+    last, rest = node.index[-1], node.index[:-1]
+    if isinstance(last, Symbol) and last.same(_KEY) and not any("j" in part.symbols() for part in rest):
+        return _loaded(context, tensor, lambda c, t: [_whole_rows(c, node, t)], node.where)
+    period = last.right if isinstance(last, Binary) and last.op == "%" and last.left.same(_KEY) else None
+    if not isinstance(period, Const):
+        raise NotLowered(f"scores and {tensor.name}[{', '.join(map(str, node.index))}]", node.where)
+    return _loaded(context, tensor, lambda c, t: [_segments(c, node, t, period)], node.where)
+
+
+def _whole_rows(context: Context, node: nodes.Lookup, target: Buffer) -> Statement:
+    tensor, _ = stored_in(node.source)
+
+    def load(row: Expr, rows: Expr, pitch: Expr) -> Statement:
+        offset = element(context, node, {**context.rows.indices(), "j": FIRST_KEY})
+        place = target.region(row * context.tile_keys, rows, KEYS, context.tile_keys)
+        source = context.gm(tensor.name, offset, rows, KEYS, pitch)
+        return LoadRows(dst=place, src=source, where=node.where)
+
+    along = {"N": "n", "Q": "i", "S": "i"}
+
+    def load_run(run: Run) -> Statement:
+        pitch = _pitch(context, node, along[run.along])
+        return load(run.row, run.rows, Const(0) if run.rows.same(Const(1)) else pitch)
+
+    if context.rows.one_position and not any(part.same(Symbol("n")) for part in node.index):
+        return context.rows.each_row(lambda row: load(row, Const(1), Const(0)), (target,))
+    return context.rows.each_run(load_run, (target,))
+
+
+def _pitch(context: Context, node: nodes.Lookup, symbol: str) -> Expr:
+    """Elements from a row to that of the next head or position."""
+    found: Expr = Const(0)
+    for part, pitch in zip(node.index, pitches(context, node), strict=True):
+        if symbol in part.symbols():
+            if not isinstance(part, Symbol):
+                raise NotLowered(f"a row of {part} for each query", node.where)
+            found = found + pitch
+    return found
+
+
+def _segments(context: Context, node: nodes.Lookup, target: Buffer, period: Const) -> Statement:
+    """Row by row, segments of ``period`` keys, each from where the index puts it."""
+    tensor, _ = stored_in(node.source)
+
+    def one_row(row: Expr) -> Statement:
+        offset = element(context, node, {**context.rows.indices(), "j": _BEGIN})
+        place = target.region(row * context.tile_keys + _BEGIN - FIRST_KEY, 1, _END - _BEGIN)
+        load = LoadRows(dst=place, src=context.gm(tensor.name, offset, 1, _END - _BEGIN), where=node.where)
+        return For(
+            var=_SEGMENT,
+            begin=FIRST_KEY // period,
+            end=ceil_div(FIRST_KEY + KEYS, period),
+            body=seq(
+                Let(symbol=_BEGIN, value=maximum(_SEGMENT * period, FIRST_KEY)),
+                Let(symbol=_END, value=minimum(_SEGMENT * period + period, FIRST_KEY + KEYS)),
+                load,
+            ),
+            disjoint=(target,),
+            runs=True,
+        )
+
+    return context.rows.each_row(one_row, (target,))
+
+
+def _loaded(
+    context: Context,
+    tensor: nodes.Input,
+    load: Callable[[Context, Buffer], list[Statement]],
+    where: SourceLine,
+) -> KeyOperand:
+    """Rows of a tensor in its own dtype, widened."""
+    name, s, dtype = camel(tensor.name), context.schedule, context.parameter(tensor.name).dtype
+    meaning = f"{tensor.name} of the rows"
+    narrow = context.in_ub(f"{name}Rows", dtype, s.rows * s.tile_k, meaning, s.slots)
+
+    def compute(context: Context, target: Buffer) -> list[Statement]:
+        source, place = whole(narrow, 0, SPAN), whole(target, 0, SPAN)
+        if dtype == "float32":
+            return [WithScalar(op="Adds", dst=place, src=source, scalar=Const(0), where=where)]
+        return [Convert(dst=place, src=source, mode="CAST_NONE", where=where)]
+
+    return KeyOperand(loads=(narrow,), load=lambda context: load(context, narrow), compute=compute)
+
+
+# ------------------------------------------------------------------------------------------------
+# Arithmetic
+
+
+def _indexed(context: Context, node: nodes.Node) -> KeyOperand:
+    """A number computed from the key's index, such as its distance from the query."""
+    assert isinstance(node, nodes.Scalar)
+    numbers = context.in_ub("keyNumbers", "float32", context.schedule.tile_k, "indices of the tile's keys")
+
+    def prepare(context: Context) -> list[Statement]:
+        return [LaneNumbers(dst=whole(numbers), first=FIRST_KEY, where=node.where)]
+
+    def compute(context: Context, target: Buffer) -> list[Statement]:
+        def one(row: Expr) -> Statement:
+            lanes, keys = row_lanes(context, target, row), whole(numbers, 0, round_up(KEYS, _LANES))
+            return seq(*_arithmetic(context, node.value, lanes, keys, node.where))
+
+        return [context.rows.each_row(one, (target,))]
+
+    return KeyOperand(scratch=(numbers,), prepare=prepare, compute=compute)
+
+
+def _arithmetic(
+    context: Context, value: Expr, lanes: Region, keys: Region, where: SourceLine
+) -> list[Statement]:
+    """``lanes = value`` with the key indices ``keys`` for j."""
+
+    def scalar(expr: Expr) -> Expr:
+        return context.in_kernel(expr, context.rows.indices())
+
+    def step(op: str, source: Region, operand: Expr) -> WithScalar:
+        return WithScalar(op=op, dst=lanes, src=source, scalar=operand, where=where)
+
+    if value.same(_KEY):
+        return [step("Adds", keys, Const(0))]
+    if isinstance(value, Binary) and value.op in ("+", "-", "*", "min", "max"):
+        left, right = ("j" in side.symbols() for side in (value.left, value.right))
+        if left and right:
+            raise NotLowered(f"'{value}' of key indices", where)
+        inner, other = (value.left, value.right) if left else (value.right, value.left)
+        below = _arithmetic(context, inner, lanes, keys, where)
+        if inner.same(_KEY):  # the first operation reads the indices themselves
+            below, source = [], keys
+        else:
+            source = lanes
+        if value.op == "-" and not left:
+            return [*below, step("Muls", source, Const(-1)), step("Adds", lanes, scalar(other))]
+        if value.op == "-":
+            return [*below, step("Adds", source, Const(0) - scalar(other))]
+        op = {"+": "Adds", "*": "Muls", "min": "Mins", "max": "Maxs"}[value.op]
+        return [*below, step(op, source, scalar(other))]
+    raise NotLowered(f"'{value}' of key indices", where)
+
+
+def _combined(context: Context, node: nodes.Node) -> KeyOperand:
+    """A function of one such operand, or of one and a number of the row."""
+    assert isinstance(node, nodes.Elementwise)
+    varying = [each for each in node.inputs if has_keys(each)]
+    if len(varying) != 1 or (node.op not in WITH_SCALAR and node.op not in _UNARY):
+        raise NotLowered(f"'{node.op}' of {len(varying)} operands that differ by key", node.where)
+    inner = key_operand(context, varying[0])
+    others = [each for each in node.inputs if each is not varying[0]]
+
+    def compute(context: Context, target: Buffer) -> list[Statement]:
+        below, span = inner.compute(context, target), whole(target, 0, SPAN)
+        if not others:
+            return [*below, Unary(op=_UNARY[node.op], dst=span, src=span, where=node.where)]
+        op, other = WITH_SCALAR[node.op], others[0]
+        if isinstance(other, nodes.Scalar) and not other.axes:
+            value = context.host(other.value, stem=f"factor_{node.op}")
+            if isinstance(value, Const) and value.value == 1 and node.op == "multiply":
+                return below
+            return [*below, WithScalar(op=op, dst=span, src=span, scalar=value, where=node.where)]
+        rows = each_row_with_scalar(context, op, target, lambda c: row_value(c, other), node.where)
+        return [*below, rows]
+
+    return KeyOperand(
+        loads=inner.loads, scratch=inner.scratch, load=inner.load, prepare=inner.prepare, compute=compute
+    )
+
+
+_RULES: dict[type[nodes.Node], Callable[[Context, nodes.Node], KeyOperand]] = {
+    nodes.Input: _stored,
+    nodes.Lookup: _looked_up,
+    nodes.Scalar: _indexed,
+    nodes.Elementwise: _combined,
+}

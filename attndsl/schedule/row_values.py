@@ -1,0 +1,82 @@
+"""Numbers that a query row has of its own, such as a slope of its head: scalars that vector cores read.
+
+And where the elements of an indexed tensor are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from attndsl.graph import nodes
+from attndsl.schedule.context import HEAD, Context
+from attndsl.schedule.errors import NotLowered
+from attndsl.schedule.key_source import stored_in
+from attndsl.symbolic import Const, Expr, ExprLike, maximum, minimum, product
+from attndsl.tile.buffers import GlobalTensor
+
+
+def has_keys(node: nodes.Node) -> bool:
+    """Whether a value differs from key to key."""
+    return "T" in getattr(node, "axes", ())
+
+
+def row_value(context: Context, node: nodes.Node) -> Expr:
+    """A value without a key axis as the scalar that a row's ``head`` and ``queryIndex`` give.
+
+    Raises:
+        NotLowered: it is no scalar of a row.
+    """
+    if isinstance(node, nodes.Scalar):
+        if not node.axes:
+            return context.host(node.value)
+        return context.in_kernel(node.value, context.rows.indices())
+    if isinstance(node, nodes.Lookup):
+        tensor, _ = stored_in(node.source)
+        return _float(context, tensor).at(element(context, node, context.rows.indices()))
+    if isinstance(node, nodes.Input) and not {"D", "E"} & set(node.axes):
+        query = context.rows.indices()["i"]
+        return _float(context, node).at(context.rows.offset(context, node.name, HEAD, query))
+    if isinstance(node, nodes.Elementwise) and node.op in _ARITHMETIC and len(node.inputs) == 2:
+        left, right = (row_value(context, each) for each in node.inputs)
+        return _ARITHMETIC[node.op](left, right)
+    raise NotLowered(f"{type(node).__name__} for each row", node.where)
+
+
+_ARITHMETIC: dict[str, Callable[[Expr, Expr], Expr]] = {
+    "add": lambda a, b: a + b,
+    "subtract": lambda a, b: a - b,
+    "multiply": lambda a, b: a * b,
+    "minimum": minimum,
+    "maximum": maximum,
+}
+
+
+def _float(context: Context, node: nodes.Input) -> GlobalTensor:
+    tensor = context.parameter(node.name)
+    if tensor.dtype != "float32":
+        raise NotLowered(f"{node.name} of dtype {tensor.dtype}, read as scalars", node.where)
+    return tensor
+
+
+def pitches(context: Context, node: nodes.Lookup) -> tuple[Expr, ...]:
+    """Elements between neighbours along each dimension of an indexed tensor.
+
+    Raises:
+        NotLowered: its layout is not known when the kernel is made.
+    """
+    tensor, _ = stored_in(node.source)
+    shapes = [each for each in context.problem.layouts[tensor.name].shapes if len(each) == len(node.index)]
+    if len(shapes) != 1:
+        raise NotLowered(f"{tensor.name} in any of {len(shapes)} layouts", node.where)
+    return tuple(
+        context.host(product(shapes[0][axis + 1 :]), f"elements of {tensor.name} behind dimension {axis}")
+        for axis in range(len(node.index))
+    )
+
+
+def element(context: Context, node: nodes.Lookup, indices: Mapping[str, ExprLike]) -> Expr:
+    """The element that a lookup reads, counted from the start of its tensor."""
+    found: Expr = Const(0)
+    for part, pitch in zip(node.index, pitches(context, node), strict=True):
+        found = found + context.in_kernel(part, indices) * pitch
+    return found
