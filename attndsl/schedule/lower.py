@@ -157,7 +157,7 @@ def _key_range(context: Context) -> list[Statement]:
     bounds: list[Statement] = []
     count = ceil_div(LENGTH, context.tile_keys)
     if first is not None:
-        end = first + end
+        end = (KEY_BEGIN if seen is None else first) + end
     if seen_end is not None:
         end = minimum(end, seen_end)
     if begins_late(context):

@@ -78,7 +78,7 @@ def _with_keys(context: Context, node: nodes.Elementwise, other: nodes.Node) -> 
     """An operand with a value for each key: made beside the scores, then combined."""
     operand, name = key_operand(context, other), _name(other)
     s = context.schedule
-    wide = context.in_ub(f"{name}Wide", "float32", s.rows * s.tile_k, f"{name} of the rows, in fp32")
+    wide = context.in_ub(f"{camel(name)}Wide", "float32", s.rows * s.tile_k, f"{name} of the rows, in fp32")
 
     def apply(context: Context) -> list[Statement]:
         score, widened = whole(vector_buffers(context).score, 0, SPAN), whole(wide, 0, SPAN)
@@ -100,7 +100,7 @@ def _with_keys(context: Context, node: nodes.Elementwise, other: nodes.Node) -> 
 def _name(node: nodes.Node) -> str:
     """What an operand is called: by the tensors it is made of, else by its being computed."""
     names = [each.name for each in node.walk() if isinstance(each, nodes.Input)]
-    return camel("_".join(dict.fromkeys(names))) if names else "bias"
+    return "_".join(dict.fromkeys(names)) if names else "bias"
 
 
 _RULES: dict[type[nodes.Node], Callable[[Context, nodes.Node], ScoreStep]] = {
