@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -387,8 +388,8 @@ def emulate(
 
     ARGS are the program's own, behind -- when one of ours has the same name. It runs in the current folder.
     """
-    from attndsl.emulator import CompileFailed, Knobs
-    from attndsl.emulator.program import ProgramReport, build_program
+    from attndsl.emulator import CompileFailed
+    from attndsl.emulator.program import FOREIGN, ProgramReport, build_program
 
     try:
         program = build_program(file, sources=sources, include_dirs=include_dirs, defines=defines)
@@ -399,7 +400,7 @@ def emulate(
     else:
         result = program.run(
             args,
-            knobs=Knobs(auto_sync=auto_sync == "on"),
+            knobs=replace(FOREIGN, auto_sync=auto_sync == "on"),
             timeout=timeout,
             memory=int(memory * (1 << 30)),
             capture=as_json,

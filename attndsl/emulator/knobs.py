@@ -15,7 +15,11 @@ class Knobs:
     seed: int = 0
     """Order in which runnable cores are continued; 0 takes the lowest index first."""
     auto_sync: bool = False
-    """The compiler's automatic V-V barriers on the vector core (``--cce-auto-sync``)."""
+    """The compiler's automatic synchronisation on the vector core (``--cce-auto-sync``): barriers between
+    vector instructions, events between the scalar unit's accesses and the pipes V, MTE2 and MTE3."""
+    flags_count: bool = False
+    """A flag set again before the pipe passed its earlier wait: false takes flags for single bits, and the
+    set for a defect; true lets the hardware keep both, as vendor samples that never set a flag back need."""
     saturate: bool = False
     """CTRL[48] = 0: half and bfloat16 results saturate and NaN becomes 0; false keeps inf and NaN."""
     race: bool = True

@@ -36,6 +36,9 @@ from attndsl.emulator.toolchain import (
 from attndsl.emulator.trace import write_trace
 from attndsl.hardware.costs import cost_lines
 
+FOREIGN = Knobs(auto_sync=True, flags_count=True)
+"""Knobs for programs of others: what official builds have on, and what vendor samples lean on."""
+
 
 @dataclass
 class ProgramReport:
@@ -117,7 +120,7 @@ class Program:
             environment = {
                 **os.environ,
                 "ATTNEMU_REPORT": str(folder / "report"),
-                "ATTNEMU_KNOBS": _as_words(knobs or Knobs(auto_sync=True)),
+                "ATTNEMU_KNOBS": _as_words(knobs or FOREIGN),
                 "ATTNEMU_SOURCE_DIR": f"{self.path.parent}/",
                 "ATTNEMU_MEMORY": str(memory),
                 "ATTNEMU_COSTS": str(folder / "costs"),

@@ -50,7 +50,8 @@ uint32_t Core::issue(Pipe p, bool auto_sync) {
   }
   if (auto_sync && kind == CoreKind::Vector) {
     if (p == Pipe::V || p == Pipe::S) s.clock[agent(Pipe::V)] = pipe(Pipe::V).issued;
-    if (p == Pipe::V) s.clock[agent(Pipe::S)] = pipe(Pipe::S).issued;
+    if (p == Pipe::S) for (Pipe other : {Pipe::MTE2, Pipe::MTE3}) s.clock[agent(other)] = pipe(other).issued;
+    else s.clock[agent(Pipe::S)] = pipe(Pipe::S).issued;
   }
   ++s.issued;
   if (p == Pipe::S) s.clock[agent(p)] = s.issued;  // the scalar unit finishes one before the next

@@ -1,5 +1,6 @@
 #include <cmath>
 #include <cstring>
+#include <unordered_map>
 
 #include "attnemu/vector.h"
 #include "lane_values.h"
@@ -129,6 +130,44 @@ void run_bits(VectorOp op, const LaneOperand& dst, const LaneOperand* src, const
   }
 }
 
+// Instructions that may add up over repeats: destination and a source are the same, one of them standing still.
+bool may_accumulate(VectorOp op) {
+  return op == VectorOp::Add || op == VectorOp::Sub || op == VectorOp::Mul || op == VectorOp::Max || op == VectorOp::Min || op == VectorOp::AddRelu || op == VectorOp::SubRelu;
+}
+
+uint64_t end_of(const LaneOperand& o, const LaneShape& s) {
+  return o.repeat_at(s.repeats - 1) + (ceil_div(s.lanes * dtype_size(o.type), kBlock) - 1) * o.block_step * kBlock + kBlock;
+}
+
+// Does a repeat read what an earlier one wrote, or lanes that its own repeat writes elsewhere?
+bool overlaps_block_by_block(const LaneOperand& dst, const LaneOperand& src, const LaneShape& s) {
+  std::unordered_map<uint64_t, uint32_t> written;  // bytes of a block that earlier repeats wrote
+  uint32_t to_size = dtype_size(dst.type), from_size = dtype_size(src.type);
+  for (uint32_t r = 0; r < s.repeats; ++r) {
+    std::unordered_map<uint64_t, uint32_t> now;
+    auto target = [&](uint32_t b) { return dst.repeat_at(r) + static_cast<uint64_t>(b) * dst.block_step * kBlock; };
+    for (uint32_t b = 0; b < ceil_div(s.lanes * to_size, kBlock); ++b) now[target(b)] |= block_bytes(s.of(r), b, to_size);
+    for (uint32_t b = 0; b < ceil_div(s.lanes * from_size, kBlock); ++b) {
+      uint64_t block = src.repeat_at(r) + static_cast<uint64_t>(b) * src.block_step * kBlock;
+      uint32_t bytes = block_bytes(s.of(r), b, from_size);
+      auto earlier = written.find(block), here = now.find(block);
+      if (earlier != written.end() && (earlier->second & bytes)) return true;
+      bool own = to_size == from_size && block == target(b);
+      if (!own && here != now.end() && (here->second & bytes)) return true;
+    }
+    for (auto& [block, bytes] : now) written[block] |= bytes;
+  }
+  return false;
+}
+bool overlaps(VectorOp op, const LaneOperand& dst, const LaneOperand& src, const LaneShape& s) {
+  if (s.repeats == 0 || dst.memory != src.memory || !dst.memory || dst.at >= end_of(src, s) || src.at >= end_of(dst, s)) return false;
+  bool same = dst.at == src.at && dst.type == src.type && dst.block_step == src.block_step;
+  bool in_step = s.repeats == 1 || dst.repeat_at(1) == src.repeat_at(1);
+  if (same && in_step && dst.repeat_at(1) >= end_of(dst, LaneShape::masked(s.mask, 1, s.lanes))) return false;
+  if (same && may_accumulate(op) && (dst.repeat_step == 0 || src.repeat_step == 0)) return false;
+  return overlaps_block_by_block(dst, src, s);
+}
+
 }  // namespace
 
 void elementwise(const char* what, const SourceLine& at, VectorOp op, const LaneOperand& dst, const LaneOperand* sources,
@@ -142,6 +181,8 @@ void elementwise(const char* what, const SourceLine& at, VectorOp op, const Lane
   bool keeps = reads_destination(op);
   if (keeps) add_lanes(ins, dst, shape, AccessKind::Read);
   add_lanes(ins, dst, shape, AccessKind::Write);
+  for (int i = 0; i < n && machine->knobs.memcheck; ++i)
+    ins.require(!overlaps(op, dst, sources[i], shape), "operand_overlap", "the destination overlaps %s: lanes one repeat writes are read elsewhere or by a later one", names[i]);
   if (!ins.admit(repeat_work(op, shape, dst, sources, n))) return;
   LaneOperand all[3];
   int used = 0;

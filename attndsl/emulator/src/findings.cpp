@@ -39,6 +39,7 @@ bool Knobs::set(const std::string& key, const std::string& value) {
   uint64_t v = std::stoull(value, nullptr, 0);
   if (key == "seed") seed = v;
   else if (key == "auto_sync") auto_sync = v;
+  else if (key == "flags_count") flags_count = v;
   else if (key == "saturate") saturate = v;
   else if (key == "race") race = v;
   else if (key == "memcheck") memcheck = v;

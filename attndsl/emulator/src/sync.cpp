@@ -86,7 +86,7 @@ void set_flag(Pipe from, Pipe to, int id, const SourceLine& at, FlagOwner owner)
       complain("doubled_set", at, from, format("SetFlag %s: the flag is already set (at %s) and nothing waited for it",
                                                pair_name(from, to, id).c_str(), machine->text(f.set_at).c_str()),
                machine->text(f.set_at));
-  } else if (owner == FlagOwner::Kernel && f.waited && to != Pipe::S && now[core->agent(to)] < f.wait_count) {
+  } else if (!machine->knobs.flags_count && owner == FlagOwner::Kernel && f.waited && to != Pipe::S && now[core->agent(to)] < f.wait_count) {
     complain("set_overtakes_wait", at, from,
              format("SetFlag %s may fire before pipe %s passed its previous wait (at %s): order %s after it by a flag %s_%s",
                     pair_name(from, to, id).c_str(), name_of(to), machine->text(f.wait_at).c_str(), name_of(from),
@@ -124,7 +124,6 @@ void wait_flag(Pipe from, Pipe to, int id, const SourceLine& at, FlagOwner owner
 
 void pipe_barrier(Pipe p, const SourceLine& at) {
   core->last = at;
-  if (p == Pipe::S) complain("barrier_on_scalar", at, p, "PipeBarrier<PIPE_S>: not allowed");
   if (!core->has(p)) return;
   core->barrier(p);
   core->time.barrier(*core, p, at);

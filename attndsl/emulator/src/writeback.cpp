@@ -109,6 +109,8 @@ void write_back(const char* what, const SourceLine& at, Place to, DType to_type,
   bool undefined = false;
   uint64_t undefined_at = 0;
   std::vector<uint8_t> line(static_cast<size_t>(p.n) * size);
+  std::vector<uint64_t> words(p.n, p.quant_word);  // all are fetched before the first result leaves
+  if (p.channel_words) std::memcpy(words.data(), p.channel_words->memory->data + p.channel_words->at, p.n * 8ull);
   for (uint32_t d = 0; d < matrices; ++d)
     for (uint32_t i = 0; i < p.m; ++i) {
       uint64_t source = from.at + static_cast<uint64_t>(d) * p.from_matrix_step * kResultFractal + i * 64ull;
@@ -125,9 +127,7 @@ void write_back(const char* what, const SourceLine& at, Place to, DType to_type,
           std::memcpy(out, halves, n * 2);
         } else
           for (uint32_t j = 0; j < n; ++j) {
-            uint64_t word = p.quant_word;
-            if (p.channel_words) std::memcpy(&word, p.channel_words->memory->data + p.channel_words->at + (g * 16 + j) * 8ull, 8);
-            store_value(out + j * size, to_type, p.quantise, in + j * 4, from_type, word, p.relu);
+            store_value(out + j * size, to_type, p.quantise, in + j * 4, from_type, words[g * 16 + j], p.relu);
           }
       }
       for (uint32_t j = 0; j < p.n; j += l.group) {

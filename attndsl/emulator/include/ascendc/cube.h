@@ -54,8 +54,33 @@ void load_general(const LocalTensor<T>& dst, const LocalTensor<T>& src, const Lo
 }
 }  // namespace detail
 
-template <class T>
-void LoadData(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LoadData3DParamsV2<T>& p, attnemu::SourceLine at = attnemu::SourceLine::here()) {
+inline void SetFmatrix(uint16_t l1H, uint16_t l1W, const uint8_t padList[4], const FmatrixMode& mode, attnemu::SourceLine at = attnemu::SourceLine::here()) {
+  detail::require(mode == FmatrixMode::FMATRIX_LEFT, "unsupported", at, "SetFmatrix: only FMATRIX_LEFT exists");
+  attnemu::Registers& r = attnemu::core->reg;
+  r.map_height = l1H;
+  r.map_width = l1W;
+  for (int i = 0; i < 4; ++i) r.map_padding[i] = padList[i];
+}
+// 0, no boundary, is what loads are modelled with.
+inline void SetLoadDataBoundary(uint32_t boundaryValue, attnemu::SourceLine at = attnemu::SourceLine::here()) {
+  detail::require(boundaryValue == 0, "unsupported", at, "SetLoadDataBoundary: only 0, no boundary, is modelled");
+}
+inline void SetLoadDataRepeat(const LoadDataRepeatParam& p, attnemu::SourceLine at = attnemu::SourceLine::here()) {
+  detail::require(p.repeatTime <= 1, "unsupported", at, "SetLoadDataRepeat: only 0 and 1 repetitions are modelled");
+  attnemu::core->reg.load_repeats = p.repeatTime;
+}
+
+template <class T, const IsResetLoad3dConfig& config = IS_RESER_LOAD3D_DEFAULT_CONFIG>
+void LoadData(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LoadData3DParamsV2<T>& given, attnemu::SourceLine at = attnemu::SourceLine::here()) {
+  const attnemu::Registers& r = attnemu::core->reg;
+  if (r.load_repeats == 0) return;
+  LoadData3DParamsV2<T> p = given;
+  if constexpr (!config.isSetFMatrix) {
+    p.l1H = r.map_height;
+    p.l1W = r.map_width;
+    for (int i = 0; i < 4; ++i) p.padList[i] = r.map_padding[i];
+  }
+  if constexpr (!config.isSetPadding) p.padValue = detail::value_of_bits<T>(r.load_pad_value);
   bool plain = p.filterW == 1 && p.filterH == 1 && p.strideW == 1 && p.strideH == 1 && p.dilationFilterW == 1 && p.dilationFilterH == 1 &&
                !p.padList[0] && !p.padList[1] && !p.padList[2] && !p.padList[3];
   detail::require(!p.fMatrixCtrl && !p.filterSizeW && !p.filterSizeH, "unsupported", at, "LoadData 3D: fMatrixCtrl, filterSizeW and filterSizeH are not modelled");
@@ -64,12 +89,13 @@ void LoadData(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LoadDa
   bool to_b = detail::memory_of(dst.position()) == attnemu::MemoryKind::L0B;
   if (!plain || (p.enTranspose && !to_b) || (to_b && sizeof(T) == 4)) return detail::load_general(dst, src, p, at);
   attnemu::WindowLoad w;
+  constexpr uint32_t kPerByte = std::is_same_v<T, int4b_t> ? 2 : 1;
   w.rows = static_cast<uint32_t>(p.l1H) * p.l1W;
-  w.channels = p.channelSize;
+  w.channels = p.channelSize / kPerByte;
   w.row_start = p.mStartPt;
-  w.channel_start = p.kStartPt;
+  w.channel_start = p.kStartPt / kPerByte;
   w.row_count = p.mExtension;
-  w.channel_count = p.kExtension;
+  w.channel_count = p.kExtension / kPerByte;
   w.pad_bits = detail::bits_of_value(p.padValue);
   attnemu::load_window("LoadData 3D", at, dst.place(), src.place(), sizeof(T), w);
 }
@@ -106,7 +132,10 @@ inline attnemu::Product product_of(const MmadParams& p) {
 template <class D, class A, class B>
 void Mmad(const LocalTensor<D>& dst, const LocalTensor<A>& fm, const LocalTensor<B>& filter, const MmadParams& p, attnemu::SourceLine at = attnemu::SourceLine::here()) {
   static_assert(detail::product_types<D, A, B>(), "Mmad: no such combination of element types is modelled");
-  attnemu::multiply("Mmad", at, dst.place(), detail::dtype_of<D>(), fm.place(), detail::dtype_of<A>(), filter.place(), detail::dtype_of<B>(), nullptr, detail::product_of(p));
+  // without a tensor for it the bias is what lies at the start of the bias table
+  attnemu::Place row{attnemu::core->memory(attnemu::MemoryKind::BT), 0};
+  bool biased = !p.cmatrixInitVal && p.cmatrixSource;
+  attnemu::multiply("Mmad", at, dst.place(), detail::dtype_of<D>(), fm.place(), detail::dtype_of<A>(), filter.place(), detail::dtype_of<B>(), biased ? &row : nullptr, detail::product_of(p));
 }
 template <class D, class A, class B, class C>
 void Mmad(const LocalTensor<D>& dst, const LocalTensor<A>& fm, const LocalTensor<B>& filter, const LocalTensor<C>& bias, const MmadParams& p,
@@ -114,7 +143,21 @@ void Mmad(const LocalTensor<D>& dst, const LocalTensor<A>& fm, const LocalTensor
   static_assert(detail::product_types<D, A, B>(), "Mmad: no such combination of element types is modelled");
   static_assert(std::is_same_v<C, D>, "Mmad: the bias has the type of the result");
   attnemu::Place row = bias.place();
-  attnemu::multiply("Mmad", at, dst.place(), detail::dtype_of<D>(), fm.place(), detail::dtype_of<A>(), filter.place(), detail::dtype_of<B>(), &row, detail::product_of(p));
+  attnemu::Product product = detail::product_of(p);
+  product.accumulate = false;  // the result starts as the bias
+  attnemu::multiply("Mmad", at, dst.place(), detail::dtype_of<D>(), fm.place(), detail::dtype_of<A>(), filter.place(), detail::dtype_of<B>(), &row, product);
+}
+
+// 4:2 sparse products: int8 fractals with the places of their elements.
+template <class T, class U>
+void LoadDataWithSparse(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<U>& idx, const LoadData2dParams& p, attnemu::SourceLine at = attnemu::SourceLine::here()) {
+  static_assert(std::is_same_v<T, int8_t> && std::is_same_v<U, uint8_t>, "LoadDataWithSparse: int8 with uint8 indices");
+  attnemu::load_sparse("LoadDataWithSparse", at, dst.place(), src.place(), idx.place(), p.startIndex, p.repeatTimes);
+}
+template <class T, class U>
+void MmadWithSparse(const LocalTensor<T>& dst, const LocalTensor<U>& fm, const LocalTensor<U>& filter, const MmadParams& p, attnemu::SourceLine at = attnemu::SourceLine::here()) {
+  static_assert(std::is_same_v<T, int32_t> && std::is_same_v<U, int8_t>, "MmadWithSparse: int8 to int32");
+  attnemu::multiply_sparse("MmadWithSparse", at, dst.place(), fm.place(), filter.place(), detail::product_of(p));
 }
 
 namespace detail {
@@ -201,7 +244,8 @@ inline void SetFixpipeNz2ndFlag(uint16_t ndNum, uint16_t srcNdStride, uint16_t d
 template <class T, bool setRelu = false>
 void SetFixPipeConfig(const LocalTensor<T>& words, bool isUnitFlag = false, attnemu::SourceLine at = attnemu::SourceLine::here()) {
   static_assert(!setRelu, "SetFixPipeConfig: a tensor for relu is not modelled");
-  (void)isUnitFlag;
+  // with isUnitFlag any tensor will do: the call then clears the unit flags
+  if (isUnitFlag && words.position() != TPosition::C2PIPE2GM) return;
   detail::require(words.position() == TPosition::C2PIPE2GM, "wrong_position", at, "SetFixPipeConfig: the words must be in C2PIPE2GM");
   detail::require(words.GetPhyAddr() % 128 == 0, "misaligned", at, "SetFixPipeConfig: the words' address must be a multiple of 128");
   attnemu::core->reg.quant_words_at = words.GetPhyAddr();

@@ -254,6 +254,21 @@ struct LoadData3DParamsV2 {
   bool filterSizeW = false, filterSizeH = false, fMatrixCtrl = false;
 };
 
+// false: the image's size and padding come from SetFmatrix, the padding value from SetLoadDataPaddingValue.
+struct IsResetLoad3dConfig {
+  bool isSetFMatrix = true;
+  bool isSetPadding = true;
+};
+constexpr IsResetLoad3dConfig IS_RESER_LOAD3D_DEFAULT_CONFIG = {true, true};
+enum class FmatrixMode : uint8_t { FMATRIX_LEFT = 0, FMATRIX_RIGHT = 1 };
+struct LoadDataRepeatParam {
+  LoadDataRepeatParam() = default;
+  LoadDataRepeatParam(uint16_t stride, uint8_t times, uint8_t mode) : repeatStride(stride), repeatTime(times), repeatMode(mode) {}
+  uint16_t repeatStride = 0;
+  uint8_t repeatTime = 1;
+  uint8_t repeatMode = 0;
+};
+
 struct FixpipeConfig {
   CO2Layout format;
 };

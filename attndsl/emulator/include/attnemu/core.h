@@ -36,6 +36,9 @@ struct Registers {
   uint64_t pad_value = 0;
   bool pad_value_set = false;
   uint64_t load_pad_value = 0;
+  uint16_t map_height = 1, map_width = 1;  // of the image that window loads read, where they do not say so themselves
+  uint8_t map_padding[4] = {};
+  uint8_t load_repeats = 1;
   uint64_t quant_word = 0;
   uint64_t quant_words_at = 0;         // words a column, in the fixpipe buffer
   bool quant_words_set = false;
@@ -64,6 +67,7 @@ class Core {
   SourceLine scratch_select{nullptr, 0}, scratch_data{nullptr, 0};
   SourceLine last{"", 0};                       // last thing issued, for crash reports
   VectorClock published;                        // what its latest data barrier completed; empty: none yet
+  std::vector<uint8_t> sparse_indices;          // of the fractals in L0B, see load_sparse
   const uint8_t* polled = nullptr;              // word and value of its latest uncached load
   uint64_t polled_bits = 0;
   bool yields = false;                          // gives way to every core that can run

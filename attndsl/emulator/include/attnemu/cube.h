@@ -56,6 +56,12 @@ struct Product {
 void multiply(const char* what, const SourceLine& at, Place c, DType c_type, Place a, DType a_type, Place b, DType b_type,
               const Place* bias, const Product& p);
 
+// Fractals of a 4:2 sparse right operand with the 2-bit indices of their elements, 128 bytes a fractal, which go to a buffer
+// of their own that only the sparse product reads.
+void load_sparse(const char* what, const SourceLine& at, Place to, Place from, Place indices, uint32_t start, uint32_t repeats);
+// C[m,n] = A * B, int8: of every four elements of a row of A the indices pick two for each column.
+void multiply_sparse(const char* what, const SourceLine& at, Place c, Place a, Place b, const Product& p);
+
 enum class Quantise : uint8_t { None, ToHalf, ToBfloat, IntToHalf, IntToInt8, FloatToInt8 };
 struct WriteBack {
   uint32_t n = 0, m = 0;
