@@ -182,7 +182,8 @@ def _compared(call: Call, actual: Array, want: Result, base: Array | None, level
     keys = max(call.extents.get("T", 1), call.extents.get("U", 0) if "G" in call.extents else 0)
     if want.unrounded is not None and want.step is not None:
         bound = tolerance(benchmark.io_dtype(call).name, keys, dequantised=_dequantised(call))
-        return compare_quantised(actual, want.values, want.unrounded, want.step, bound)
+        rounded_keys = _dequantised(call)
+        return compare_quantised(actual, want.values, want.unrounded, want.step, bound, one_off=rounded_keys)
     assert base is not None
     bound = tolerance(actual.dtype.name, keys, dequantised=_dequantised(call))
     return compare(actual, want.values, base, bound=bound, level=level, empty=want.exact)
