@@ -19,6 +19,7 @@ from attndsl.hardware.costs import LAUNCH_MICROSECONDS, RATES
 from attndsl.schedule.launch import prepare
 from attndsl.spec.arguments import dtype_of, given
 from attndsl.spec.call import Call
+from attndsl.spec.errors import CallError
 from attndsl.spec.operator import Operator
 from attndsl.verify.cases import spaces
 from attndsl.verify.data import Filler
@@ -198,9 +199,9 @@ def call_of_shape(
     _known(features, {name for mode in modes for name in mode.optional}, "optional tensor")
     for mode in modes:
         if set(shape) <= _size_names(mode) and set(features) <= set(mode.optional):
-            arguments = _arguments(mode, shape, dtype or main.dtypes[0], features)
-            if arguments is not None:
-                return operator.bind(**arguments)
+            call = _find(operator, mode, shape, dtype or main.dtypes[0], features)
+            if call is not None:
+                return call
     wanted = ", ".join(f"{name}={value}" for name, value in shape.items()) or "no sizes given"
     raise ProfileError(
         f"no legal call of {operator.name} was found with {wanted}: see attndsl show {operator.name}"
@@ -213,9 +214,9 @@ def _size_names(space: CaseSpace) -> set[str]:
     return {name for name in named if name in space.variables and name not in space.ties.bounded}
 
 
-def _arguments(
-    space: CaseSpace, shape: Mapping[str, int], dtype: str, features: Sequence[str]
-) -> dict[str, Any] | None:
+def _find(
+    operator: Operator, space: CaseSpace, shape: Mapping[str, int], dtype: str, features: Sequence[str]
+) -> Call | None:
     pins: dict[str, Any] = {given(name).name: name in features for name in space.optional}
     pins |= {FILL: "normal", REGIME: "any", dtype_of(space.operator.outputs[0].like).name: dtype, **shape}
     pins |= {fill_of(spec.name): "full" for spec in space.integers}
@@ -225,8 +226,12 @@ def _arguments(
         if assignment is None or any(assignment.get(name) != value for name, value in pins.items()):
             continue
         integers = Integers(space, assignment, rng).solve()
-        if integers is not None:
-            return Filler(space, assignment, integers, rng).arguments()
+        if integers is None:
+            continue
+        try:
+            return operator.bind(**Filler(space, assignment, integers, rng).arguments())
+        except CallError:
+            continue  # a constraint over elements: another try
     return None
 
 
