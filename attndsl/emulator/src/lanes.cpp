@@ -77,41 +77,69 @@ namespace {
 constexpr uint32_t kGroups = 16;          // groups of UB banks; a row is a block
 constexpr uint64_t kBankSpan = 64 * 1024; // bytes behind which the next bank of a group begins
 
-// Calls f(row) for every row of banks that one repeat of an operand touches.
-template <class F>
-void for_each_row(const LaneOperand& o, uint32_t lanes, F&& f) {
-  uint32_t blocks = o.block_step ? static_cast<uint32_t>(ceil_div(lanes * dtype_size(o.type), kBlock)) : 1;
-  for (uint32_t b = 0; b < blocks; ++b) f(o.at / kBlock + static_cast<uint64_t>(b) * o.block_step);
+// Rows of banks that one repeat of an operand touches: group and bank of each block.
+struct Rows {
+  uint32_t count = 0;
+  uint8_t group[8], bank[8];
+  Rows(const LaneOperand& o, uint32_t repeat, uint32_t lanes) {
+    uint64_t row = o.repeat_at(repeat) / kBlock;
+    count = o.block_step ? static_cast<uint32_t>(ceil_div(lanes * dtype_size(o.type), kBlock)) : 1;
+    count = count > 8 ? 8 : count;
+    for (uint32_t b = 0; b < count; ++b, row += o.block_step) {
+      group[b] = static_cast<uint8_t>(row % kGroups);
+      bank[b] = static_cast<uint8_t>(row * kBlock / kBankSpan);
+    }
+  }
+};
+
+// A block written to the bank of another block that is read; the same block of both is no conflict, nor is work in place.
+bool writes_where_it_reads(const Rows& to, const Rows& from) {
+  bool meets = false;
+  for (uint32_t i = 0; i < to.count; ++i)
+    for (uint32_t j = 0; j < from.count; ++j) {
+      if (to.group[i] != from.group[j] || to.bank[i] != from.bank[j]) continue;
+      if (i == j) return false;
+      meets = true;
+    }
+  return meets;
+}
+
+double cycles_of_repeat(const LaneOperand* dst, const LaneOperand* sources, int n, uint32_t repeat, uint32_t lanes) {
+  const Rates& rates = cost_table().rates;
+  uint32_t reads[kGroups] = {}, writes[kGroups] = {}, most = 1;
+  auto add = [&](uint32_t* taken, const Rows& rows) {
+    for (uint32_t b = 0; b < rows.count; ++b) most = most > ++taken[rows.group[b]] ? most : taken[rows.group[b]];
+  };
+  double cycles = 0;
+  for (int i = 0; i < n; ++i) {
+    Rows from(sources[i], repeat, lanes);
+    add(reads, from);
+    if (dst && rates.read_write > cycles && writes_where_it_reads(Rows(*dst, repeat, lanes), from)) cycles = rates.read_write;
+  }
+  if (dst) add(writes, Rows(*dst, repeat, lanes));
+  return most > 1 && most * rates.bank > cycles ? most * rates.bank : cycles;
 }
 
 }  // namespace
 
-double bank_cycles(const LaneOperand* dst, const LaneOperand* sources, int n, uint32_t lanes) {
-  uint32_t reads[kGroups] = {}, writes[kGroups] = {}, most = 1;
-  uint32_t read_banks[kGroups] = {};  // by group: which of its banks, a bit each
-  auto bank_bit = [](uint64_t row) { return 1u << (row * kBlock / kBankSpan & 31); };
-  for (int i = 0; i < n; ++i)
-    for_each_row(sources[i], lanes, [&](uint64_t row) {
-      read_banks[row % kGroups] |= bank_bit(row);
-      most = most > ++reads[row % kGroups] ? most : reads[row % kGroups];
-    });
-  bool shares_bank = false, in_place = !dst;
-  if (dst) {
-    for (int i = 0; i < n; ++i) in_place = in_place || sources[i].at == dst->at;
-    for_each_row(*dst, lanes, [&](uint64_t row) {
-      shares_bank = shares_bank || (read_banks[row % kGroups] & bank_bit(row));
-      most = most > ++writes[row % kGroups] ? most : writes[row % kGroups];
-    });
+double bank_cycles(double least, const LaneOperand* dst, const LaneOperand* sources, int n, const LaneShape& s) {
+  // operands that advance alike stay in the same relation to each other
+  bool alike = true;
+  const LaneOperand* first = dst ? dst : sources;
+  for (int i = 0; i < n; ++i) alike = alike && (sources[i].repeat_step - first->repeat_step) % kGroups == 0 && !sources[i].repeat_bytes;
+  uint32_t repeats = alike ? 1 : s.repeats < kGroups ? s.repeats : kGroups;
+  double sum = 0;
+  for (uint32_t r = 0; r < repeats; ++r) {
+    double cycles = cycles_of_repeat(dst, sources, n, r, s.lanes);
+    sum += cycles > least ? cycles : least;
   }
-  const Rates& rates = cost_table().rates;
-  double cycles = most > 1 ? most * rates.bank : 0;
-  return shares_bank && !in_place && rates.read_write > cycles ? rates.read_write : cycles;
+  return repeats ? sum / repeats : least;
 }
 
 Work repeat_work(Op op, const LaneShape& s, const LaneOperand& dst, const LaneOperand* sources, int n) {
   Work w{op, n > 0 ? sources[0].type : dst.type};
   w.units = s.repeats;
-  w.at_least = bank_cycles(&dst, sources, n, s.lanes);
+  w.at_least = bank_cycles(cost_table().of(op, w.type).per_unit, &dst, sources, n, s);
   return w;
 }
 

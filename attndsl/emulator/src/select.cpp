@@ -43,7 +43,7 @@ Work compare_work(Op op, const LaneOperand& a, const LaneOperand* b, const LaneS
   const LaneOperand both[2] = {a, b ? *b : a};
   Work w{op, a.type};
   w.units = s.repeats;
-  w.at_least = bank_cycles(nullptr, both, b ? 2 : 1, s.lanes);
+  w.at_least = bank_cycles(cost_table().of(op, a.type).per_unit, nullptr, both, b ? 2 : 1, s);
   return w;
 }
 

@@ -17,7 +17,11 @@ inline int64_t GetBlockIdx() {
   return static_cast<int64_t>(attnemu::core->block) * attnemu::machine->shape.vectors + attnemu::core->sub;
 }
 inline int64_t GetBlockNum() { return attnemu::machine->shape.blocks; }
-inline int64_t GetSystemCycle() { return 0; }
+// Ticks of the system's counter, 50 MHz on Atlas A2: what the timeline predicts for the scalar unit.
+inline int64_t GetSystemCycle() {
+  constexpr double kCounter = 50e6;
+  return static_cast<int64_t>(attnemu::core->time.scalar() / attnemu::cost_table().rates.clock * kCounter);
+}
 
 // The workspace argument of a launch on the emulator is the user's part alone.
 inline GM_ADDR GetUserWorkspace(GM_ADDR workspace) { return workspace; }

@@ -39,9 +39,9 @@ struct LaneShape {
 uint32_t block_bytes(const LaneMask& m, uint32_t block, uint32_t element_size);
 
 void add_lanes(Instruction& op, const LaneOperand& o, const LaneShape& s, AccessKind kind);
-// Cycles of one repeat in which the rows of some group of UB banks are taken: 0 where every group is touched once. `dst`
-// may be null.
-double bank_cycles(const LaneOperand* dst, const LaneOperand* sources, int n, uint32_t lanes);
+// Cycles a repeat, at least `least`: more where the rows of a group of UB banks are taken several times, or one bank is read
+// and written. `dst` may be null.
+double bank_cycles(double least, const LaneOperand* dst, const LaneOperand* sources, int n, const LaneShape& s);
 // The work of an instruction on repeats.
 Work repeat_work(Op op, const LaneShape& s, const LaneOperand& dst, const LaneOperand* sources, int n);
 // Lanes of one repeat whose bytes are all defined.
