@@ -145,3 +145,6 @@ op.output("attention_out", attention_out, like=query)
 op.output("topk_indices_out", topk_indices, like=query, layouts="T1 N2 select_block_count", dtype="int32")
 op.output("softmax_max_out", p_cmp.row_max.repeated(), like=query, layouts="T1 N1 8", dtype="float32")
 op.output("softmax_sum_out", p_cmp.row_sum.repeated(), like=query, layouts="T1 N1 8", dtype="float32")
+
+# A position's heads are added on one vector core: 64 rows for the largest group.
+op.schedule(max_rows=128, base_n=64)

@@ -26,6 +26,7 @@ from attndsl.codegen.naming import pascal
 from attndsl.errors import InternalError
 from attndsl.schedule.compile import Compiled
 from attndsl.schedule.problem import feature_names
+from attndsl.schedule.words import word_parameters
 from attndsl.spec.operator import Operator
 from attndsl.symbolic import Symbol
 from attndsl.tile.program import TilingField, earlier
@@ -189,4 +190,7 @@ def _meaning(name: str, operator: Operator) -> str:
         return f"entries of {name.removesuffix('Count')}, 0 without it"
     if name in operator.dims_by_name:
         return f"size {name} of the contract"
+    words = word_parameters(operator).get(name)
+    if words:
+        return f"parameter {name}; {', '.join(f'{number}: {word}' for number, word in enumerate(words))}"
     return f"parameter {name}"

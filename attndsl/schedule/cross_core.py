@@ -10,6 +10,10 @@ That a slot is free again before it is overwritten follows from the order of the
 for each ring by following both cores over runs of the loop of several lengths; a ring for which it does
 not follow is an error.
 
+In a paced loop nothing comes back to the writer of a ring. Its reader raises a second flag for each slot
+that will be written again in the same run, and the writer waits for it; that flag speaks of this ring
+alone. What follows from run to run is proved together with the other loops of a round.
+
 A tensor that all blocks share is read only after all vector cores have passed a common flag (mode 0).
 """
 
@@ -28,6 +32,7 @@ from attndsl.tile.instructions import Instruction
 from attndsl.tile.program import Program
 from attndsl.tile.statements import (
     For,
+    If,
     Pipelined,
     Seq,
     SetCrossFlag,
@@ -50,6 +55,17 @@ class Handover:
     writer: Stage
     reader: Stage
     pipe: Pipe
+    paced_by: Pipelined | None = None
+
+    @property
+    def ready(self) -> str:
+        """The flag that says that a slot is written."""
+        return f"{self.tensor.name}Ready"
+
+    @property
+    def free(self) -> str:
+        """The flag that says that a slot was read."""
+        return f"{self.tensor.name}Free"
 
 
 def derive_flags(program: Program) -> Program:
@@ -62,10 +78,11 @@ def derive_flags(program: Program) -> Program:
     handovers = _handovers(program)
     rings = [item for item in handovers if is_ring(item.tensor)]
     _check_places(program, handovers)
-    for loop in (item for item in program.body.walk() if isinstance(item, Pipelined)):
-        _prove_reuse(loop, [item for item in rings if item.writer in loop.stages])
+    for loops in _rounds(program.body):
+        _prove_reuse(loops, [item for item in rings if any(item.writer in loop.stages for loop in loops)])
     device = sorted({item.reader.name for item in handovers if item.tensor.shared == "device"})
-    names = [_flag_name(item) for item in rings] + [f"before{reader}" for reader in device]
+    names = [item.ready for item in rings] + [item.free for item in rings if item.paced_by]
+    names += [f"before{reader}" for reader in device]
     if len(names) > ATLAS_A2.cross_core_flags:
         raise InternalError(f"{len(names)} cross-core flags, the hardware has {ATLAS_A2.cross_core_flags}")
     flags = {name: index for index, name in enumerate(names)}
@@ -81,12 +98,9 @@ def derive_flags(program: Program) -> Program:
     return program.with_(body=as_seq(rewrite(program.body, change) or Seq(body=())), flags=flags)
 
 
-def _flag_name(item: Handover) -> str:
-    return f"{item.tensor.name}Ready"
-
-
 def _handovers(program: Program) -> list[Handover]:
     stages = [item for item in program.body.walk() if isinstance(item, Stage)]
+    paced = [item for item in program.body.walk() if isinstance(item, Pipelined) and item.paced]
     found = []
     for tensor in program.workspace:
         writers = [(stage, pipe) for stage in stages if (pipe := _writing_pipe(stage, tensor)) is not None]
@@ -94,7 +108,8 @@ def _handovers(program: Program) -> list[Handover]:
         if len(writers) != 1 or len(readers) != 1:
             raise InternalError(f"workspace tensor {tensor.name} needs one writing and one reading stage")
         (writer, pipe), reader = writers[0], readers[0]
-        found.append(Handover(tensor, writer, reader, pipe))
+        loop = next((loop for loop in paced if writer in loop.stages), None)
+        found.append(Handover(tensor, writer, reader, pipe, loop))
     return found
 
 
@@ -142,15 +157,48 @@ def _with_flags(stage: Stage, rings: list[Handover], flags: dict[str, int]) -> S
         return stage.body
     waits, raises = list[Statement](), list[Statement]()
     for item in rings:
-        name = _flag_name(item)
         if item.reader is stage:
-            waits.append(WaitCrossFlag(name=name, flag=flags[name], where=stage.where))
+            waits.append(WaitCrossFlag(name=item.ready, flag=flags[item.ready], where=stage.where))
+            raises += _slot_is_free(item, stage, flags)
         if item.writer is stage:
+            waits += _until_slot_is_free(item, stage, flags)
             raises.append(
-                SetCrossFlag(name=name, flag=flags[name], mode=_BLOCK_MODE, pipe=item.pipe, where=stage.where)
+                SetCrossFlag(
+                    name=item.ready,
+                    flag=flags[item.ready],
+                    mode=_BLOCK_MODE,
+                    pipe=item.pipe,
+                    where=stage.where,
+                )
             )
     first, last = touching[0], touching[-1] + 1
     return seq(*body[:first], *waits, *body[first:last], *raises, *body[last:])
+
+
+def _slot_is_free(item: Handover, stage: Stage, flags: dict[str, int]) -> list[Statement]:
+    """The reader is done with a slot that the same run of the loop writes again."""
+    loop = item.paced_by
+    if loop is None:
+        return []
+    pipes = {each.pipe for each in _touches(stage, item.tensor)}
+    assert len(pipes) == 1, "one pipe reads a workspace tensor"
+    raised = SetCrossFlag(
+        name=item.free,
+        flag=flags[item.free],
+        mode=_BLOCK_MODE,
+        pipe=pipes.pop(),
+        ring=item.tensor,
+        where=stage.where,
+    )
+    return [If(condition=loop.var + ring_depth(loop) < loop.extent, then=seq(raised))]
+
+
+def _until_slot_is_free(item: Handover, stage: Stage, flags: dict[str, int]) -> list[Statement]:
+    loop = item.paced_by
+    if loop is None:
+        return []
+    wait = WaitCrossFlag(name=item.free, flag=flags[item.free], where=stage.where)
+    return [If(condition=loop.var >= ring_depth(loop), then=seq(wait))]
 
 
 def _touches_any(statement: Statement, tensors: set[GlobalTensor]) -> bool:
@@ -170,11 +218,46 @@ def _meet_all(body: Seq, name: str, flag: int) -> Seq:
 _Execution = tuple[int, int, int]
 
 
-def _prove_reuse(loop: Pipelined, rings: list[Handover]) -> None:
+def _rounds(body: Statement) -> list[tuple[Pipelined, ...]]:
+    """The loops whose runs are followed together: one by one, or all of a body where one of them is paced.
+
+    Loops of a body run equally long, once each time the body is executed.
+    """
+    found: list[tuple[Pipelined, ...]] = []
+
+    def visit(statement: Statement, loops: list[Pipelined]) -> None:
+        for child in statement.children():
+            if isinstance(child, Pipelined):
+                loops.append(child)
+            elif isinstance(child, For):
+                close(child)
+            else:
+                visit(child, loops)
+
+    def close(outer: Statement) -> None:
+        loops: list[Pipelined] = []
+        visit(outer, loops)
+        together = any(loop.paced for loop in loops)
+        found.extend([tuple(loops)] if together else [(loop,) for loop in loops])
+
+    close(body)
+    return found
+
+
+def _prove_reuse(loops: tuple[Pipelined, ...], rings: list[Handover]) -> None:
     """Every write of a slot comes after the read of what was there before."""
-    cores, stages = tuple(stage.core for stage in loop.stages), loop.stages
-    ends = tuple((stages.index(item.writer), stages.index(item.reader)) for item in rings)
-    found = _first_defect(cores, loop.lags, ends, ring_depth(loop))
+    stages = [stage for loop in loops for stage in loop.stages]
+    depths = {ring_depth(loop) for loop in loops}
+    if len(depths) > 1 or any(not loop.extent.same(loops[0].extent) for loop in loops):
+        raise InternalError("loops that are followed together differ in their extents or rings")
+    found = _first_defect(
+        tuple(stage.core for stage in stages),
+        tuple(lag for loop in loops for lag in loop.lags),
+        tuple((stages.index(item.writer), stages.index(item.reader)) for item in rings),
+        depths.pop(),
+        tuple(part for part, loop in enumerate(loops) for _ in loop.stages),
+        frozenset(number for number, item in enumerate(rings) if item.paced_by),
+    )
     if found == _STUCK:
         raise InternalError("the stages of a pipelined loop wait for each other for ever")
     if found != _SOUND:
@@ -187,17 +270,25 @@ _SOUND, _STUCK = -1, -2
 
 @lru_cache(maxsize=256)
 def _first_defect(
-    cores: tuple[Core, ...], lags: tuple[int, ...], rings: tuple[tuple[int, int], ...], depth: int
+    cores: tuple[Core, ...],
+    lags: tuple[int, ...],
+    rings: tuple[tuple[int, int], ...],
+    depth: int,
+    parts: tuple[int, ...] = (),
+    paced: frozenset[int] = frozenset(),
 ) -> int:
     """The ring whose slot is overwritten early, or _STUCK, or _SOUND.
 
-    ``rings``: writing and reading stage of each. Runs of different lengths follow each other in pairs, and
-    with a run of no or one tile between them, so that slots stay behind from runs that differ.
+    ``rings``: writing and reading stage of each; ``paced``: those with flags for free slots. ``parts``: the
+    number of the loop that each stage is in, of the loops that run one after the other.
+
+    Runs of different lengths follow each other in pairs, and with a run of no or one tile between them, so
+    that slots stay behind from runs that differ.
     """
     extents = sorted({0, 1, depth - 1, depth, depth + 1, 2 * depth + 1})
     between = ((), (0,), (1,))
     for runs in ((a, *some, b) for a in extents for some in between for b in extents):
-        found = _Following(cores, lags, rings, depth, runs).first_defect()
+        found = _Following(cores, lags, rings, depth, runs, parts, paced).first_defect()
         if found != _SOUND:
             return found
     return _SOUND
@@ -213,13 +304,17 @@ class _Following:
         rings: tuple[tuple[int, int], ...],
         depth: int,
         runs: tuple[int, ...],
+        parts: tuple[int, ...] = (),
+        paced: frozenset[int] = frozenset(),
     ) -> None:
-        self._rings, self._depth = rings, depth
-        self._order = {core: _executions(cores, lags, core, runs) for core in Core}
+        self._rings, self._depth, self._runs, self._paced = rings, depth, runs, paced
+        self._order = {core: _executions(cores, lags, core, runs, parts) for core in Core}
         self._place = {item: place for order in self._order.values() for place, item in enumerate(order)}
         self._known = dict.fromkeys(Core, 0)  # how much of the other core's order is finished
         self._up: list[deque[int]] = [deque() for _ in rings]  # what each raise of a flag carries
         self._holder: dict[tuple[int, int], tuple[int, int]] = {}  # ring, slot: run and tile inside
+        self._freed: dict[int, deque[_Execution]] = {number: deque() for number in paced}
+        self._read: set[_Execution] = set()  # executions that a flag for a free slot spoke of
 
     def first_defect(self) -> int:
         """The ring whose slot is overwritten early, or _STUCK, or _SOUND."""
@@ -237,34 +332,59 @@ class _Following:
         return _SOUND if all(done[core] == len(self._order[core]) for core in Core) else _STUCK
 
     def _may_start(self, execution: _Execution) -> bool:
-        return all(
-            up for up, (_, reader) in zip(self._up, self._rings, strict=True) if reader == execution[0]
-        )
+        stage, _, tile = execution
+        for number, (writer, reader) in enumerate(self._rings):
+            if reader == stage and not self._up[number]:
+                return False
+            if writer == stage and self._waits_for_slot(number, tile) and not self._freed[number]:
+                return False
+        return True
+
+    def _waits_for_slot(self, number: int, tile: int) -> bool:
+        return number in self._paced and tile >= self._depth
 
     def _run(self, core: Core, place: int) -> int:
-        stage, run, tile = self._order[core][place]
-        for number, (_, reader) in enumerate(self._rings):
+        execution = stage, run, tile = self._order[core][place]
+        for number, (writer, reader) in enumerate(self._rings):
             if reader == stage:
                 self._known[core] = max(self._known[core], self._up[number].popleft())
+                if number in self._paced and tile + self._depth < self._runs[run]:
+                    self._freed[number].append(execution)
+            if writer == stage and self._waits_for_slot(number, tile):
+                self._read.add(self._freed[number].popleft())
         for number, (writer, reader) in enumerate(self._rings):
             if writer == stage:
                 slot = (number, tile % self._depth)
-                if slot in self._holder and self._place[reader, *self._holder[slot]] >= self._known[core]:
+                if slot in self._holder and not self._is_over((reader, *self._holder[slot]), core):
                     return number
                 self._holder[slot] = (run, tile)
                 self._up[number].append(place + 1)
         return _SOUND
 
+    def _is_over(self, execution: _Execution, core: Core) -> bool:
+        """Whether a core knows that the other has finished an execution."""
+        return execution in self._read or self._place[execution] < self._known[core]
+
 
 def _executions(
-    cores: tuple[Core, ...], lags: tuple[int, ...], core: Core, runs: tuple[int, ...]
+    cores: tuple[Core, ...],
+    lags: tuple[int, ...],
+    core: Core,
+    runs: tuple[int, ...],
+    parts: tuple[int, ...] = (),
 ) -> list[_Execution]:
-    """The order in which a core runs its stages, the loop running once for each of ``runs`` tiles."""
-    mine = [(stage, lags[stage]) for stage in range(len(cores)) if cores[stage] is core]
-    deepest = max((lag for _, lag in mine), default=0)
+    """The order in which a core runs its stages, each loop running once for each of ``runs`` tiles."""
+    part_of = parts or (0,) * len(cores)
     order: list[_Execution] = []
     for run, extent in enumerate(runs):
-        columns = [tiles(lag, deepest, extent) for _, lag in mine]
-        for step in zip(*columns, strict=True):
-            order += [(mine[i][0], run, tile) for i, tile in enumerate(step) if tile is not None]
+        for part in sorted(set(part_of)):
+            mine = [
+                (stage, lags[stage])
+                for stage in range(len(cores))
+                if cores[stage] is core and part_of[stage] == part
+            ]
+            deepest = max((lag for _, lag in mine), default=0)
+            columns = [tiles(lag, deepest, extent) for _, lag in mine]
+            for step in zip(*columns, strict=True):
+                order += [(mine[i][0], run, tile) for i, tile in enumerate(step) if tile is not None]
     return order

@@ -32,6 +32,7 @@ from attndsl.schedule.row_space import row_space
 from attndsl.schedule.rows_out import may_split, write_rows
 from attndsl.schedule.score_rules import lower_modifier
 from attndsl.schedule.score_step import ScoreStep
+from attndsl.schedule.selection import prepare_selection, select_blocks
 from attndsl.schedule.statistics import write_statistics
 from attndsl.schedule.tiling import add_work_fields, place_workspace
 from attndsl.schedule.vector import softmax_tile, start_rows, update_tile, vector_buffers
@@ -90,13 +91,16 @@ def _context(
     one_position = problem.extents.get("Q", Const(1)).same(Const(1))
     several = len(computation.attentions) > 1
     name = camel(keys.name)
+    rows = row_space(attention.query, one_position)
+    if computation.selection is not None:
+        rows = replace(rows, whole_positions=True)  # a position's heads are added on one core
     return Context(
         problem=problem,
         computation=computation,
         attention=attention,
         schedule=schedule,
         inventory=inventory,
-        rows=grouped_rows(row_space(attention.query, one_position), attention.keys, schedule.max_rows),
+        rows=grouped_rows(rows, attention.keys, schedule.max_rows),
         keys=keys,
         values=values,
         suffix=name[:1].upper() + name[1:] if several else "",
@@ -105,6 +109,7 @@ def _context(
 
 def _item_loop(context: Context) -> Statement:
     """Every block takes items ``blockIndex, blockIndex + blockCount, ...``."""
+    computation = context.computation
     steps = tuple(lower_modifier(context, node) for node in context.attention.modifiers)
     on_rows = Alloc(
         buffers=vector_buffers(context).row_state,
@@ -113,6 +118,7 @@ def _item_loop(context: Context) -> Statement:
             _attention_loop(context, steps),
             write_statistics(context),
             write_rows(context),
+            select_blocks(context, steps) if computation.selection else None,
         ),
     )
     body = seq(
@@ -125,7 +131,8 @@ def _item_loop(context: Context) -> Statement:
         *context.values.enter(context),
         Alloc(buffers=(cube_buffers(context).query,), body=seq(load_query(context), on_rows)),
     )
-    return For(var=ITEM, begin=BLOCK_INDEX, end=context.items, step=BLOCK_COUNT, body=body)
+    items = For(var=ITEM, begin=BLOCK_INDEX, end=context.items, step=BLOCK_COUNT, body=body)
+    return seq(prepare_selection(context), items) if computation.selection else items
 
 
 def _attention_loop(context: Context, steps: tuple[ScoreStep, ...]) -> Pipelined:

@@ -10,8 +10,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from attndsl.graph import nodes
+from attndsl.hardware import ATLAS_A2
+from attndsl.schedule.choices import resolve
 from attndsl.schedule.errors import NotLowered
 from attndsl.schedule.pattern import Computation
+from attndsl.schedule.windows import MOST_CARRIED, parameter_ranges, range_of, window_limits
 from attndsl.source_line import SourceLine
 from attndsl.spec.arguments import OutputSpec, TensorSpec
 from attndsl.spec.layout import Layout
@@ -22,6 +25,8 @@ from attndsl.symbolic import Const, Expr
 IO_DTYPES = ("float16", "bfloat16")
 # Copies of a row statistic in its result: the fp32 lanes of one block.
 STATISTIC_COPIES = 8
+# Blocks that a selection keeps of each position: one group of sorted records.
+MOST_SELECTED = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +81,63 @@ def statistics_have_eight_copies(c: Candidate) -> Iterator[Finding]:
             yield f"output '{output.name}' of other than {STATISTIC_COPIES} fp32 copies", output.where
 
 
-def no_selection(c: Candidate) -> Iterator[Finding]:
-    """Selections are not written yet."""
-    if c.computation.selection is not None:
-        yield f"output '{c.computation.selection.name}'", c.computation.selection.where
+def selections_sum_windows_over_groups(c: Candidate) -> Iterator[Finding]:
+    """Packed queries select blocks by window sums of probabilities, summed over each group."""
+    if c.computation.selection is None:
+        return
+    output, node = c.computation.selection, c.computation.selection.source
+    assert isinstance(node, nodes.TopK)
+    summed = isinstance(node.source, nodes.GroupSum) and isinstance(node.source.source, nodes.WindowSum)
+    if not summed or not isinstance(node.source.source.source, nodes.Softmax):  # type: ignore[attr-defined]
+        yield f"'{output.name}', no selection by window sums over groups", node.where
+    elif not isinstance(c.computation.attentions[0].query, nodes.PackedQueries):
+        yield f"'{output.name}' for queries that are not packed", node.where
+    mask = node.forced
+    if mask is not None and not _is_mask(c, mask, ("Q", "J")):
+        yield f"'{output.name}' with forced blocks that are no byte mask over (Q, J)", node.where
+    if _spec(c, output).dtype != "int32":
+        yield f"'{output.name}' of other than int32", output.where
+
+
+def windows_are_short(c: Candidate) -> Iterator[Finding]:
+    """Windows reach back into one tile of keys, and no more blocks are selected than are kept."""
+    for node in c.computation.selection.walk() if c.computation.selection else ():
+        ranges = parameter_ranges(c.operator)
+        if isinstance(node, nodes.WindowSum) and window_limits(node, ranges) is None:
+            yield f"window sums that may have more than {MOST_CARRIED} terms, or three counts", node.where
+        if isinstance(node, nodes.TopK) and range_of(node.count, ranges)[1] > MOST_SELECTED:
+            yield f"a selection of more than {MOST_SELECTED} blocks", node.where
+
+
+def selections_see_all_keys(c: Candidate) -> Iterator[Finding]:
+    """A selection walks all keys of a batch row, from its first on."""
+    if c.computation.selection is None:
+        return
+    attention = c.computation.attentions[0]
+    if not isinstance(attention.keys, nodes.Packed):
+        yield f"a selection from {type(attention.keys).__name__} keys", attention.keys.where
+    for node in attention.modifiers:
+        if isinstance(node, nodes.Replace) and isinstance(node.condition, nodes.IndexCondition):
+            yield "a selection under a mask of indices", node.where
+
+
+def groups_fit_a_vector_core(c: Candidate) -> Iterator[Finding]:
+    """The heads that are added are rows of one vector core, in all calls within the limits of the target."""
+    selection = c.computation.selection
+    if selection is None:
+        return
+    most = resolve(c.operator.schedule_choices, c.operator.schedule_lines).max_rows // ATLAS_A2.aiv_per_aic
+    heads, shared = c.operator.axis_extents["N"], c.operator.axis_extents["K"]
+    names = {str(heads), str(shared)}
+    rules = [each for each in c.operator.constraints if each.symbols() and each.symbols() <= names]
+    for group in (*range(most + 1, 4 * most + 1), 8 * most, 64 * most):
+        call = {str(heads): group, str(shared): 1}
+        if not any(rule.violation(call) for rule in rules):
+            yield (
+                f"a selection over groups of {group} heads, of more than {most}",
+                selection.where,
+            )
+            return
 
 
 def probabilities_stay(c: Candidate) -> Iterator[Finding]:
@@ -143,7 +201,10 @@ RULES: tuple[Rule, ...] = (
     io_dtype_is_16_bit,
     one_query_position,
     statistics_have_eight_copies,
-    no_selection,
+    selections_sum_windows_over_groups,
+    windows_are_short,
+    selections_see_all_keys,
+    groups_fit_a_vector_core,
     probabilities_stay,
     rows_are_contiguous,
     tensors_of_a_list_have_one_shape,
@@ -172,6 +233,10 @@ def _queries(c: Candidate) -> frozenset[str]:
     """The tensors whose dtype is the io dtype."""
     inputs = (node for attention in c.computation.attentions for node in attention.query.walk())
     return frozenset(node.name for node in inputs if isinstance(node, nodes.Input))
+
+
+def _is_mask(c: Candidate, node: nodes.Node, axes: nodes.Axes) -> bool:
+    return isinstance(node, nodes.Input) and node.axes == axes and _is_bytes(c.operator.tensor(node.name))
 
 
 def _is_bytes(spec: TensorSpec) -> bool:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import Any
 
 from attndsl.graph.errors import GraphError
 from attndsl.graph.graph import Graph
 from attndsl.graph.nodes import Dequantize, Input, names_read
+from attndsl.intervals import Range
 from attndsl.schedule.lowerable import Candidate
 from attndsl.schedule.pattern import Computation
+from attndsl.schedule.windows import parameter_ranges
+from attndsl.schedule.words import Words, counted_words, number_of, word_parameters
 from attndsl.spec.arguments import DTYPES, TensorSpec, layout_of, split_of
 from attndsl.spec.call import Call
 from attndsl.spec.errors import SpecError
@@ -60,6 +63,8 @@ class Problem:
         layouts: strides of the tensors by name.
         one_for_all: lengths of which a single entry may stand for all batch rows.
         float_params: parameters that are no integers.
+        ranges: between which numbers parameters and sizes lie.
+        words: the values of parameters that are words. The host counts them: it knows the number of a word.
     """
 
     name: str
@@ -73,10 +78,14 @@ class Problem:
     layouts: Mapping[str, TensorLayout]
     one_for_all: frozenset[str]
     float_params: frozenset[str]
+    ranges: Mapping[str, Range] = field(default_factory=dict)
+    words: Words = field(default_factory=dict)
 
     def settled(self, expr: Expr) -> Expr:
-        """``expr`` with dtypes filled in, and layouts asked for by their index, as hosts know them."""
-        return _settled(expr, self.layouts, {item.name: item for item in self.parameters})
+        """``expr`` with dtypes filled in; layouts and words asked for by their index, as hosts know them."""
+        return _settled(
+            counted_words(expr, self.words), self.layouts, {item.name: item for item in self.parameters}
+        )
 
     @property
     def one_head_size(self) -> bool:
@@ -125,6 +134,8 @@ def describe_problem(
         layouts=layouts,
         one_for_all=frozenset(spec.name for spec in tensors if spec.kind == "lengths" and spec.one_for_all),
         float_params=frozenset(spec.name for spec in operator.params if spec.type is float),
+        ranges=parameter_ranges(operator),
+        words=word_parameters(operator),
     )
 
 
@@ -246,6 +257,8 @@ def host_scalars(call: Call, problem: Problem, cores: int) -> dict[str, Any]:
             env[layout_choice(spec.name).name] = keys.index(chosen) if chosen in keys else 0
     for output in call.operator.outputs:
         env[layout_choice(output.name).name] = env[layout_choice(output.like).name]
+    for name, words in problem.words.items():
+        env[name] = number_of(env[name], words)
     return env
 
 

@@ -69,6 +69,8 @@ class _FlagWalker(Walker):
         left = state.unfinished[flag.pipe] & ~self.index.of_pipe[flag.pipe] & self.index.rings
         for earlier, tensor in self.index.members(left):
             assert isinstance(tensor, GlobalTensor)
+            if flag.ring not in (None, tensor):
+                continue
             self.early[earlier, flag, tensor] = EarlyFlag(earlier, flag, tensor)
 
     def sequence(self, statement: Seq, state: State) -> tuple[Statement, State]:

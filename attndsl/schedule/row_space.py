@@ -32,6 +32,7 @@ from attndsl.schedule.context import (
     Context,
 )
 from attndsl.schedule.key_source import batch_scalar, packed_length, packed_start, stored_in
+from attndsl.schedule.problem import CORES
 from attndsl.source_line import SourceLine
 from attndsl.symbolic import Const, Expr, Symbol, ceil_div, maximum, minimum
 from attndsl.tile.buffers import Buffer, GlobalRegion
@@ -45,6 +46,14 @@ FIRST_TOKEN = Symbol("firstToken")
 QUERY_LENGTH = Symbol("queryLength")
 _POSITION, _ROW = Symbol("position"), Symbol("row")
 _AXES = ("B", "S", "N", "K", "Q")
+
+
+_MOST_POSITIONS = 16
+
+
+def positions_per_core(max_rows: int) -> int:
+    """Query positions of a vector core that has all their heads, at most; ``max_rows``: rows of a task."""
+    return min(max_rows // ATLAS_A2.aiv_per_aic, _MOST_POSITIONS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +106,22 @@ class RowSpace:
         per_task: Expr = heads
         if not self.one_position:
             queries = maximum(1, most // maximum(heads, 1))
+            if self.whole_positions:
+                queries = ATLAS_A2.aiv_per_aic * self._positions_per_core(context, heads)
             add("queriesPerTask", queries, "query positions of a task, at most")
             tiles = ceil_div(extents["Q"], earlier("queriesPerTask"))
             add("queryTiles", tiles, "tasks that share the query positions of a batch row")
             count, per_task = count * earlier("queryTiles"), heads * earlier("queriesPerTask")
         add(context.label("rowsPerTask"), per_task, "query rows of a task, at most")
         return add(context.label("tasks"), count, "units of work before keys are split")
+
+    def _positions_per_core(self, context: Context, heads: Expr) -> Expr:
+        """As many as a vector core holds with all their heads, fewer where cores would be idle."""
+        most, extents = context.schedule.max_rows, context.problem.extents
+        rows = most // ATLAS_A2.aiv_per_aic
+        held = maximum(1, minimum(positions_per_core(most), rows // maximum(heads, 1)))
+        tokens = extents["S"] if self.token_axis == "S" else extents["B"] * extents["Q"]
+        return minimum(held, maximum(1, ceil_div(tokens * extents["K"], ATLAS_A2.aiv_per_aic * CORES)))
 
     def rows_per_task(self, context: Context) -> Expr:
         """Rows of a task at most, in the kernel."""

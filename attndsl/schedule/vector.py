@@ -114,7 +114,7 @@ def softmax_tile(context: Context, steps: tuple[ScoreStep, ...]) -> Stage:
     def one_chunk(r0: Expr, chunk: Expr) -> list[Statement]:
         offset = (SLOT * rows_per_task + ROW_BEGIN + r0) * size
         body = seq(
-            *_scored(context, steps, score_ring(context).region(offset, chunk, KEYS, size)),
+            *scored(context, steps, score_ring(context).region(offset, chunk, KEYS, size)),
             *_update_maximum(context, stat),
             *exponentials(context, b.new_max),
             *_update_sum(context, stat),
@@ -129,19 +129,20 @@ def softmax_tile(context: Context, steps: tuple[ScoreStep, ...]) -> Stage:
                 ),
             ),
         )
-        return [Alloc(buffers=_loaded(b, steps), body=body)]
+        return [Alloc(buffers=loaded_buffers(context, steps), body=body)]
 
     over_rows = chunks(ROWS, context.rows_per_step, one_chunk, where)
-    body = seq(*tile_bounds(context), _with_tile_operands(context, steps, over_rows))
+    body = seq(*tile_bounds(context), with_tile_operands(context, steps, over_rows))
     doc = "Online softmax of one tile: scores in, probabilities out, row maxima and sums updated."
     return Stage(name=context.label("SoftmaxTile"), core=Core.AIV, doc=doc, body=body, where=where)
 
 
-def _loaded(b: VectorBuffers, steps: tuple[ScoreStep, ...]) -> tuple[Buffer, ...]:
-    return (b.score, *(buffer for step in steps for buffer in step.row_loads))
+def loaded_buffers(context: Context, steps: tuple[ScoreStep, ...]) -> tuple[Buffer, ...]:
+    """What is loaded with each chunk of rows: one lifetime."""
+    return (vector_buffers(context).score, *(buffer for step in steps for buffer in step.row_loads))
 
 
-def _scored(context: Context, steps: tuple[ScoreStep, ...], source: object) -> list[Statement]:
+def scored(context: Context, steps: tuple[ScoreStep, ...], source: object) -> list[Statement]:
     """The step's scores in the unified buffer, modified; lanes behind the last key hold the lowest number."""
     size, b = context.tile_keys, vector_buffers(context)
     load = LoadRows(dst=b.score.region(0, CHUNK, KEYS, size), src=source, where=context.where)  # type: ignore[arg-type]
@@ -160,7 +161,7 @@ def _applied(context: Context, step: ScoreStep) -> list[Statement]:
     return [Note(text=step.title), *step.apply(context)]
 
 
-def _with_tile_operands(context: Context, steps: tuple[ScoreStep, ...], rows: Statement) -> Statement:
+def with_tile_operands(context: Context, steps: tuple[ScoreStep, ...], rows: Statement) -> Statement:
     """What modifiers load and prepare once a tile, around the loop over rows."""
     loaded = tuple(buffer for step in steps for buffer in step.tile_loads)
     prepare = [statement for step in steps for statement in step.prepare_tile(context)]

@@ -167,13 +167,15 @@ class Stage(Statement):
 class Pipelined(Statement):
     """A loop whose stages run skewed: stage k works on iteration ``step - lags[k]``.
 
-    Both core kinds run all steps; each runs its own stages, in the order given.
+    Both core kinds run all steps; each runs its own stages, in the order given. ``paced``: nothing comes
+    back to a writing core, so that its reader tells it when slots are free again.
     """
 
     var: Symbol
     extent: Expr
     stages: tuple[Stage, ...]
     lags: tuple[int, ...]
+    paced: bool = False
 
     def children(self) -> tuple[Statement, ...]:
         return self.stages
@@ -218,13 +220,15 @@ class Barrier(Statement):
 class SetCrossFlag(Statement):
     """A cross-core flag, raised once the pipe's earlier instructions are complete.
 
-    ``mode``: 0 among all cores of a kind, 2 between an AIC and its two AIVs.
+    ``mode``: 0 among all cores of a kind, 2 between an AIC and its two AIVs. ``ring``: the only workspace
+    tensor that the flag speaks of; None for all of them.
     """
 
     name: str
     flag: int
     mode: int
     pipe: Pipe
+    ring: GlobalTensor | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

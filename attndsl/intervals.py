@@ -1,0 +1,61 @@
+"""Interval arithmetic of symbolic scalars."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from attndsl.symbolic import Binary, Compare, Const, Expr, Logic, Select, Symbol
+
+Range = tuple[Any, Any]
+ANYTHING: Range = (-math.inf, math.inf)
+
+
+def bounds(expr: Expr, spans: Mapping[str, Range], env: Mapping[str, Any]) -> Range:
+    """Bounds of the value of ``expr``, its index symbols within ``spans``; those of a truth value are
+    whether it always holds and whether it ever does."""
+    if isinstance(expr, Const):
+        return expr.value, expr.value
+    if isinstance(expr, Symbol):
+        return spans[expr.name] if expr.name in spans else (env[expr.name], env[expr.name])
+    if isinstance(expr, Binary | Compare | Logic) and expr.op in _BOUNDS:
+        left, right = bounds(expr.left, spans, env), bounds(expr.right, spans, env)
+        return _BOUNDS[expr.op](*left, *right)
+    if isinstance(expr, Select):
+        low, high = bounds(expr.condition, spans, env)
+        if bool(low) == bool(high):
+            return bounds(expr.then if low else expr.otherwise, spans, env)
+        sides = [bounds(side, spans, env) for side in (expr.then, expr.otherwise)]
+        return min(side[0] for side in sides), max(side[1] for side in sides)
+    if not expr.symbols() & spans.keys():
+        value = expr.evaluate(env)
+        return value, value
+    return ANYTHING
+
+
+def _product(a: Any, b: Any, c: Any, d: Any) -> Range:
+    corners = [a * c, a * d, b * c, b * d]
+    return min(corners), max(corners)
+
+
+def _quotient(a: Any, b: Any, c: Any, d: Any) -> Range:
+    return (a // d, b // c) if c > 0 and a >= 0 and b < math.inf and d < math.inf else ANYTHING
+
+
+_BOUNDS: dict[str, Callable[[Any, Any, Any, Any], Range]] = {
+    "+": lambda a, b, c, d: (a + c, b + d),
+    "-": lambda a, b, c, d: (a - d, b - c),
+    "*": _product,
+    "//": _quotient,
+    "min": lambda a, b, c, d: (min(a, c), min(b, d)),
+    "max": lambda a, b, c, d: (max(a, c), max(b, d)),
+    "<": lambda a, b, c, d: (b < c, a < d),
+    "<=": lambda a, b, c, d: (b <= c, a <= d),
+    ">": lambda a, b, c, d: (a > d, b > c),
+    ">=": lambda a, b, c, d: (a >= d, b >= c),
+    "==": lambda a, b, c, d: (a == b == c == d, a <= d and c <= b),
+    "!=": lambda a, b, c, d: (a > d or c > b, not a == b == c == d),
+    "and": lambda a, b, c, d: (a and c, b and d),
+    "or": lambda a, b, c, d: (a or c, b or d),
+}
