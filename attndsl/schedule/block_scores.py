@@ -335,11 +335,14 @@ def _sorted(context: Context) -> list[Statement]:
 def _merge(context: Context) -> Seq:
     """The best of a position and up to three further groups: the first of all of them are the best now."""
     b = selection_buffers(context)
-    first = _POSITION * _lane_blocks(context) + _PART * GROUP
+    first = _POSITION * _lane_blocks(context)
 
     def group(number: int) -> tuple[Expr, Expr]:
-        left = GROUP if number == 0 else minimum(GROUP, maximum(0, (_GROUPS - _PART - number) * GROUP))
-        return first + number * GROUP, left if isinstance(left, Expr) else Const(left)
+        if number == 0:
+            return first + _PART * GROUP, Const(GROUP)
+        # An empty list lies where the last group does.
+        place = first + minimum(_PART + number, _GROUPS - 1) * GROUP
+        return place, minimum(GROUP, maximum(0, (_GROUPS - _PART - number) * GROUP))
 
     lists = [records(b.records, *group(number)) for number in range(_MERGED_LISTS - 1)]
     best = _best(b, _POSITION0 + _POSITION)
