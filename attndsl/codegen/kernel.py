@@ -180,6 +180,8 @@ def kernel_text(compiled: Compiled) -> KernelText:
 def _pipeline(joint: Program) -> Iterator[str]:
     """Who works on which tile at a step, and the flags in between: one line a stage."""
     for loop in (item for item in joint.body.walk() if isinstance(item, Pipelined)):
+        if loop.paced:
+            yield "then, over the same tiles again:"
         for stage, lag in zip(loop.stages, loop.lags, strict=True):
             waits = [constant(item.name) for item in stage.walk() if isinstance(item, WaitCrossFlag)]
             raises = [constant(item.name) for item in stage.walk() if isinstance(item, SetCrossFlag)]

@@ -25,6 +25,7 @@ from attndsl.tile.program import Program
 from attndsl.tile.statements import (
     Alloc,
     For,
+    If,
     Let,
     Pipelined,
     Seq,
@@ -269,6 +270,86 @@ def _overwrites(order, rings, number, depth, ahead, behind, stop) -> bool:
                 done[core] += 1
                 moved = True
     return False
+
+
+# Loops whose readers give slots back.
+
+C = ring("ringC", "float32")
+
+
+def attention_then_paced(depth_of_second: int = 2, extent: str = "tiles", paced: bool = True) -> Program:
+    """Cube, vector, cube in one loop; behind it cube and vector alone, in every item."""
+    load_c = LoadRows(dst=LOADED.region(0, 1, 64), src=C.region(TILE * 64, 1, 64))
+    fix_c = Fixpipe(dst=C.region(TILE * 64, 4, 16, 16), src=L0C.region(), m=Const(16))
+    made = three_stages(WORK["stored from what was loaded"])
+    again = Pipelined(
+        var=TILE,
+        extent=Symbol(extent),
+        stages=(
+            stage("MakeAgain", Core.AIC, life(L0C, fix_c)),
+            stage("TakeAgain", Core.AIV, life(LOADED, load_c, life(MADE, converted()))),
+        ),
+        lags=(0, depth_of_second),
+        paced=paced,
+    )
+    item = For(var=Symbol("item"), end=Symbol("items"), body=seq(made.body, again))
+    return made.with_(body=seq(item), workspace=(A, B, C))
+
+
+def test_a_reader_gives_slots_back_where_nothing_else_comes_back():
+    joint = derive_flags(attention_then_paced())
+    assert list(joint.flags) == ["ringAReady", "ringBReady", "ringCReady", "ringCFree"]
+    guarded = {
+        next(iter(branch.then.body)): str(branch.condition)
+        for branch in joint.body.walk()
+        if isinstance(branch, If)
+    }
+    conditions = {type(flag): text for flag, text in guarded.items() if flag.name == "ringCFree"}
+    assert conditions == {WaitCrossFlag: "tile >= 3", SetCrossFlag: "tile + 3 < tiles"}
+    assert split_cores(joint)
+
+
+def test_without_flags_for_free_slots_the_second_loop_overwrites():
+    with pytest.raises(InternalError, match="MakeAgain overwrites a slot of ringC that TakeAgain may still"):
+        derive_flags(attention_then_paced(paced=False))
+
+
+def test_a_paced_loop_alone_overwrites_the_slots_of_its_last_run():
+    """Nothing orders the first tiles of a run behind the last of the run before."""
+    program_ = attention_then_paced()
+    (item,) = program_.body.body
+    assert isinstance(item, For)
+    alone = item.with_children((seq(item.body.body[-1]),))
+    with pytest.raises(InternalError, match="MakeAgain overwrites a slot of ringC"):
+        derive_flags(program_.with_(body=seq(alone), workspace=(C,)))
+
+
+def test_loops_of_different_lengths_are_not_followed_together():
+    for other in ({"extent": "others"}, {"depth_of_second": 1}):
+        with pytest.raises(InternalError, match="differ in their extents or rings"):
+            derive_flags(attention_then_paced(**other))
+
+
+def test_a_flag_for_free_slots_speaks_of_its_ring_alone():
+    """Loads do not wait for stores to another ring; a flag that spoke of all rings would have to."""
+    split = split_cores(derive_flags(attention_then_paced()))
+
+    def of_all(item: Statement) -> Statement:
+        return replace(item, ring=None) if isinstance(item, SetCrossFlag) else item
+
+    tree = split.cores[Core.AIV]
+    assert synchronise(split.with_(cores={Core.AIV: tree}))
+    with pytest.raises(InternalError, match=r"flag ringCFree is raised behind MTE2 while .* touch ringB"):
+        synchronise(split.with_(cores={Core.AIV: as_seq(rewrite(tree, of_all) or seq())}))
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_paced_rings_need_the_flag_at_every_depth(depth):
+    cores = (Core.AIC, Core.AIV, Core.AIC, Core.AIC, Core.AIV)
+    lags, rings = (0, 0, depth - 1, 0, depth - 1), ((0, 1), (1, 2), (3, 4))
+    parts = (0, 0, 0, 1, 1)
+    assert cross_core._first_defect(cores, lags, rings, depth, parts, frozenset({2})) == cross_core._SOUND
+    assert cross_core._first_defect(cores, lags, rings, depth, parts) == 2
 
 
 # What no flag covers.

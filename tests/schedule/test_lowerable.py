@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from attndsl.resources import specs_dir
 from attndsl.schedule.choices import resolve
 from attndsl.schedule.compile import Specialisation, compile_operator
 from attndsl.schedule.errors import IllegalScheduleValue, NotLowered
@@ -76,13 +77,13 @@ REFUSED = {
         {"more": 'op.output("peaks", p.row_max.repeated(), like=query, layouts="B N 1 8")'},
         "output 'peaks' of other than 8 fp32 copies",
     ),
-    "no_selection": (
+    "selections_sum_windows_over_groups": (
         {
             "extra": "op.dims('J')\nop.axes(J=4, X=2)",
             "more": 'op.output("best", p.window_sum(step=4, last=3, counts=(4, 2)).sum_over_group().top(2),'
             ' like=query, layouts="B KN 1 2", dtype="int32")',
         },
-        "output 'best'",
+        "'best' for queries that are not packed",
     ),
     "probabilities_stay": ({"weights": "attend.requantize(p, 128)"}, "through int8"),
     "rows_are_contiguous": ({"key": "B KN D T"}, "not contiguous"),
@@ -97,6 +98,29 @@ REFUSED = {
     "tensors_have_the_io_dtype": ({"key_dtype": '"bfloat16"'}, "key of a dtype of its own"),
     "differences_have_the_score_first": ({"modified": "bias - s", "optional": ""}, "second operand"),
     "output_follows_the_query": ({"output": ', dtype="float32"'}, "of dtype float32"),
+}
+
+
+REFUSED_SELECTIONS = {
+    "windows_are_short": [
+        ('ge=16, le=128, meaning="l\'"', 'ge=16, meaning="l\'"', "more than 64 terms"),
+        ("int, ge=1, le=32)", "int, ge=1, le=64)", "a selection of more than 32 blocks"),
+    ],
+    "selections_see_all_keys": [
+        (
+            "scores.replace(atten_mask, attend.LOWEST)",
+            "scores.replace(attend.condition(attend.KEY > attend.QUERY), attend.LOWEST)",
+            "a selection under a mask of indices",
+        ),
+    ],
+    "groups_fit_a_vector_core": [
+        (
+            'op.limit(128 % (N1 // N2) == 0, "query heads a key/value head divide 128")',
+            "",
+            "groups of 65 heads",
+        ),
+        ("max_rows=128", "max_rows=64", "groups of 64 heads, of more than 32"),
+    ],
 }
 
 
@@ -115,7 +139,20 @@ def test_rule_refuses_and_names_the_line(tmp_path: Path, rule: str) -> None:
 
 def test_every_rule_is_tested() -> None:
     named = {rule.__name__ for rule in RULES}
-    assert named == set(REFUSED)
+    assert named == set(REFUSED) | set(REFUSED_SELECTIONS)
+
+
+@pytest.mark.parametrize("rule", REFUSED_SELECTIONS)
+def test_a_selection_is_refused_and_its_line_named(tmp_path: Path, rule: str) -> None:
+    """The shipped operator compiles (test_selection.py); with one word changed it does not."""
+    for old, new, words in REFUSED_SELECTIONS[rule]:
+        text = (specs_dir() / "nsa_compress_attention.py").read_text()
+        assert text.count(old) == 1
+        file = tmp_path / "changed.py"
+        file.write_text(text.replace(old, new))
+        with pytest.raises(NotLowered, match=words) as caught:
+            compile_operator(load_file(file), Specialisation(dtype="float16", bucket=32, value_bucket=32))
+        assert "changed.py:" in str(caught.value)
 
 
 @pytest.mark.parametrize(
