@@ -105,15 +105,16 @@ _VECTOR = {
     "TransposeBlocks": Cost(24, 4.0, "MODEL"),
 }
 
-# A single load takes 184 cycles + a byte's share (KPP). How much of the 184 the pipe is taken for and how
-# much is latency is EST: 30 agrees with the guide's rule that copies of 16 KiB come near the full rate.
+# A load takes 184 cycles and a byte's share (KPP). asc-devkit's Add sample, 8 KiB a time on one core, shows
+# that the pipe is taken for all of it: two loads in a row take twice as long (350 cycles each, from memory).
+# Its stores take 295 cycles; 160 and 80 bytes a cycle lie between that and KPP (299 at 13 KiB, 110 GB/s).
 _MOVES = {
-    "LoadUB": Cost(30, 1 / 115, "KPP, EST", latency=154),
-    "LoadL1": Cost(30, 1 / 155, "KPP, EST", latency=147),
-    "LoadL1Fractals": Cost(30, 1 / 155, "KPP, EST", latency=430),
-    "LoadL0": Cost(30, 1 / 128, "KPP, EST", latency=147),
-    "StoreUB": Cost(30, 1 / 61, "KPP, EST", latency=30),
-    "StoreL1": Cost(30, 1 / 61, "EST", latency=30),
+    "LoadUB": Cost(184, 1 / 115, "KPP, DEVKIT"),
+    "LoadL1": Cost(177, 1 / 155, "KPP"),
+    "LoadL1Fractals": Cost(460, 1 / 155, "KPP"),
+    "LoadL0": Cost(177, 1 / 128, "KPP, EST"),
+    "StoreUB": Cost(160, 1 / 80, "KPP, DEVKIT"),
+    "StoreL1": Cost(160, 1 / 80, "EST"),
     "CopyUB": Cost(24, 1 / 244, "KPP"),
     "LoadL0A": Cost(9, 1 / 243, "KPP, MODEL", latency=16),
     "LoadL0B": Cost(9, 1 / 122, "KPP, MODEL", latency=16),

@@ -320,7 +320,7 @@ def test_only_the_first_touch_of_a_line_comes_from_memory(kernels):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_nothing_becomes_faster_when_something_costs_more(kernels, name):
-    first = {"queue": 2, "vector_work": 64, "banks": 64, "published": [0, 65536, 4096, 1, 8]}.get(name, 0)
+    first = {"queue": 2, "vector_work": 64, "banks": 64, "published": [0, 65536, 131072, 1, 8]}.get(name, 0)
     base = run(kernels[name], first=first).counters["total_cycles"]
     dearer = {key: dataclasses.replace(cost, head=cost.head * 2 + 1) for key, cost in COSTS.items()}
     assert run(kernels[name], dearer, first=first).counters["total_cycles"] > base
