@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from typing import Any
 
@@ -111,9 +111,11 @@ def describe_problem(
     own = {node.name: node.dtype for node in graph.outputs if node.dtype in DTYPES}
     int8 = _dequantised(graph)
     tensors = [spec for spec in operator.tensors if spec.name in present]
-    layouts = {
-        spec.name: _tensor_layout(spec.name, legal_layouts(spec, present, settings)) for spec in tensors
-    }
+    layouts = {}
+    for spec in tensors:
+        legal = legal_layouts(spec, present, settings)
+        stored = [measured(spec, layout) for layout in legal] if spec.at_least else legal
+        layouts[spec.name] = _tensor_layout(spec.name, stored)
     arguments = {
         spec.name: _argument(spec, "int8" if spec.name in int8 else dtype, settings or {}) for spec in tensors
     }
@@ -255,11 +257,30 @@ def host_scalars(call: Call, problem: Problem, cores: int) -> dict[str, Any]:
             keys = problem.layouts[spec.name].keys if spec.name in problem.layouts else ()
             chosen = call.layouts[spec.name]
             env[layout_choice(spec.name).name] = keys.index(chosen) if chosen in keys else 0
+        if spec.at_least:
+            shape = call.arrays[spec.name].shape if spec.name in call.arrays else ()
+            for number in range(max(layout.rank for layout in spec.layouts.values())):
+                env[dimension(spec.name, number).name] = shape[number] if number < len(shape) else 0
     for output in call.operator.outputs:
         env[layout_choice(output.name).name] = env[layout_choice(output.like).name]
     for name, words in problem.words.items():
         env[name] = number_of(env[name], words)
     return env
+
+
+def measured(spec: TensorSpec, layout: Layout) -> Layout:
+    """The layout of a tensor that may be larger than its contract says: its dimensions are those it has."""
+    if any(len(dim) != 1 for dim in layout.dims):
+        return layout
+    dims = tuple(
+        (replace(axis, extent=dimension(spec.name, number)),) for number, (axis,) in enumerate(layout.dims)
+    )
+    return replace(layout, dims=dims)
+
+
+def dimension(tensor: str, number: int) -> Symbol:
+    """The host scalar that holds the size of a dimension of a tensor that is passed."""
+    return Symbol(f"{camel(tensor)}Dim{number}")
 
 
 def _tensor_layout(name: str, layouts: Sequence[Layout]) -> TensorLayout:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from attndsl.codegen import execute
 from attndsl.interpret import tile
+from attndsl.schedule.launch import prepare
+from attndsl.schedule.problem import dimension
 
 from .selection_cases import arguments, block_scores, check, nsa, random_case, wrong_rows
 
@@ -60,6 +63,22 @@ def test_tile_equals_reference(case):
 def test_tasks_follow_each_other_on_a_core():
     call = arguments([70, 3, 50], [300, 2000, 5], group=4, **MASKED)
     check(call, run("emulator", call, cores=1))
+
+
+def test_strides_of_masks_are_those_of_the_tensors():
+    """A host that does not cut larger masks tells their dimensions."""
+    call = arguments(**CASES["masks larger than needed"])
+    launch = prepare(nsa.bind(**call))
+    masks = {name: call[name].view(np.uint8) for name in ("atten_mask", "topk_mask")}
+    host = dict(launch.host)
+    for name, mask in masks.items():
+        for number, size in enumerate(mask.shape):
+            assert host[dimension(name, number).name] == size - 7
+            host[dimension(name, number).name] = size
+    tiling = launch.compiled.program.tiling_values(host)
+    whole = replace(launch, host=host, tiling=tiling, arguments={**launch.arguments, **masks})
+    tile.interpret(whole)
+    check(call, whole.outputs())
 
 
 def test_equal_scores_go_to_the_lower_index():

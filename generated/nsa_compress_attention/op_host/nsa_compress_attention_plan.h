@@ -30,7 +30,8 @@ struct Problem {
     int64_t compress_block_size = 0;  // parameter compress_block_size
     int64_t select_block_count = 0;  // parameter select_block_count
     int64_t T2 = 0;  // size T2 of the contract
-    int64_t cmpS2 = 0;  // size cmpS2 of the contract
+    int64_t topkMaskDim1 = 0;  // size of dimension 1 of topk_mask
+    int64_t attenMaskDim1 = 0;  // size of dimension 1 of atten_mask
 };
 
 // A launch. `key` tells the kernel, 0 if none is generated for the problem; `scheduleMode` 1: blocks wait for each
@@ -146,7 +147,7 @@ inline NsaCompressAttentionTiling TileFloat16D128TopkMask(const Problem &problem
     tiling.laneBlocks = RoundUp(CeilDiv(512, problem.select_block_size / problem.compress_stride), 32);
     tiling.windowCount1 = problem.compress_block_size / problem.compress_stride;
     tiling.windowTerms = 1 + problem.select_block_size / problem.compress_stride - 1 + problem.compress_block_size / problem.compress_stride - 1;
-    tiling.topkMaskStrideQ = problem.selS2;
+    tiling.topkMaskStrideQ = problem.topkMaskDim1;
     tiling.selectionCount = problem.select_block_count;
     tiling.topkIndicesOutStrideS = problem.N2 * problem.select_block_count;
     tiling.topkIndicesOutStrideK = problem.select_block_count;
@@ -191,7 +192,7 @@ inline NsaCompressAttentionTiling TileFloat16D128AttenMask(const Problem &proble
     tiling.headDim = problem.D1;
     tiling.keyStrideU = problem.N2 * problem.D1;
     tiling.keyStrideK = problem.D1;
-    tiling.attenMaskStrideQ = problem.cmpS2;
+    tiling.attenMaskStrideQ = problem.attenMaskDim1;
     tiling.valueDim = problem.D2;
     tiling.valueStrideU = problem.N2 * problem.D2;
     tiling.valueStrideK = problem.D2;
