@@ -443,18 +443,22 @@ class Output(Node):
     axes: Axes
 
 
+def expressions_of(roots: Iterable[Node]) -> Iterator[Expr]:
+    """The symbolic scalars inside nodes, those of choices that calls make aside."""
+    for node in {id(node): node for root in roots for node in root.walk()}.values():
+        if isinstance(node, Conditional):
+            continue
+        values = (getattr(node, item.name) for item in fields(node))
+        parts = (part for value in values for part in (value if isinstance(value, tuple) else (value,)))
+        yield from (part for part in parts if isinstance(part, Expr))
+
+
 def names_read(roots: Iterable[Node]) -> frozenset[str]:
     """The arguments that values are computed from, by index or otherwise."""
-    found: set[str] = set()
-    for node in {id(node): node for root in roots for node in root.walk()}.values():
-        if isinstance(node, Input):
-            found.add(node.name)
-        values = (getattr(node, item.name) for item in fields(node))
-        for value in values:
-            parts = value if isinstance(value, tuple) else (value,)
-            exprs = (each for each in parts if isinstance(each, Expr))
-            found.update(part.source for expr in exprs for part in expr.walk() if isinstance(part, Load))
-    return frozenset(found)
+    kept = tuple(roots)
+    inputs = (node.name for root in kept for node in root.walk() if isinstance(node, Input))
+    loads = (part for expr in expressions_of(kept) for part in expr.walk() if isinstance(part, Load))
+    return frozenset(inputs) | frozenset(load.source for load in loads)
 
 
 def stored(node: Node) -> Input | None:

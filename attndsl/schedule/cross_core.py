@@ -14,7 +14,8 @@ In a paced loop nothing comes back to the writer of a ring. Its reader raises a 
 that will be written again in the same run, and the writer waits for it; that flag speaks of this ring
 alone. What follows from run to run is proved together with the other loops of a round.
 
-A tensor that all blocks share is read only after all vector cores have passed a common flag (mode 0).
+A tensor that all blocks share is read only after all vector cores have passed a common flag (mode 0); where
+cubes read it, their vector cores then let them go on (mode 2).
 """
 
 from __future__ import annotations
@@ -80,14 +81,20 @@ def derive_flags(program: Program) -> Program:
     _check_places(program, handovers)
     for loops in _rounds(program.body):
         _prove_reuse(loops, [item for item in rings if any(item.writer in loop.stages for loop in loops)])
-    device = sorted({item.reader.name for item in handovers if item.tensor.shared == "device"})
+    early = {item.writer: item for item in handovers if _is_early(item)}
+    device = {item.reader.name for item in handovers if item.tensor.shared == "device"}
+    device -= {item.reader.name for item in early.values()}
+    device |= {stage.name for stage in program.body.walk() if isinstance(stage, Stage) and stage.behind_all}
     names = [item.ready for item in rings] + [item.free for item in rings if item.paced_by]
-    names += [f"before{reader}" for reader in device]
+    names += [f"before{name}" for name in sorted(device)]
+    names += [name for item in early.values() for name in (f"all{item.writer.name}", item.ready)]
     if len(names) > ATLAS_A2.cross_core_flags:
         raise InternalError(f"{len(names)} cross-core flags, the hardware has {ATLAS_A2.cross_core_flags}")
     flags = {name: index for index, name in enumerate(names)}
 
     def change(statement: Statement) -> Statement | None:
+        if isinstance(statement, Seq):
+            return _with_early(statement, early, flags)
         if not isinstance(statement, Stage):
             return statement
         body = _with_flags(statement, rings, flags)
@@ -96,6 +103,40 @@ def derive_flags(program: Program) -> Program:
         return statement.with_children((body,)) if body is not statement.body else statement
 
     return program.with_(body=as_seq(rewrite(program.body, change) or Seq(body=())), flags=flags)
+
+
+def _is_early(item: Handover) -> bool:
+    """Vector cores write it once, in front of the cubes' loops that read it, whichever block wrote it."""
+    return item.tensor.shared == "device" and item.reader.core is Core.AIC
+
+
+def _with_early(body: Seq, early: dict[Stage, Handover], flags: dict[str, int]) -> Seq:
+    """Behind a stage whose results all cubes read: the vector cores meet, then let their cubes go on."""
+    found: list[Statement] = []
+    for child in body.body:
+        found.append(child)
+        item = early.get(child) if isinstance(child, Stage) else None
+        if item is None:
+            continue
+        name, ready = f"all{item.writer.name}", item.ready
+        go_on = SetCrossFlag(name=ready, flag=flags[ready], mode=_BLOCK_MODE, pipe=item.pipe)
+        meet = _meet_all(Seq(body=(go_on,)), name, flags[name])
+        await_it = seq(WaitCrossFlag(name=ready, flag=flags[ready]))
+        found += [
+            Stage(
+                name=f"Release{item.tensor.name[:1].upper()}{item.tensor.name[1:]}",
+                core=Core.AIV,
+                doc="All vector cores have written their parts: the cube may read.",
+                body=meet,
+            ),
+            Stage(
+                name=f"Await{item.tensor.name[:1].upper()}{item.tensor.name[1:]}",
+                core=Core.AIC,
+                doc="Waits until the vector cores of all blocks have written their parts.",
+                body=await_it,
+            ),
+        ]
+    return Seq(body=tuple(found)) if len(found) > len(body.body) else body
 
 
 def _handovers(program: Program) -> list[Handover]:
@@ -140,6 +181,9 @@ def _check_places(program: Program, handovers: list[Handover]) -> None:
                 raise InternalError(f"{writer.name} and {reader.name} hand over {name} on one core kind")
             if not any(writer in loop.stages and reader in loop.stages for loop in loops):
                 raise InternalError(f"{writer.name} and {reader.name} share {name}, but no skewed loop")
+        elif _is_early(item):
+            if item.pipe is not Pipe.MTE3 or writer in repeated or order.index(reader) < order.index(writer):
+                raise InternalError(f"{writer.name} writes {name} for all cubes, so it runs once, first")
         elif item.pipe is not Pipe.MTE3 or reader.core is not Core.AIV:
             raise InternalError(f"{name} goes between blocks, so vector cores write it by MTE3 and read it")
         elif reader in repeated or order.index(reader) < order.index(writer):

@@ -11,6 +11,7 @@ from attndsl.graph import nodes
 from attndsl.schedule.context import CHUNK, Context, whole
 from attndsl.schedule.errors import NotLowered
 from attndsl.schedule.key_source import stored_in
+from attndsl.schedule.padding_rows import pads_rows
 from attndsl.schedule.row_space import Run
 from attndsl.symbolic import Const, Expr, Load, Symbol
 from attndsl.tile.buffers import Buffer
@@ -126,7 +127,28 @@ def _by_channel(
     return If(condition=one_for_all == 0, then=seq(scalar), otherwise=seq(by_row))
 
 
+def _padded(
+    context: Context, node: nodes.Node, source: Buffer, offset: Expr, each_run: EachRun
+) -> list[Statement]:
+    """Rows that do not exist are no task's; padding_rows.py gives them their zeros."""
+    if not pads_rows(node):
+        raise NotLowered("Replace of the result", node.where)
+    return []
+
+
+def _cast(
+    context: Context, node: nodes.Node, source: Buffer, offset: Expr, each_run: EachRun
+) -> list[Statement]:
+    """Rows are rounded when they are stored."""
+    assert isinstance(node, nodes.Cast)
+    if node.dtype != context.parameter(context.computation.output.name).dtype:
+        raise NotLowered(f"a result rounded to {node.dtype} on the way", node.where)
+    return []
+
+
 _Rule = Callable[[Context, nodes.Node, Buffer, Expr, EachRun], list[Statement]]
 _RULES: dict[type[nodes.Node], _Rule] = {
     nodes.Quantize: _quantise,
+    nodes.Replace: _padded,
+    nodes.Cast: _cast,
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import reduce
 
+from attndsl.schedule.append_rows import append_rows, appended_sources
 from attndsl.schedule.choices import Schedule
 from attndsl.schedule.context import (
     FIRST_TILE,
@@ -25,11 +26,13 @@ from attndsl.schedule.cube import cube_buffers, load_query, score_tile, weighted
 from attndsl.schedule.inventory import Inventory
 from attndsl.schedule.key_sources import key_source
 from attndsl.schedule.merge import merge_partials
+from attndsl.schedule.padding_rows import existing_queries, pads_rows, zero_padding
 from attndsl.schedule.pattern import Attention, Computation
 from attndsl.schedule.problem import Problem
 from attndsl.schedule.row_groups import grouped_rows
 from attndsl.schedule.row_space import row_space
 from attndsl.schedule.rows_out import may_split, write_rows
+from attndsl.schedule.scaled_query import scale_query
 from attndsl.schedule.score_rules import lower_modifier
 from attndsl.schedule.score_step import ScoreStep
 from attndsl.schedule.selection import prepare_selection, select_blocks
@@ -57,9 +60,10 @@ def lower(computation: Computation, problem: Problem, schedule: Schedule) -> Pro
         _context(computation, attention, problem, schedule, inventory) for attention in computation.attentions
     )
     add_work_fields(contexts)
-    body = [_item_loop(context) for context in contexts]
+    body = [*_before(contexts[0]), *(_item_loop(context) for context in contexts)]
     if may_split(contexts[0]):
         body.append(_merge(contexts))
+    body += _behind(contexts[0])
     return Program(
         name=problem.name,
         summary=problem.summary,
@@ -90,6 +94,7 @@ def _context(
     keys, values = key_source(attention.keys, "key"), key_source(attention.values, "value")
     one_position = problem.extents.get("Q", Const(1)).same(Const(1))
     several = len(computation.attentions) > 1
+    rows = row_space(attention.query, one_position, existing_queries(computation))
     name = camel(keys.name)
     rows = row_space(attention.query, one_position)
     if computation.selection is not None:
@@ -105,6 +110,21 @@ def _context(
         values=values,
         suffix=name[:1].upper() + name[1:] if several else "",
     )
+
+
+def _before(context: Context) -> list[Statement]:
+    """What is done once, in front of all items."""
+    factor = context.rows.factor
+    return [] if factor is None else [scale_query(context, factor)]
+
+
+def _behind(context: Context) -> list[Statement]:
+    """What is done once, behind all items."""
+    found: list[Statement] = []
+    if any(pads_rows(node) for node in context.computation.finish):
+        found.append(zero_padding(context))
+    appended = appended_sources(context)
+    return [*found, append_rows(context, appended)] if appended else found
 
 
 def _item_loop(context: Context) -> Statement:

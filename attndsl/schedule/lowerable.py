@@ -149,9 +149,8 @@ def probabilities_stay(c: Candidate) -> Iterator[Finding]:
 
 def rows_are_contiguous(c: Candidate) -> Iterator[Finding]:
     """The last axis of every tensor is contiguous in all its layouts."""
-    wanted = [
-        (node.name, node.axes[-1], node.where) for node in _inputs(c) if node.axes and node.name in c.layouts
-    ]
+    stored = (node for node in _inputs(c) if node.axes and node.name in c.layouts)
+    wanted = [(node.name, _channels(node.axes), node.where) for node in stored]
     output = c.computation.output
     wanted.append((output.name, output.axes[-1], output.where))
     for name, axis, where in wanted:
@@ -169,6 +168,11 @@ def tensors_of_a_list_have_one_shape(c: Candidate) -> Iterator[Finding]:
             for each in stored:
                 if c.operator.tensor(each.name).split:
                     yield f"{each.name} as a list of tensors with rows of their own", node.where
+
+
+def _channels(axes: tuple[str, ...]) -> str:
+    """The axis of channels, or the last one."""
+    return next((axis for axis in axes if axis in ("D", "E")), axes[-1])
 
 
 def tensors_have_the_io_dtype(c: Candidate) -> Iterator[Finding]:

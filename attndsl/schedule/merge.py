@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from attndsl.hardware import ATLAS_A2, Core
-from attndsl.schedule.context import CHUNK, HEAD, LOWEST, R0, SMALLEST, Context, whole
+from attndsl.schedule.context import CHUNK, HEAD, LOWEST, QUERY, R0, SMALLEST, Context, whole
 from attndsl.schedule.finish_rules import finish_rows
 from attndsl.schedule.rings import STATISTIC_LANES, partial_max, partial_out, partial_sum
 from attndsl.schedule.row_space import Run
@@ -60,7 +60,7 @@ def merge_partials(contexts: tuple[Context, ...]) -> Stage:
         Let(symbol=HEAD, value=R0),
         Let(symbol=_ROW0, value=_UNIT // _STEPS * heads + R0),
         *context.rows.enter_token(context, _UNIT // _STEPS),
-        Alloc(buffers=vector_buffers(context).row_state, body=body),
+        _if_it_exists(context, Alloc(buffers=vector_buffers(context).row_state, body=body)),
     )
     loop = For(
         var=_UNIT,
@@ -76,6 +76,14 @@ def merge_partials(contexts: tuple[Context, ...]) -> Stage:
     )
     doc = "Log-sum-exp merge of the partials of each row; all vector cores share the rows."
     return Stage(name="MergePartials", core=Core.AIV, doc=doc, body=seq(*counts, loop), where=where)
+
+
+def _if_it_exists(context: Context, row: Statement) -> Statement:
+    """Padded positions have no partials."""
+    rows = context.rows
+    if rows.one_position or rows.token_axis == "S" or rows.valid is None:
+        return row
+    return If(condition=rows.query_count(context) > QUERY, then=seq(row))
 
 
 def _parts_of(context: Context) -> Statement:

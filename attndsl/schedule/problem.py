@@ -10,6 +10,7 @@ from typing import Any
 
 from attndsl.graph.errors import GraphError
 from attndsl.graph.graph import Graph
+<<<<<<< HEAD
 from attndsl.graph.nodes import Dequantize, Input, names_read
 from attndsl.intervals import Range
 from attndsl.schedule.lowerable import Candidate
@@ -17,6 +18,12 @@ from attndsl.schedule.pattern import Computation
 from attndsl.schedule.windows import parameter_ranges
 from attndsl.schedule.words import Words, counted_words, number_of, word_parameters
 from attndsl.spec.arguments import DTYPES, TensorSpec, layout_of, split_of
+=======
+from attndsl.graph.nodes import Dequantize, Input, expressions_of, names_read
+from attndsl.schedule.lowerable import Candidate
+from attndsl.schedule.pattern import Computation
+from attndsl.spec.arguments import DTYPES, TensorSpec, given, layout_of, split_of
+>>>>>>> 50f3dd0 (Caches are appended to, queries scaled first, padded positions zero: self_attention with a cache lowers)
 from attndsl.spec.call import Call
 from attndsl.spec.errors import SpecError
 from attndsl.spec.layout import Layout
@@ -158,8 +165,17 @@ def candidate(
 
 def kernel_inputs(operator: Operator, features: frozenset[str]) -> frozenset[str]:
     """The tensors that a kernel with these features takes."""
+    chosen = features | _choosing_lengths(operator)
     always = (spec.name for spec in operator.tensors if spec.required or spec.kind == "lengths")
-    return frozenset(always) | features
+    return (frozenset(always) - chosen) | features
+
+
+@cache
+def _choosing_lengths(operator: Operator) -> frozenset[str]:
+    """Optional lengths whose presence the computation asks for, so that kernels are specialised on it."""
+    asked = {name for expr in expressions_of(operator.roots) for name in expr.symbols()}
+    lengths = (spec for spec in operator.tensors if spec.optional and spec.kind == "lengths")
+    return frozenset(spec.name for spec in lengths if given(spec.name).name in asked)
 
 
 @cache
@@ -168,9 +184,10 @@ def feature_names(operator: Operator) -> tuple[str, ...]:
 
     Tensors that the computation never looks at (reserved arguments) are none.
     """
-    read = names_read(operator.roots)
-    optional = (spec for spec in operator.tensors if spec.optional and spec.kind != "lengths")
-    return tuple(spec.name for spec in optional if spec.name in read)
+    read, choosing = names_read(operator.roots), _choosing_lengths(operator)
+    optional = (spec for spec in operator.tensors if spec.optional)
+    told = (spec.name for spec in optional if spec.kind != "lengths" or spec.name in choosing)
+    return tuple(name for name in told if name in read)
 
 
 Settings = tuple[tuple[str, Any], ...]

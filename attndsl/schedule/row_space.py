@@ -31,11 +31,16 @@ from attndsl.schedule.context import (
     TASK_ROWS,
     Context,
 )
+<<<<<<< HEAD
 from attndsl.schedule.key_source import batch_scalar, packed_length, packed_start, stored_in
 from attndsl.schedule.problem import CORES
+=======
+from attndsl.schedule.key_source import batch_scalar, packed_length, packed_start
+from attndsl.schedule.scaled_query import is_scaled, scaled_query, stored_query
+>>>>>>> 50f3dd0 (Caches are appended to, queries scaled first, padded positions zero: self_attention with a cache lowers)
 from attndsl.source_line import SourceLine
 from attndsl.symbolic import Const, Expr, Symbol, ceil_div, maximum, minimum
-from attndsl.tile.buffers import Buffer, GlobalRegion
+from attndsl.tile.buffers import Buffer, GlobalRegion, GlobalTensor
 from attndsl.tile.instructions import LoadNz
 from attndsl.tile.instructions.cube import FRACTAL_SIZE
 from attndsl.tile.program import SUB_BLOCK, earlier
@@ -80,6 +85,7 @@ class RowSpace:
         one_position: every batch row has a single query position.
         valid: queries of each batch row, None for all. ``ends``: where those of packed batch rows end.
         whole_positions: a vector core has all heads of its positions.
+        factor: on queries before they are rounded, None for none.
     """
 
     query: nodes.Input
@@ -89,6 +95,7 @@ class RowSpace:
     ends: nodes.Node | None
     where: SourceLine
     whole_positions: bool = False
+    factor: Expr | None = None
 
     # Tasks ----------------------------------------------------------------------------------------------
 
@@ -215,25 +222,37 @@ class RowSpace:
 
     # Rows -----------------------------------------------------------------------------------------------
 
+    def query_count(self, context: Context) -> Expr:
+        """Queries of the batch row."""
+        longest = context.host(context.problem.extents["Q"], "query positions of the longest batch row")
+        return batch_scalar(context, self.valid, longest)
+
     def load_query(self, context: Context, target: Buffer) -> Statement:
-        """The task's query rows to L1 in Nz."""
+        """The task's query rows to L1 in Nz, scaled ones where they are."""
+        plain = self._load_query(context, target, context.parameter(self.query.name))
+        if self.factor is None:
+            return plain
+        scaled = self._load_query(context, target, scaled_query(context, self.factor))
+        return If(condition=is_scaled(context, self.factor), then=seq(scaled), otherwise=seq(plain))
+
+    def _load_query(self, context: Context, target: Buffer, tensor: GlobalTensor) -> Statement:
         name, dim, padded_rows = self.query.name, context.head_dim, ROW_FRACTALS * FRACTAL_SIZE
 
         def heads_of(position: Expr) -> LoadNz:
             offset = self.offset(context, name, FIRST_HEAD, FIRST_QUERY + position)
-            source = context.gm(name, offset, HEADS, dim, context.stride(name, "N"))
+            source = tensor.region(offset, HEADS, dim, context.stride(name, "N"))
             place = target.region(position * HEADS * FRACTAL_SIZE)
             return LoadNz(dst=place, src=source, padded_rows=padded_rows, where=self.where)
 
         if self.one_position:
             offset = self.offset(context, name, FIRST_HEAD, Const(0))
-            source = context.gm(name, offset, HEADS, dim, context.stride(name, "N"))
+            source = tensor.region(offset, HEADS, dim, context.stride(name, "N"))
             return LoadNz(dst=target.region(), src=source, padded_rows=padded_rows, where=self.where)
         pitch = context.stride(name, self.token_axis)
         offset = self.offset(context, name, FIRST_HEAD, FIRST_QUERY)
         one_head = LoadNz(
             dst=target.region(),
-            src=context.gm(name, offset, QUERIES, dim, pitch),
+            src=tensor.region(offset, QUERIES, dim, pitch),
             padded_rows=padded_rows,
             where=self.where,
         )
@@ -341,20 +360,33 @@ def _field(name: str) -> Symbol:
 # From graph nodes to row spaces
 
 
-def row_space(query: nodes.Node, one_position: bool) -> RowSpace:
+def row_space(query: nodes.Node, one_position: bool, existing: nodes.Node | None = None) -> RowSpace:
     """The rows that the query node of some scores gives.
+
+    ``existing``: queries of each batch row where rows are padded to one number of positions.
 
     Raises:
         NotLowered: for queries that are computed, not stored.
     """
     if isinstance(query, nodes.PackedQueries):
-        stored, _ = stored_in(query.tensor)
+        stored, factor = stored_query(query.tensor)
         valid = packed_length(query.ends, query.length)
         return RowSpace(
-            query=stored, token_axis="S", one_position=False, valid=valid, ends=query.ends, where=query.where
+            query=stored,
+            token_axis="S",
+            one_position=False,
+            valid=valid,
+            ends=query.ends,
+            where=query.where,
+            factor=factor,
         )
-    stored, _ = stored_in(query)
-    single = one_position or "Q" not in stored.axes
+    stored, factor = stored_query(query)
     return RowSpace(
-        query=stored, token_axis="Q", one_position=single, valid=None, ends=None, where=query.where
+        query=stored,
+        token_axis="Q",
+        one_position=one_position or "Q" not in stored.axes,
+        valid=existing,
+        ends=None,
+        where=query.where,
+        factor=factor,
     )

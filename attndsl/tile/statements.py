@@ -148,13 +148,15 @@ class Stage(Statement):
     """A named piece of one core kind's work; a function of the generated kernel.
 
     ``parameters``: scalars the function is called with besides those it defines itself are found by the
-    code generator. ``doc``: one sentence for the reader of the generated file.
+    code generator. ``doc``: one sentence for the reader of the generated file. ``behind_all``: it begins when
+    all cores of its kind have come to it.
     """
 
     name: str
     core: Core
     doc: str
     body: Seq
+    behind_all: bool = False
 
     def children(self) -> tuple[Statement, ...]:
         return (self.body,)

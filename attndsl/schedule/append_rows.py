@@ -1,0 +1,99 @@
+"""New rows into their places in a cache: an effect on an argument.
+
+No core reads what is written here: attention takes the new rows from where the call passes them. Only in a
+ring do new rows overwrite old ones that are still read, so there all vector cores meet first; a vector core
+that has added up its last tile knows that its cube has read all keys and values.
+"""
+
+from __future__ import annotations
+
+from attndsl.hardware import ATLAS_A2, Core
+from attndsl.schedule.cached_rows import AppendedRows, RingRows, WindowRows, row_start
+from attndsl.schedule.context import BATCH, KV_HEAD, R0, Context, chunks
+from attndsl.schedule.key_source import KeySource, batch_scalar
+from attndsl.symbolic import Const, Expr, Symbol, maximum
+from attndsl.tile.instructions import LoadRows, StoreRows
+from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, SUB_BLOCK
+from attndsl.tile.statements import Alloc, For, Let, Stage, Statement, seq
+
+_NEW, _NEW_ROWS, _SLOT = Symbol("newRow"), Symbol("newRows"), Symbol("cacheRow")
+
+
+def appended_sources(context: Context) -> tuple[AppendedRows, ...]:
+    """The caches that the call appends to."""
+    found = (_appended(source) for source in (context.keys, context.values))
+    return tuple(source for source in found if source is not None)
+
+
+def _appended(source: KeySource) -> AppendedRows | None:
+    while isinstance(source, WindowRows):
+        source = source.inner
+    return source if isinstance(source, AppendedRows) else None
+
+
+def append_rows(context: Context, sources: tuple[AppendedRows, ...]) -> Stage:
+    """The new rows of keys and values, into their caches; vector cores take turns at them."""
+    body = seq(
+        For(
+            var=BATCH,
+            end=context.host(context.problem.extents["B"], "batch rows", "batchRows"),
+            body=seq(*(_rows_of(context, source) for source in sources)),
+        )
+    )
+    overwrites = any(isinstance(source.cache, RingRows) for source in sources)
+    doc = "New keys and values into their rows of the caches."
+    where = sources[0].where
+    return Stage(name="AppendRows", core=Core.AIV, doc=doc, body=body, behind_all=overwrites, where=where)
+
+
+def _rows_of(context: Context, source: AppendedRows) -> Statement:
+    ring = source.cache if isinstance(source.cache, RingRows) else None
+    old = ring.inner if ring is not None else source.cache
+    count = batch_scalar(context, source.valid, Const(0)) - source.appended_at
+    first: Expr = BLOCK_INDEX * ATLAS_A2.aiv_per_aic + SUB_BLOCK
+    slot: Expr = source.appended_at + _NEW
+    if ring is not None:  # of more new rows than the ring holds, the last ones stay
+        first = maximum(0, _NEW_ROWS - ring.rows_of_turn(context)) + first
+        slot = slot % ring.rows_of_turn(context)
+    dim, bucket = (
+        (context.head_dim, context.bucket)
+        if source.role == "key"
+        else (context.value_dim, context.value_bucket)
+    )
+    s = context.schedule
+    staged = context.in_ub(
+        f"new{source.role.capitalize()}", context.dtype, s.rows * int(bucket.value), "new rows", s.slots
+    )
+
+    def heads(r0: Expr, chunk: Expr) -> list[Statement]:
+        def place(tensor: str, start: Expr, row: Expr, axis: str) -> tuple[Expr, Expr]:
+            return start + row * context.stride(tensor, axis), context.stride(tensor, "K")
+
+        new_at, new_pitch = place(source.new.name, row_start(context, source.new), _NEW, source.new.rows_axis)
+        old_at, old_pitch = place(source.name, row_start(context, old), _SLOT, source.rows_axis)  # type: ignore[arg-type]
+        rows = staged.region(0, chunk, dim, bucket)
+        return [
+            Let(symbol=KV_HEAD, value=R0),
+            Alloc(
+                buffers=(staged,),
+                body=seq(
+                    LoadRows(dst=rows, src=context.gm(source.new.name, new_at, chunk, dim, new_pitch)),
+                    StoreRows(dst=context.gm(source.name, old_at, chunk, dim, old_pitch), src=rows),
+                ),
+            ),
+        ]
+
+    kv_heads = Symbol("kvHeads", "kvHeads_")
+    one = seq(
+        Let(symbol=_SLOT, value=slot),
+        chunks(kv_heads, context.rows_per_step, heads, source.where),
+    )
+    rows = For(
+        var=_NEW,
+        begin=first,
+        end=_NEW_ROWS,
+        step=BLOCK_COUNT * ATLAS_A2.aiv_per_aic,
+        body=one,
+        where=source.where,
+    )
+    return seq(*source.enter(context), Let(symbol=_NEW_ROWS, value=maximum(0, count)), rows)
