@@ -33,13 +33,8 @@ def _appended(source: KeySource) -> AppendedRows | None:
 
 def append_rows(context: Context, sources: tuple[AppendedRows, ...]) -> Stage:
     """The new rows of keys and values, into their caches; vector cores take turns at them."""
-    body = seq(
-        For(
-            var=BATCH,
-            end=context.host(context.problem.extents["B"], "batch rows", "batchRows"),
-            body=seq(*(_rows_of(context, source) for source in sources)),
-        )
-    )
+    rows = context.host(context.problem.extents["B"], "batch rows", "batchRows")
+    body = seq(*(For(var=BATCH, end=rows, body=seq(_rows_of(context, each))) for each in sources))
     overwrites = any(isinstance(source.cache, RingRows) for source in sources)
     doc = "New keys and values into their rows of the caches."
     where = sources[0].where
