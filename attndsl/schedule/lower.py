@@ -94,9 +94,8 @@ def _context(
     keys, values = key_source(attention.keys, "key"), key_source(attention.values, "value")
     one_position = problem.extents.get("Q", Const(1)).same(Const(1))
     several = len(computation.attentions) > 1
-    rows = row_space(attention.query, one_position, existing_queries(computation))
     name = camel(keys.name)
-    rows = row_space(attention.query, one_position)
+    rows = row_space(attention.query, one_position, existing_queries(computation))
     if computation.selection is not None:
         rows = replace(rows, whole_positions=True)  # a position's heads are added on one core
     return Context(

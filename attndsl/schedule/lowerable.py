@@ -63,16 +63,6 @@ def io_dtype_is_16_bit(c: Candidate) -> Iterator[Finding]:
         yield f"io dtype {c.dtype} (kernels take {' and '.join(IO_DTYPES)})", c.computation.output.where
 
 
-def one_query_position(c: Candidate) -> Iterator[Finding]:
-    """Queries of several positions are covered only where they are packed."""
-    for attention in c.computation.attentions:
-        query = attention.query
-        if isinstance(query, nodes.Input) and "Q" in query.axes:
-            extent = c.operator.axis_extents.get("Q", Const(1))
-            if not _is_one(extent):
-                yield "more than one query position a batch row", query.where
-
-
 def statistics_have_eight_copies(c: Candidate) -> Iterator[Finding]:
     """A statistic leaves as one block of equal fp32 numbers a row."""
     for output in c.computation.statistics:
@@ -203,7 +193,6 @@ def differences_have_the_score_first(c: Candidate) -> Iterator[Finding]:
 
 RULES: tuple[Rule, ...] = (
     io_dtype_is_16_bit,
-    one_query_position,
     statistics_have_eight_copies,
     selections_sum_windows_over_groups,
     windows_are_short,

@@ -10,20 +10,13 @@ from typing import Any
 
 from attndsl.graph.errors import GraphError
 from attndsl.graph.graph import Graph
-<<<<<<< HEAD
-from attndsl.graph.nodes import Dequantize, Input, names_read
+from attndsl.graph.nodes import Dequantize, Input, expressions_of, names_read
 from attndsl.intervals import Range
 from attndsl.schedule.lowerable import Candidate
 from attndsl.schedule.pattern import Computation
 from attndsl.schedule.windows import parameter_ranges
 from attndsl.schedule.words import Words, counted_words, number_of, word_parameters
-from attndsl.spec.arguments import DTYPES, TensorSpec, layout_of, split_of
-=======
-from attndsl.graph.nodes import Dequantize, Input, expressions_of, names_read
-from attndsl.schedule.lowerable import Candidate
-from attndsl.schedule.pattern import Computation
 from attndsl.spec.arguments import DTYPES, TensorSpec, given, layout_of, split_of
->>>>>>> 50f3dd0 (Caches are appended to, queries scaled first, padded positions zero: self_attention with a cache lowers)
 from attndsl.spec.call import Call
 from attndsl.spec.errors import SpecError
 from attndsl.spec.layout import Layout

@@ -31,13 +31,9 @@ from attndsl.schedule.context import (
     TASK_ROWS,
     Context,
 )
-<<<<<<< HEAD
-from attndsl.schedule.key_source import batch_scalar, packed_length, packed_start, stored_in
-from attndsl.schedule.problem import CORES
-=======
 from attndsl.schedule.key_source import batch_scalar, packed_length, packed_start
+from attndsl.schedule.problem import CORES
 from attndsl.schedule.scaled_query import is_scaled, scaled_query, stored_query
->>>>>>> 50f3dd0 (Caches are appended to, queries scaled first, padded positions zero: self_attention with a cache lowers)
 from attndsl.source_line import SourceLine
 from attndsl.symbolic import Const, Expr, Symbol, ceil_div, maximum, minimum
 from attndsl.tile.buffers import Buffer, GlobalRegion, GlobalTensor
