@@ -84,6 +84,7 @@ def plan_project(operator: Operator, selection: Selection) -> Project:
     dtypes = _dtypes(operator, selection.dtypes)
     buckets = tuple(dict.fromkeys(_bucket(size, operator) for size in selection.head_sizes))
     try:
+        _check_selectable(operator)
         compiled_for(operator, Specialisation(dtype=dtypes[0], bucket=buckets[0]))
     except NotLowered as error:
         if selection.features is not None:
@@ -103,6 +104,17 @@ def plan_project(operator: Operator, selection: Selection) -> Project:
         for features in combinations_wanted
     )
     return Project(operator=operator, kernels=kernels, not_lowered=missing)
+
+
+def _check_selectable(operator: Operator) -> None:
+    """The host chooses kernels by dtype, head size and presence; by parameters and layouts it cannot yet.
+
+    Raises:
+        NotLowered: kernels depend on such settings. They are made for single calls all the same.
+    """
+    deciding = sorted(name for name in operator.settings if not name.startswith("split("))
+    if deciding:
+        raise NotLowered(f"a host that chooses kernels by {', '.join(deciding)}", operator.where)
 
 
 def io_dtypes(operator: Operator) -> tuple[str, ...]:

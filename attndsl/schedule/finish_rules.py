@@ -141,7 +141,8 @@ def _cast(
 ) -> list[Statement]:
     """Rows are rounded when they are stored."""
     assert isinstance(node, nodes.Cast)
-    if node.dtype != context.parameter(context.computation.output.name).dtype:
+    stored = context.parameter(context.computation.output.name).dtype
+    if node.dtype != stored or stored not in ("float16", "bfloat16"):
         raise NotLowered(f"a result rounded to {node.dtype} on the way", node.where)
     return []
 
