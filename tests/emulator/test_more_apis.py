@@ -13,6 +13,7 @@ _HEAD = """
 using namespace AscendC;
 #define KERNEL(name, kind) extern "C" __global__ __aicore__ void name(GM_ADDR a, GM_ADDR o) { KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_##kind);
 #define ALL PipeBarrier<PIPE_ALL>();
+#define CLEAN DataCacheCleanAndInvalid<int32_t, CacheLine::SINGLE_CACHE_LINE, DcciDst::CACHELINE_OUT>(word);
 template <class T> GlobalTensor<T> gm(GM_ADDR p) { GlobalTensor<T> g; g.SetGlobalBuffer((__gm__ T*)p); return g; }
 """
 # bodies see 4096 bytes of the input at byte 0 of UB, and store the 4096 bytes at byte 4096
@@ -51,11 +52,19 @@ KERNEL(poll, AIV_ONLY) auto words = (__gm__ int32_t*)a;
   if (GetBlockIdx() == 1) { WriteGmByPassDCache<int32_t>(words + 16, 5); DataSyncBarrier<MemDsbT::DDR>(); WriteGmByPassDCache<int32_t>(words, -1); return; }
   while (ReadGmByPassDCache<int32_t>(words) != -1) {}
   WriteGmByPassDCache<int32_t>((__gm__ int32_t*)o, ReadGmByPassDCache<int32_t>(words + 16)); }
+KERNEL(poll_cached, AIV_ONLY) GlobalTensor<int32_t> word = gm<int32_t>(a); TPipe pipe; TBuf<TPosition::VECCALC> buf; pipe.InitBuffer(buf, 64); auto t = buf.Get<int32_t>();
+  if (GetBlockIdx() == 1) { Duplicate(t, 6, 8); ALL DataCopy(gm<int32_t>(o), t, 8); ORDER word.SetValue(0, -1); CLEAN return; }
+  do { CLEAN } while (word.GetValue(0) != -1);
+  DataCopy(t, gm<int32_t>(o), 8); ALL DataCopy(gm<int32_t>(o)[16], t, 8); ALL }
 KERNEL(poll_for_ever, AIV_ONLY) while (ReadGmByPassDCache<int32_t>((__gm__ int32_t*)a) != -1) {} }
 KERNEL(group, AIV_ONLY) TPipe pipe; TBuf<TPosition::VECCALC> buf; pipe.InitBuffer(buf, 64); auto t = buf.Get<int32_t>(); GroupBarrier<PipeMode::MTE3_MODE> g(a, 2, 1);
   if (GetBlockIdx() < 2) { Duplicate(t, (int32_t)GetBlockIdx() + 1, 8); ALL DataCopy(gm<int32_t>(o)[64 + GetBlockIdx() * 8], t, 8); ALL g.Arrive(GetBlockIdx()); }
   else { WAIT DataCopy(t, gm<int32_t>(o)[64], 16); ALL DataCopy(gm<int32_t>(o), t, 16); ALL } }
 """
+_ORDER = "SetFlag<HardEvent::MTE3_S>(0); WaitFlag<HardEvent::MTE3_S>(0);"
+OTHER = OTHER.replace(
+    "ALL DataCopy(gm<int32_t>(o), t, 8); ORDER", "ALL DataCopy(gm<int32_t>(o), t, 8); " + _ORDER
+)
 GROUPS = OTHER.replace("WAIT", "g.Wait(0);") + OTHER[OTHER.index("KERNEL(group") :].replace(
     "WAIT", ""
 ).replace("group,", "no_group,")
@@ -66,7 +75,7 @@ KERNEL(vector_matrix, AIC_ONLY) TPipe pipe; pipe.Destroy(); TBuf<TPosition::A1> 
   LoadData(x, h, LoadData2DParams(0, 1, 1, 0, 0, false, 0)); LoadData(w, h[256], LoadData2DParams(0, 7, 1, 0, 0, false, 0)); ALL
   Mmad(c, x, w, MmadParams(1, 16, 100, 0, false, true)); ALL Fixpipe<float, float, CFG_ROW_MAJOR>(gm<float>(o), c, FixpipeParamsV220(16, 1, 16, 16, false)); ALL }
 """
-NAMES = ["fill", "poll", "poll_for_ever", "group", "no_group", "asserts", "vector_matrix"]
+NAMES = ["fill", "poll", "poll_cached", "poll_for_ever", "group", "no_group", "asserts", "vector_matrix"]
 
 
 @pytest.fixture(scope="module")
@@ -188,6 +197,13 @@ def test_a_word_that_is_polled(kernels, seed):
     out, report = run(kernels["poll"], np.zeros(1), np.int32, blocks=2, output=False, seed=seed)
     assert report.ok, report.findings
     assert out[0] == 5
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_word_that_is_polled_through_the_cache(kernels, seed):
+    out, report = run(kernels["poll_cached"], np.zeros(1), np.int32, blocks=2, output=False, seed=seed)
+    assert report.ok, report.findings
+    assert (out[16:24] == 6).all()
 
 
 def test_polling_for_ever_is_a_deadlock(kernels):

@@ -28,9 +28,18 @@ void write_back(CachedLine& line) {
   if (!line.dirty) return;
   for (uint32_t i = 0; i < kCacheLine; ++i)
     if (line.dirty >> i & 1) line.memory->data[line.at + i] = line.data[i];
+  for (uint32_t i = 0; i < kCacheLine; i += 4) {
+    // whoever reads the word afterwards knows what the core had completed
+    if (!(line.dirty >> i & 15)) continue;
+    SoftWord& word = machine->soft_words[line.memory->data + line.at + i];
+    if (!word.clock.size()) word.clock = VectorClock(machine->agents());
+    word.clock.join(core->snapshot(Pipe::S));
+  }
   line.dirty = 0;
   --ScalarCache::dirty_lines;
 }
+
+bool drops(const Place& p) { return p.memory && p.memory->kind == MemoryKind::GM && core->dropped_lines.count(line_key(p)); }
 
 void report_stale(const Instruction& ins, const Place& p, uint32_t bytes) {
   if (!machine->knobs.race) return;
@@ -53,7 +62,12 @@ Extent extent(const Place& p, uint32_t bytes) {
 }  // namespace
 
 uint64_t scalar_load(Place from, uint32_t bytes, const char* what, const SourceLine& at) {
-  Instruction ins(Pipe::S, what, at);
+  bool signal = drops(from);
+  Instruction ins(Pipe::S, what, at, signal ? kTraitScalarWord : 0);
+  if (signal) {
+    auto word = machine->soft_words.find(from.memory->data + from.at);
+    if (word != machine->soft_words.end() && word->second.clock.size()) core->join(Pipe::S, word->second.clock);
+  }
   ins.reads(from.memory, extent(from, bytes));
   if (from.memory) ins.aligned(from.memory, from.at, bytes, "the value");
   if (!ins.admit(scalar_work(from, Op::ScalarLoad, Op::ScalarLoadGlobal))) return 0;
@@ -78,7 +92,7 @@ void preload_line(Place place, const SourceLine& at) {
 }
 
 void scalar_store(Place to, uint64_t bits, uint32_t bytes, const char* what, const SourceLine& at) {
-  Instruction ins(Pipe::S, what, at);
+  Instruction ins(Pipe::S, what, at, to.memory && to.memory->kind == MemoryKind::GM ? kTraitScalarWord : 0);
   ins.writes(to.memory, extent(to, bytes));
   if (to.memory) ins.aligned(to.memory, to.at, bytes, "the value");
   if (!ins.admit(scalar_work(to, Op::ScalarStore, Op::ScalarStoreGlobal))) return;
@@ -139,6 +153,9 @@ void clean_cache_line(Place place, const SourceLine& at) {
   core->issue(Pipe::S, false);
   take_scalar_time(Op::CleanCache, "cache clean", at);
   auto found = core->cache.lines.find(line_key(place));
+  bool holds_news = found != core->cache.lines.end() && found->second.dirty;
+  // again: the core may be polling
+  if (!core->dropped_lines.insert(line_key(place)).second && !holds_news) machine->yield(at);
   if (found == core->cache.lines.end()) return;
   write_back(found->second);
   core->cache.lines.erase(found);

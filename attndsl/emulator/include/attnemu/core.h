@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "base.h"
@@ -68,6 +69,7 @@ class Core {
   SourceLine last{"", 0};                       // last thing issued, for crash reports
   VectorClock published;                        // what its latest data barrier completed; empty: none yet
   std::vector<uint8_t> sparse_indices;          // of the fractals in L0B, see load_sparse
+  std::unordered_set<uint64_t> dropped_lines;   // of the scalar cache, by DataCacheCleanAndInvalid of the line
   const uint8_t* polled = nullptr;              // word and value of its latest uncached load
   uint64_t polled_bits = 0;
   bool yields = false;                          // gives way to every core that can run

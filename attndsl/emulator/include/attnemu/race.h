@@ -22,6 +22,7 @@ struct Epoch {
 };
 constexpr uint8_t kTraitLargeMmad = 1;  // a matrix product of at least 10 result fractals
 constexpr uint8_t kTraitUnitFlag = 2;   // coupled to its partner by the unit flag
+constexpr uint8_t kTraitScalarWord = 4; // a word the scalar unit stores, or reads from a line that it drops before: cores signal by such
 
 struct AccessRecord {
   uint32_t count;
@@ -111,10 +112,11 @@ class RaceShadow {
     if ((*e.clock)[r.agent] >= r.count) return false;
     if (r.kind == kind && kind != AccessKind::Write) return false;
     if (r.agent == e.agent && r.count == e.count) return false;
-    return !coupled(r, e);
+    return !coupled(r, kind, e);
   }
   // Ordered other than by clocks: by the unit flag, or as large products of one pipe.
-  static bool coupled(const AccessRecord& r, const Epoch& e) {
+  static bool coupled(const AccessRecord& r, AccessKind kind, const Epoch& e) {
+    if ((r.traits & e.traits & kTraitScalarWord) && r.kind != kind) return true;
     if (r.traits & e.traits & kTraitUnitFlag) return true;
     return r.agent == e.agent && (r.traits & e.traits & kTraitLargeMmad);
   }
