@@ -233,6 +233,16 @@ struct TransDataTo5HDParams {
 
 using LoadData2dParams = LoadData2DParams;
 
+// Programs for several devices name it; Atlas A2 has no load that takes it.
+struct LoadData2DParamsV2 {
+  uint32_t mStartPosition = 0, kStartPosition = 0;
+  uint16_t mStep = 0, kStep = 0;
+  int32_t srcStride = 0;
+  uint16_t dstStride = 0;
+  bool ifTranspose = false;
+  uint8_t sid = 0;
+};
+
 template <class T>
 struct LoadData3DParamsV2 {
   LoadData3DParamsV2() = default;
