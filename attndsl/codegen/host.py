@@ -25,7 +25,7 @@ from attndsl.codegen.keys import (
 from attndsl.codegen.naming import pascal
 from attndsl.errors import InternalError
 from attndsl.schedule.compile import Compiled
-from attndsl.schedule.problem import dimension, feature_names
+from attndsl.schedule.problem import dimension, feature_names, fold_name, folds_of
 from attndsl.schedule.words import word_parameters
 from attndsl.spec.operator import Operator
 from attndsl.symbolic import Symbol
@@ -190,6 +190,9 @@ def _meaning(name: str, operator: Operator) -> str:
         return f"entries of {name.removesuffix('Count')}, 0 without it"
     if name in operator.dims_by_name:
         return f"size {name} of the contract"
+    for fold in (node for size in operator.axis_extents.values() for node in folds_of(size)):
+        if name == fold_name(fold):
+            return comment(str(fold))
     for spec in operator.tensors:
         for number in range(spec.at_least * max((each.rank for each in spec.layouts.values()), default=0)):
             if name == dimension(spec.name, number).name:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from typing import Any
 
+from attndsl.folds import Fold
 from attndsl.graph.errors import GraphError
 from attndsl.graph.graph import Graph
 from attndsl.graph.nodes import Dequantize, Input, expressions_of, names_read
@@ -131,7 +132,10 @@ def describe_problem(
         bucket=bucket,
         value_bucket=bucket if value_bucket is None else value_bucket,
         present=present,
-        extents={axis: _settled(size, layouts, arguments) for axis, size in operator.axis_extents.items()},
+        extents={
+            axis: _without_folds(_settled(size, layouts, arguments))
+            for axis, size in operator.axis_extents.items()
+        },
         parameters=(*arguments.values(), *outputs),
         layouts=layouts,
         one_for_all=frozenset(spec.name for spec in tensors if spec.kind == "lengths" and spec.one_for_all),
@@ -275,7 +279,23 @@ def host_scalars(call: Call, problem: Problem, cores: int) -> dict[str, Any]:
         env[layout_choice(output.name).name] = env[layout_choice(output.like).name]
     for name, words in problem.words.items():
         env[name] = number_of(env[name], words)
+    for fold in (node for size in call.operator.axis_extents.values() for node in folds_of(size)):
+        env[fold_name(fold)] = fold.evaluate(env)
     return env
+
+
+def folds_of(size: Expr) -> tuple[Fold, ...]:
+    """The sums and maxima of lengths that a size depends on: the host of a kernel supplies them."""
+    return tuple(node for node in size.walk() if isinstance(node, Fold))
+
+
+def fold_name(fold: Fold) -> str:
+    """The host scalar that holds a sum or a maximum, such as ``maxOfSeqLen``."""
+    return fold.function[:1].lower() + fold.function[1:]
+
+
+def _without_folds(size: Expr) -> Expr:
+    return size.mapped(lambda node: Symbol(fold_name(node)) if isinstance(node, Fold) else None)
 
 
 def measured(spec: TensorSpec, layout: Layout) -> Layout:
