@@ -94,7 +94,8 @@ CASES: dict[str, Instruction] = {
         dst=line(BITS, 8), first=line(INT32, 64), second=line(NUMBERS, 64), mode="EQ"
     ),
     "and": Bitwise(op="And", dst=line(BITS, 50), first=line(BITS, 50), second=line(MORE, 50, 32)),
-    "or": Bitwise(op="Or", dst=line(BITS, 64, 32), first=line(BITS, 64), second=line(MORE, 64)),
+    # destination and source of one repeat are the same or apart, so the destination stands behind all of it
+    "or": Bitwise(op="Or", dst=line(BITS, 64, 64), first=line(BITS, 64), second=line(MORE, 64)),
     "not": BitwiseNot(dst=line(MORE, 18), src=line(BITS, 18)),
     "select": SelectLanes(
         dst=line(OUT, 155), bits=line(BITS, 32), first=line(X, 155), second=line(Y, 155, 8)
