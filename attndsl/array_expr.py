@@ -16,6 +16,8 @@ _ARRAYWISE: dict[str, Callable[[Any, Any], Any]] = {
     "/": np.divide,
     "//": np.floor_divide,
     "%": np.mod,
+    "floor_div": np.floor_divide,
+    "floor_mod": np.mod,
     "ceil_div": lambda a, b: -np.floor_divide(-np.asarray(a), b),
     "min": np.minimum,
     "max": np.maximum,

@@ -1,8 +1,8 @@
 """Symbolic scalars: dimensions, constraints, tiling fields and addresses are all of this one kind.
 
 An expression is written once and then evaluated in Python, printed as C++ or as text, or handed to
-sympy for a proof. Values are integers (``int64`` in C++), floats or booleans; ``//`` and ``%`` are only
-meaningful for operands >= 0, where Python and C++ agree.
+sympy for a proof. Values are integers (``int64`` in C++), floats or booleans. In C++ ``//`` and ``%`` round
+towards zero: printed are expressions whose operands are >= 0, and ``floor_div`` and ``floor_mod`` for others.
 
 ``==`` builds a comparison, as in ``op.require(N % kvN == 0, ...)``; its truth value as a Python bool is
 structural equality, so that expressions still work as dictionary keys.
@@ -28,6 +28,8 @@ CALLS = {
     "max": ("max", "MaxOf"),
     "ceil_div": ("ceil_div", "CeilDiv"),
     "round_up": ("round_up", "RoundUp"),
+    "floor_div": ("floor_div", "FloorDiv"),
+    "floor_mod": ("floor_mod", "FloorMod"),
 }
 
 _EVALUATE: dict[str, Callable[..., Any]] = {
@@ -47,6 +49,8 @@ _EVALUATE: dict[str, Callable[..., Any]] = {
     "max": max,
     "ceil_div": lambda a, b: -(-a // b),
     "round_up": lambda a, b: -(-a // b) * b,
+    "floor_div": lambda a, b: a // b,
+    "floor_mod": lambda a, b: a % b,
 }
 
 
@@ -504,6 +508,8 @@ _SYMPY: dict[str, Callable[..., Any]] = {
     "%": lambda sp, a, b: sp.Mod(a, b),
     "ceil_div": lambda sp, a, b: sp.ceiling(a / b),
     "round_up": lambda sp, a, b: sp.ceiling(a / b) * b,
+    "floor_div": lambda sp, a, b: sp.floor(a / b),
+    "floor_mod": lambda sp, a, b: sp.Mod(a, b),
     "min": lambda sp, a, b: sp.Min(a, b),
     "max": lambda sp, a, b: sp.Max(a, b),
     "==": lambda sp, a, b: sp.Eq(a, b),

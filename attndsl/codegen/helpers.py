@@ -30,6 +30,8 @@ _BODIES = {
     "max": "a > b ? a : b",
     "ceil_div": "(a + b - 1) / b",
     "round_up": "(a + b - 1) / b * b",
+    "floor_div": "a / b - (a % b != 0 && (a % b < 0) != (b < 0) ? 1 : 0)",
+    "floor_mod": "a % b + (a % b != 0 && (a % b < 0) != (b < 0) ? b : 0)",
 }
 
 

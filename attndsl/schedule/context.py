@@ -22,8 +22,10 @@ from typing import TYPE_CHECKING
 
 from attndsl.folds import Fold
 from attndsl.hardware import MemorySpace
+from attndsl.intervals import ANYTHING
 from attndsl.schedule.choices import Schedule
 from attndsl.schedule.errors import NotLowered
+from attndsl.schedule.floors import floored
 from attndsl.schedule.inventory import Inventory
 from attndsl.schedule.pattern import Attention, Computation
 from attndsl.schedule.problem import Problem, length_count, stride_value
@@ -200,7 +202,7 @@ class Context:
 
     def host(self, value: ExprLike, meaning: str = "", stem: str = "") -> Expr:
         """A number that the host knows: constants stand as they are, the rest become tiling fields."""
-        expr = self.problem.settled(as_expr(value))
+        expr = self._spec_numbers(value)
         if isinstance(expr, Const):
             return expr
         known = next((field for field in self.inventory.fields if field.value.same(expr)), None)
@@ -235,7 +237,12 @@ class Context:
                 return None
             return self.host(node)
 
-        return self.problem.settled(as_expr(value)).mapped(change)
+        return self._spec_numbers(value).mapped(change)
+
+    def _spec_numbers(self, value: ExprLike) -> Expr:
+        """A spec expression settled, and of the same value in C++."""
+        floats = dict.fromkeys(self.problem.float_params, ANYTHING)
+        return floored(self.problem.settled(as_expr(value)), {**self.problem.ranges, **floats})
 
     def entry(self, tensor: str, index: ExprLike) -> Expr:
         """An element of an integer tensor; of lengths the only one where it stands for all rows."""
