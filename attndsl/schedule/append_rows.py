@@ -57,7 +57,7 @@ def _rows_of(context: Context, source: AppendedRows) -> Statement:
     )
     s = context.schedule
     staged = context.in_ub(
-        f"new{source.role.capitalize()}", context.dtype, s.rows * int(bucket.value), "new rows", s.slots
+        f"new{source.role.capitalize()}", context.dtype, s.rows * int(bucket.value), "new rows"
     )
 
     def heads(r0: Expr, chunk: Expr) -> list[Statement]:

@@ -52,10 +52,10 @@ def scaled_query(context: Context, factor: Expr) -> GlobalTensor:
 
 def scale_query(context: Context, factor: Expr) -> Stage:
     """All queries times the factor, to the workspace."""
-    name, slots, where = context.rows.query.name, context.schedule.slots, context.rows.where
-    loaded = context.in_ub("queryPart", context.dtype, _PART, "a part of the queries", slots)
+    name, where = context.rows.query.name, context.rows.where
+    loaded = context.in_ub("queryPart", context.dtype, _PART, "a part of the queries")
     wide = context.in_ub("queryWide", "float32", _PART, "the part in fp32")
-    rounded = context.in_ub("queryScaled", context.dtype, _PART, "the part scaled", slots)
+    rounded = context.in_ub("queryScaled", context.dtype, _PART, "the part scaled")
     value = context.host(factor)
     source, count = (
         whole(loaded, 0, _COUNT),

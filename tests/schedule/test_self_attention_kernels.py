@@ -123,3 +123,43 @@ def test_calls_that_compute_the_same_share_a_kernel() -> None:
     d = np.subtract.outer(np.arange(512), np.arange(512))
     window["mask"] = np.where((d < 0) | (d >= 9), -10000.0, 0.0).astype(np.float16)
     assert specialisation_of(sa.bind(**window)) not in kinds
+
+
+def long_calls() -> dict[str, dict[str, Any]]:
+    """Several tiles a task, rings that turn, keys split over cores."""
+    rng = np.random.default_rng(5)
+
+    def normal(*shape: int) -> Any:
+        return rng.standard_normal(shape).astype(np.float16)
+
+    window = causal(2100, dim=32) | {"maskType": 8, "windowSize": 600, "isTriuMask": 0}
+    d = np.subtract.outer(np.arange(512), np.arange(512))
+    hidden = (d < 0) | (d >= 2 * 128 + 600 % 128)
+    window["mask"] = np.where(hidden, -10000.0, 0.0).astype(np.float16)
+    decode = {"headNum": 4, "kvHeadNum": 2, "qScale": 0.5, "qkScale": 0.2, "layerId": np.array([1], np.int32)}
+    decode |= {"query": normal(2, 4 * 32), "key": normal(2, 64), "value": normal(2, 64), "calcType": 2}
+    decode |= {"tokenOffset": np.array([3000, 1500], np.int32), "seqLen": np.array([1, 1], np.int32)}
+    ring = decode | {"maskType": 7, "windowSize": 1100, "cacheType": 1}
+    prompts_in_ring = ring | {
+        "calcType": 1,
+        "maskType": 8,
+        "windowSize": 600,
+        "attentionMask": window["mask"],
+    }
+    prompts_in_ring |= {"seqLen": np.array([1300, 40], np.int32), "query": normal(1340, 128)}
+    prompts_in_ring |= {"key": normal(1340, 64), "value": normal(1340, 64)}
+    prompts_in_ring |= {"tokenOffset": np.array([1300, 900], np.int32)}
+    return {
+        "causal": causal(1700),
+        "window": window,
+        "split decode": decode | {"cacheK": normal(2, 2, 3002, 64), "cacheV": normal(2, 2, 3002, 64)},
+        "decode from a ring": ring | {"cacheK": normal(2, 2, 1100, 64), "cacheV": normal(2, 2, 1100, 64)},
+        "prompts into a ring": prompts_in_ring
+        | {"cacheK": normal(2, 2, 600, 64), "cacheV": normal(2, 2, 600, 64)},
+    }
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", long_calls())
+def test_long_calls_on_the_emulator(name: str) -> None:
+    agrees(long_calls()[name], "emulator")
