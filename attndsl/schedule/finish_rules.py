@@ -6,11 +6,12 @@ Rows arrive normalised, in fp32, and leave in the dtype of the result.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
 
 from attndsl.graph import nodes
 from attndsl.schedule.context import CHUNK, Context, whole
 from attndsl.schedule.errors import NotLowered
-from attndsl.schedule.key_source import stored_in
+from attndsl.schedule.key_source import stored_plain
 from attndsl.schedule.padding_rows import pads_rows
 from attndsl.schedule.row_space import Run
 from attndsl.symbolic import Const, Expr, Load, Symbol
@@ -22,8 +23,13 @@ from attndsl.tile.statements import Alloc, For, If, Note, Seq, Statement, seq
 _INT8_BLOCK = 32
 _ROW = Symbol("row")
 
-EachRun = Callable[[Callable[[Run], Statement]], Seq]
-"""Calls its argument for every run of the rows that are finished."""
+
+class EachRun(Protocol):
+    """Calls ``body`` for every run of the rows that are finished; as :meth:`RowSpace.each_run`."""
+
+    def __call__(
+        self, body: Callable[[Run], Statement], touched: tuple[Buffer, ...] = (), *, spread: bool = True
+    ) -> Seq: ...
 
 
 def finish_rows(context: Context, source: Buffer, offset: Expr, each_run: EachRun) -> Seq:
@@ -107,7 +113,7 @@ def _by_channel(
     context: Context, factor: nodes.Node, op: str, source: Buffer, offset: Expr, each_run: EachRun
 ) -> Statement:
     """``rows = rows op factor``, where the fp32 factor is one number or one a channel of each head."""
-    tensor, _ = stored_in(factor)
+    tensor = stored_plain(factor)
     bucket, name, s = context.value_bucket, tensor.name, context.schedule
     rows = whole(source, offset, CHUNK * bucket)
     one_for_all = context.stride(name, "E")
@@ -123,7 +129,8 @@ def _by_channel(
         return LoadRows(dst=target, src=context.rows.place(context, name, run, context.value_dim))
 
     combine = Binary(op=op, dst=rows, first=rows, second=whole(loaded, 0, CHUNK * bucket), where=factor.where)
-    by_row = Alloc(buffers=(loaded,), body=seq(each_run(load), combine))
+    spread = context.rows.spreads(context, name, within="E")
+    by_row = Alloc(buffers=(loaded,), body=seq(each_run(load, (loaded,), spread=spread), combine))
     return If(condition=one_for_all == 0, then=seq(scalar), otherwise=seq(by_row))
 
 

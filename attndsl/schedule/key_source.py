@@ -346,6 +346,18 @@ def packed_length(ends: nodes.Node | None, length: nodes.Node | None) -> nodes.N
     return nodes.Scalar(value=Load(ends.name, b) - before, axes=("B",), where=ends.where)
 
 
+def stored_plain(node: nodes.Node) -> nodes.Input:
+    """The input that a node is, as a whole.
+
+    Raises:
+        NotLowered: it is a part of an input, or computed from one.
+    """
+    tensor, fixed = stored_in(node)
+    if fixed:
+        raise NotLowered(f"a part of {tensor.name}", node.where)
+    return tensor
+
+
 def stored_in(node: nodes.Node) -> tuple[nodes.Input, tuple[tuple[str, Expr], ...]]:
     """The input in which rows are stored, with the indices of axes that are taken from it.
 

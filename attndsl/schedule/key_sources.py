@@ -15,6 +15,7 @@ from attndsl.schedule.key_source import (
     ListEntry,
     packed_length,
     stored_in,
+    stored_plain,
 )
 
 
@@ -64,7 +65,7 @@ def _packed(rows: nodes.Rows, role: str) -> KeySource:
 def _paged(rows: nodes.Rows, role: str) -> KeySource:
     assert isinstance(rows, nodes.Paged)
     tensor, fixed = stored_in(rows.tensor)
-    table, _ = stored_in(rows.table)
+    table = stored_plain(rows.table)
     return Blocks(
         tensor=tensor,
         fixed=fixed,

@@ -31,7 +31,7 @@ class Launch:
         host: the scalars the tiling is computed from.
         tiling: tiling fields' values by name.
         arguments: arrays by kernel parameter name, tuples of them for lists of tensors, None for an absent
-            optional one; outputs zeroed.
+            optional one; outputs hold no numbers yet.
     """
 
     compiled: Compiled
@@ -136,5 +136,11 @@ def _outputs(call: Call, compiled: Compiled, env: Mapping[str, Any]) -> dict[str
     for output in call.operator.outputs:
         layout = output.layout(call.layouts[output.like])
         shape = [int(size.evaluate(env)) for size in layout.shape()]
-        found[output.name] = np.zeros(shape, NUMPY_DTYPES[dtypes[output.name]])
+        found[output.name] = _unwritten(shape, NUMPY_DTYPES[dtypes[output.name]])
     return found
+
+
+def _unwritten(shape: list[int], dtype: np.dtype[Any]) -> Array:
+    """Memory as a device hands it out: it holds anything, here no number, so that a hole shows."""
+    size = int(np.prod(shape)) * dtype.itemsize
+    return np.full(size, 0x7F, np.uint8).view(dtype).reshape(shape)

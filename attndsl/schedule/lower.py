@@ -23,7 +23,9 @@ from attndsl.schedule.context import (
     Context,
 )
 from attndsl.schedule.cube import cube_buffers, load_query, score_tile, weighted_tile
+from attndsl.schedule.errors import NotLowered
 from attndsl.schedule.inventory import Inventory
+from attndsl.schedule.key_source import KeySource
 from attndsl.schedule.key_sources import key_source
 from attndsl.schedule.merge import merge_partials
 from attndsl.schedule.padding_rows import existing_queries, pads_rows, zero_padding
@@ -59,6 +61,7 @@ def lower(computation: Computation, problem: Problem, schedule: Schedule) -> Pro
     contexts = tuple(
         _context(computation, attention, problem, schedule, inventory) for attention in computation.attentions
     )
+    _check_effects(contexts)
     add_work_fields(contexts)
     body = [*_before(contexts[0]), *(_item_loop(context) for context in contexts)]
     if may_split(contexts[0]):
@@ -93,8 +96,6 @@ def _context(
 ) -> Context:
     keys, values = key_source(attention.keys, "key"), key_source(attention.values, "value")
     one_position = problem.extents.get("Q", Const(1)).same(Const(1))
-    several = len(computation.attentions) > 1
-    name = camel(keys.name)
     rows = row_space(attention.query, one_position, existing_queries(computation))
     if computation.selection is not None:
         rows = replace(rows, whole_positions=True)  # a position's heads are added on one core
@@ -104,11 +105,34 @@ def _context(
         attention=attention,
         schedule=schedule,
         inventory=inventory,
-        rows=grouped_rows(rows, attention.keys, schedule.max_rows),
+        rows=grouped_rows(rows, computation, attention, schedule.max_rows),
         keys=keys,
         values=values,
-        suffix=name[:1].upper() + name[1:] if several else "",
+        suffix=_suffix(computation, attention, keys),
     )
+
+
+def _suffix(computation: Computation, attention: Attention, keys: KeySource) -> str:
+    """What tells an attention from others: its keys, and its number where another has the same."""
+    if len(computation.attentions) == 1:
+        return ""
+    name = camel(keys.name)
+    names = [key_source(each.keys, "key").name for each in computation.attentions]
+    number = str(computation.attentions.index(attention) + 1) if names.count(keys.name) > 1 else ""
+    return name[:1].upper() + name[1:] + number
+
+
+def _check_effects(contexts: tuple[Context, ...]) -> None:
+    """Work around the items belongs to the only attention.
+
+    Raises:
+        NotLowered: one of several attentions scales its queries or appends to a cache.
+    """
+    for context in contexts if len(contexts) > 1 else ():
+        if context.rows.factor is not None:
+            raise NotLowered("queries that are scaled for one of several attentions", context.rows.where)
+        if appended_sources(context):
+            raise NotLowered("a cache that one of several attentions appends to", context.keys.where)
 
 
 def _before(context: Context) -> list[Statement]:

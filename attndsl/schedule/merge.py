@@ -6,6 +6,7 @@ came from; statistics stay one block a row, as the workspace holds them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from attndsl.hardware import ATLAS_A2, Core
@@ -22,7 +23,7 @@ from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, SUB_BLOCK
 from attndsl.tile.statements import Alloc, For, If, Let, Note, Seq, Stage, Statement, seq
 
 _UNIT, _UNITS, _STEPS = Symbol("unit"), Symbol("units"), Symbol("stepsPerToken")
-_PART, _ROW0 = Symbol("part"), Symbol("firstRow")
+_PART, _ROW0, _ROW = Symbol("part"), Symbol("firstRow"), Symbol("row")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ def merge_partials(contexts: tuple[Context, ...]) -> Stage:
         Note(text="result = accumulator / sum; a row without keys has sum 0 and gives zeros"),
         WithScalar(op="Maxs", dst=merged_sum, src=merged_sum, scalar=SMALLEST),
         scale_rows(context, "Div", accumulator, 0, b.merged_sum),
-        finish_rows(context, accumulator, as_expr(0), lambda store: seq(store(Run(Const(0), CHUNK, "N")))),
+        finish_rows(context, accumulator, as_expr(0), _each_run),
     )
     one_unit = seq(
         Let(symbol=R0, value=_UNIT % _STEPS * step),
@@ -84,6 +85,16 @@ def _if_it_exists(context: Context, row: Statement) -> Statement:
     if rows.one_position or rows.token_axis == "S" or rows.valid is None:
         return row
     return If(condition=rows.query_count(context) > QUERY, then=seq(row))
+
+
+def _each_run(
+    body: Callable[[Run], Statement], touched: tuple[Buffer, ...] = (), *, spread: bool = True
+) -> Seq:
+    """The heads of a step: neighbours of one token."""
+    if spread:
+        return seq(body(Run(Const(0), CHUNK, "N")))
+    one = seq(Let(symbol=HEAD, value=R0 + _ROW), body(Run(_ROW, Const(1), "N")))
+    return seq(For(var=_ROW, end=CHUNK, body=one, disjoint=touched, runs=True))
 
 
 def _parts_of(context: Context) -> Statement:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from attndsl.graph import nodes
 from attndsl.schedule.context import FIRST_KEY, KEYS, SPAN, Context, whole
 from attndsl.schedule.errors import NotLowered
-from attndsl.schedule.key_source import stored_in
+from attndsl.schedule.key_source import stored_plain
 from attndsl.schedule.row_space import Run
 from attndsl.schedule.row_values import element, has_keys, pitches, row_value
 from attndsl.schedule.score_step import Emit
@@ -94,7 +94,8 @@ def _stored(context: Context, node: nodes.Node) -> KeyOperand:
         return LoadRows(dst=place, src=columns, where=node.where)
 
     def load(context: Context, target: Buffer) -> list[Statement]:
-        return [context.rows.each_run(lambda run: load_run(context, target, run), (target,))]
+        spread = context.rows.spreads(context, node.name)
+        return [context.rows.each_run(lambda run: load_run(context, target, run), (target,), spread=spread)]
 
     return _loaded(context, node, load, node.where)
 
@@ -102,7 +103,7 @@ def _stored(context: Context, node: nodes.Node) -> KeyOperand:
 def _looked_up(context: Context, node: nodes.Node) -> KeyOperand:
     """Elements of an indexed tensor: a row of columns, or segments of columns where it repeats them."""
     assert isinstance(node, nodes.Lookup)
-    tensor, _ = stored_in(node.source)
+    tensor = stored_plain(node.source)
     last, rest = node.index[-1], node.index[:-1]
     if isinstance(last, Symbol) and last.same(_KEY) and not any("j" in part.symbols() for part in rest):
         return _loaded(context, tensor, lambda c, t: [_whole_rows(c, node, t)], node.where)
@@ -113,7 +114,7 @@ def _looked_up(context: Context, node: nodes.Node) -> KeyOperand:
 
 
 def _whole_rows(context: Context, node: nodes.Lookup, target: Buffer) -> Statement:
-    tensor, _ = stored_in(node.source)
+    tensor = stored_plain(node.source)
 
     def load(row: Expr, rows: Expr, pitch: Expr) -> Statement:
         offset = element(context, node, {**context.rows.indices(), "j": FIRST_KEY})
@@ -129,7 +130,9 @@ def _whole_rows(context: Context, node: nodes.Lookup, target: Buffer) -> Stateme
 
     if context.rows.one_position and not any(part.same(Symbol("n")) for part in node.index):
         return context.rows.each_row(lambda row: load(row, Const(1), Const(0)), (target,))
-    return context.rows.each_run(load_run, (target,))
+    axis = "N" if context.rows.one_position else context.rows.token_axis
+    spread = not _pitch(context, node, along[axis]).same(Const(0))
+    return context.rows.each_run(load_run, (target,), spread=spread)
 
 
 def _pitch(context: Context, node: nodes.Lookup, symbol: str) -> Expr:
@@ -145,7 +148,7 @@ def _pitch(context: Context, node: nodes.Lookup, symbol: str) -> Expr:
 
 def _segments(context: Context, node: nodes.Lookup, target: Buffer, period: Const) -> Statement:
     """Row by row, segments of ``period`` keys, each from where the index puts it."""
-    tensor, _ = stored_in(node.source)
+    tensor = stored_plain(node.source)
 
     def one_row(row: Expr) -> Statement:
         offset = element(context, node, {**context.rows.indices(), "j": _BEGIN})

@@ -26,10 +26,10 @@ from attndsl.schedule.context import (
     TASK_ROWS,
     Context,
 )
+from attndsl.schedule.pattern import Attention, Computation, other_operand
 from attndsl.schedule.row_space import HEAD_TILE, RowSpace, Run
 from attndsl.symbolic import Const, Expr, Symbol, ceil_div, maximum, minimum, select
 from attndsl.tile.buffers import Buffer, GlobalRegion, ScalarArray
-from attndsl.tile.instructions import LoadNz
 from attndsl.tile.instructions.cube import FRACTAL_SIZE
 from attndsl.tile.program import earlier
 from attndsl.tile.statements import Collect, For, Let, Seq, Statement, seq
@@ -131,12 +131,7 @@ class GroupedRows(RowSpace):
         """The task's query rows to L1 in Nz, member by member."""
         name = self.query.name
         offset = self.offset(context, name, FIRST_HEAD, Const(0))
-        load = LoadNz(
-            dst=target.region(_MEMBER * HEADS * FRACTAL_SIZE),
-            src=context.gm(name, offset, HEADS, context.head_dim, context.stride(name, "N")),
-            padded_rows=ROW_FRACTALS * FRACTAL_SIZE,
-            where=self.where,
-        )
+        load = self.load_heads(context, target, context.parameter(name), _MEMBER * HEADS, offset)
         row = Let(symbol=ROW_BATCH, value=self.member_rows.at(_MEMBER))
         return For(var=_MEMBER, end=MEMBERS, body=seq(row, load), disjoint=(target,), runs=True)
 
@@ -151,7 +146,9 @@ class GroupedRows(RowSpace):
     def first_of_step(self) -> list[Statement]:
         return []
 
-    def each_run(self, body: Callable[[Run], Statement], touched: tuple[Buffer, ...] = ()) -> Seq:
+    def each_run(
+        self, body: Callable[[Run], Statement], touched: tuple[Buffer, ...] = (), *, spread: bool = True
+    ) -> Seq:
         return seq(self.each_row(lambda row: body(Run(row, Const(1), "N")), touched))
 
     def each_row(self, body: Callable[[Expr], Statement], touched: tuple[Buffer, ...] = ()) -> For:
@@ -173,13 +170,16 @@ class GroupedRows(RowSpace):
         return [Let(symbol=BATCH, value=token), Let(symbol=ROW_BATCH, value=token)]
 
 
-def grouped_rows(rows: RowSpace, keys: nodes.Rows, max_rows: int) -> RowSpace:
-    """The same rows, gathered by list entry where batch rows share them and nothing else tells them apart."""
-    if (
-        not isinstance(keys, nodes.Listed)
-        or not isinstance(keys.index, nodes.Scalar)
-        or not rows.one_position
-    ):
+def grouped_rows(rows: RowSpace, computation: Computation, attention: Attention, max_rows: int) -> RowSpace:
+    """The same rows, gathered by list entry where batch rows share them and nothing else tells them apart.
+
+    Rows that name no entry are in no task, so they must get their result from another attention.
+    """
+    keys = attention.keys
+    if not isinstance(keys, nodes.Listed) or not isinstance(keys.index, nodes.Scalar):
+        return rows
+    others = len(computation.attentions) > 1
+    if not (rows.one_position and others and all(map(_same_for_all, attention.modifiers))):
         return rows
     index, entry = keys.index.value, Symbol("entry")
     if keys.length is not None and not _depends_on_entry_alone(keys.length, index, entry):
@@ -199,6 +199,12 @@ def grouped_rows(rows: RowSpace, keys: nodes.Rows, max_rows: int) -> RowSpace:
             name="memberRows", capacity=max_rows, meaning="batch rows of the task, by member"
         ),
     )
+
+
+def _same_for_all(modifier: nodes.Node) -> bool:
+    """Whether a score modifier does the same to all batch rows: it combines with one number."""
+    other = other_operand(modifier) if isinstance(modifier, nodes.Elementwise) else None
+    return isinstance(other, nodes.Scalar) and not other.axes
 
 
 def _depends_on_entry_alone(node: nodes.Node, index: Expr, entry: Symbol) -> bool:

@@ -8,7 +8,7 @@ and a prompt (many) are one case. The two vector cores share the rows of a task,
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from attndsl.graph import nodes
@@ -31,7 +31,7 @@ from attndsl.schedule.context import (
     TASK_ROWS,
     Context,
 )
-from attndsl.schedule.key_source import batch_scalar, packed_length, packed_start
+from attndsl.schedule.key_source import Piece, batch_scalar, load_matrix, packed_length, packed_start
 from attndsl.schedule.problem import CORES
 from attndsl.schedule.scaled_query import is_scaled, scaled_query, stored_query
 from attndsl.source_line import SourceLine
@@ -234,16 +234,12 @@ class RowSpace:
     def _load_query(self, context: Context, target: Buffer, tensor: GlobalTensor) -> Statement:
         name, dim, padded_rows = self.query.name, context.head_dim, ROW_FRACTALS * FRACTAL_SIZE
 
-        def heads_of(position: Expr) -> LoadNz:
-            offset = self.offset(context, name, FIRST_HEAD, FIRST_QUERY + position)
-            source = tensor.region(offset, HEADS, dim, context.stride(name, "N"))
-            place = target.region(position * HEADS * FRACTAL_SIZE)
-            return LoadNz(dst=place, src=source, padded_rows=padded_rows, where=self.where)
+        def heads_of(position: Expr, first: Expr) -> Statement:
+            offset = self.offset(context, name, FIRST_HEAD, first)
+            return self.load_heads(context, target, tensor, position * HEADS, offset)
 
         if self.one_position:
-            offset = self.offset(context, name, FIRST_HEAD, Const(0))
-            source = tensor.region(offset, HEADS, dim, context.stride(name, "N"))
-            return LoadNz(dst=target.region(), src=source, padded_rows=padded_rows, where=self.where)
+            return heads_of(Const(0), Const(0))
         pitch = context.stride(name, self.token_axis)
         offset = self.offset(context, name, FIRST_HEAD, FIRST_QUERY)
         one_head = LoadNz(
@@ -252,11 +248,23 @@ class RowSpace:
             padded_rows=padded_rows,
             where=self.where,
         )
-        by_position = For(
-            var=_POSITION, end=QUERIES, body=seq(heads_of(_POSITION)), disjoint=(target,), runs=True
-        )
+        one = seq(heads_of(_POSITION, FIRST_QUERY + _POSITION))
+        by_position = For(var=_POSITION, end=QUERIES, body=one, disjoint=(target,), runs=True)
         fits = (HEADS == 1) & (pitch <= ATLAS_A2.max_nd2nz_pitch)
         return If(condition=fits, then=seq(one_head), otherwise=seq(by_position))
+
+    def load_heads(
+        self, context: Context, target: Buffer, tensor: GlobalTensor, at: Expr, offset: Expr
+    ) -> Statement:
+        """The task's heads of one position, as rows ``at`` and on in L1."""
+        name, dim, padded_rows = self.query.name, context.head_dim, ROW_FRACTALS * FRACTAL_SIZE
+        piece = Piece(at, HEADS, offset, context.stride(name, "N"))
+        layouts = context.problem.layouts[name].strides
+        if not all(each.get("N", Const(0)).same(context.problem.extents["D"]) for each in layouts):
+            return load_matrix(target, tensor, piece, padded_rows, Const(0), dim)
+        source = tensor.region(offset, HEADS, dim, piece.pitch)  # heads side by side: a short pitch
+        place = target.region(at * FRACTAL_SIZE)
+        return LoadNz(dst=place, src=source, padded_rows=padded_rows, where=self.where)
 
     def offset(self, context: Context, tensor: str, head: Expr, query: Expr) -> Expr:
         """Elements from the start of a tensor to the row of a query head at a query position."""
@@ -277,11 +285,26 @@ class RowSpace:
             return [Let(symbol=HEAD, value=FIRST_HEAD + row)]
         return []
 
-    def each_run(self, body: Callable[[Run], Statement], touched: tuple[Buffer, ...] = ()) -> Seq:
+    def spreads(self, context: Context, tensor: str, within: str = "") -> bool:
+        """Whether the rows of a run are rows of their own in a tensor, in each of its layouts.
+
+        ``within``: layouts without this axis do not count.
+        """
+        axis = "N" if self.one_position else self.token_axis
+        layouts = context.problem.layouts[tensor].strides
+        counted = [each for each in layouts if not within or _moves(each, within)]
+        return all(_moves(each, axis) for each in counted)
+
+    def each_run(
+        self, body: Callable[[Run], Statement], touched: tuple[Buffer, ...] = (), *, spread: bool = True
+    ) -> Seq:
         """``body`` for every run of the step's rows, with ``head`` and ``queryIndex`` of its first row.
 
-        ``touched``: the buffers of which different rows touch different elements.
+        ``touched``: the buffers of which different rows touch different elements. ``spread``: whether the
+        rows of a run are rows of their own where they are stored; else each row is a run.
         """
+        if not spread:
+            return seq(self.each_row(lambda at: body(Run(at, Const(1), "N")), touched))
         if self.one_position:
             return seq(body(Run(Const(0), CHUNK, "N")))
         row = ROW_BEGIN + R0
@@ -346,6 +369,11 @@ class RowSpace:
             return [Let(symbol=FIRST_TOKEN, value=token), Let(symbol=QUERY, value=Const(0))]
         positions = context.host(context.problem.extents["Q"], stem="positions")
         return [Let(symbol=BATCH, value=token // positions), Let(symbol=QUERY, value=token % positions)]
+
+
+def _moves(strides: Mapping[str, Expr], axis: str) -> bool:
+    """Whether neighbours along an axis lie apart."""
+    return not strides.get(axis, Const(0)).same(Const(0))
 
 
 def _field(name: str) -> Symbol:

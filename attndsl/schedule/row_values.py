@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from attndsl.graph import nodes
 from attndsl.schedule.context import HEAD, Context
 from attndsl.schedule.errors import NotLowered
-from attndsl.schedule.key_source import stored_in
+from attndsl.schedule.key_source import stored_plain
 from attndsl.symbolic import Const, Expr, ExprLike, maximum, minimum, product
 from attndsl.tile.buffers import GlobalTensor
 
@@ -31,7 +31,7 @@ def row_value(context: Context, node: nodes.Node) -> Expr:
             return context.host(node.value)
         return context.in_kernel(node.value, context.rows.indices())
     if isinstance(node, nodes.Lookup):
-        tensor, _ = stored_in(node.source)
+        tensor = stored_plain(node.source)
         return _float(context, tensor).at(element(context, node, context.rows.indices()))
     if isinstance(node, nodes.Input) and not {"D", "E"} & set(node.axes):
         query = context.rows.indices()["i"]
@@ -64,7 +64,7 @@ def pitches(context: Context, node: nodes.Lookup) -> tuple[Expr, ...]:
     Raises:
         NotLowered: its layout is not known when the kernel is made.
     """
-    tensor, _ = stored_in(node.source)
+    tensor = stored_plain(node.source)
     shapes = [each for each in context.problem.layouts[tensor.name].shapes if len(each) == len(node.index)]
     if len(shapes) != 1:
         raise NotLowered(f"{tensor.name} in any of {len(shapes)} layouts", node.where)

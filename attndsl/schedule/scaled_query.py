@@ -10,7 +10,7 @@ from attndsl.graph import nodes
 from attndsl.hardware import ATLAS_A2, Core
 from attndsl.schedule.context import Context, whole
 from attndsl.schedule.errors import NotLowered
-from attndsl.schedule.key_source import stored_in
+from attndsl.schedule.key_source import stored_plain
 from attndsl.symbolic import Const, Expr, Symbol, minimum, product, select
 from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.instructions import Convert, LoadRows, StoreRows, WithScalar
@@ -29,12 +29,12 @@ def stored_query(node: nodes.Node) -> tuple[nodes.Input, Expr | None]:
         NotLowered: something else is done to queries.
     """
     if not isinstance(node, nodes.Cast):
-        return stored_in(node)[0], None
+        return stored_plain(node), None
     product_of = node.source
     if isinstance(product_of, nodes.Elementwise) and product_of.op == "multiply":
         for query, factor in (product_of.inputs, product_of.inputs[::-1]):
             if isinstance(factor, nodes.Scalar) and not factor.axes:
-                return stored_in(query)[0], factor.value
+                return stored_plain(query), factor.value
     raise NotLowered("queries that are computed otherwise than by a factor", node.where)
 
 
