@@ -18,7 +18,7 @@ def add_work_fields(contexts: tuple[Context, ...]) -> None:
     """Tasks, splits and items of every attention, and the blocks that are launched.
 
     Splits: with fewer tasks than cores, each task's keys are cut into as many parts as give every core one,
-    but never finer than one key tile. Never more blocks than items or cores.
+    but never finer than one key tile. Never more blocks than items or cores, and never none.
     """
     schedule = contexts[0].schedule
     cores = CORES if schedule.cores == "auto" else minimum(CORES, as_expr(schedule.cores))
@@ -32,7 +32,10 @@ def add_work_fields(contexts: tuple[Context, ...]) -> None:
         most = earlier(label("items")) if len(contexts) == 1 else maximum(most, earlier(label("items")))
         if may_split(context):
             add("rowTotal", context.rows.row_total(context), "rows of the result")
-    contexts[0].inventory.field("blocks", minimum(most, cores), "blocks that are launched")
+    blocks = minimum(most, cores)
+    if not all(context.rows.one_position for context in contexts):
+        blocks = maximum(1, blocks)  # a call without tokens has no items, and a launch has a block
+    contexts[0].inventory.field("blocks", blocks, "blocks that are launched")
 
 
 def _splits(context: Context, cores: Expr) -> Expr:

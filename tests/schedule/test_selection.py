@@ -54,6 +54,12 @@ def test_emulator_equals_reference(case):
     check(call, run("emulator", call))
 
 
+def test_a_call_without_tokens():
+    call = arguments([0, 0], [40, 90])
+    for backend in BACKENDS:
+        assert [result.shape[0] for result in run(backend, call)] == [0, 0, 0, 0]
+
+
 @pytest.mark.parametrize("case", ["several tiles", "blocks behind the keys"])
 def test_tile_equals_reference(case):
     call = arguments(**CASES[case])

@@ -62,7 +62,7 @@ inline NsaCompressAttentionTiling TileFloat16D128(const Problem &problem)
     tiling.tasks = problem.B * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
     tiling.splits = 1;
     tiling.items = tiling.tasks * tiling.splits;
-    tiling.blocks = MinOf(tiling.items, problem.cores);
+    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.scaleValue = problem.scale_value;
     tiling.headDim = problem.D1;
     tiling.keyStrideU = problem.N2 * problem.D1;
@@ -124,7 +124,7 @@ inline NsaCompressAttentionTiling TileFloat16D128TopkMask(const Problem &problem
     tiling.tasks = problem.B * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
     tiling.splits = 1;
     tiling.items = tiling.tasks * tiling.splits;
-    tiling.blocks = MinOf(tiling.items, problem.cores);
+    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.scaleValue = problem.scale_value;
     tiling.headDim = problem.D1;
     tiling.keyStrideU = problem.N2 * problem.D1;
@@ -187,7 +187,7 @@ inline NsaCompressAttentionTiling TileFloat16D128AttenMask(const Problem &proble
     tiling.tasks = problem.B * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
     tiling.splits = 1;
     tiling.items = tiling.tasks * tiling.splits;
-    tiling.blocks = MinOf(tiling.items, problem.cores);
+    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.scaleValue = problem.scale_value;
     tiling.headDim = problem.D1;
     tiling.keyStrideU = problem.N2 * problem.D1;
