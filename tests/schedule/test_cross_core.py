@@ -203,3 +203,64 @@ def test_each_core_runs_each_of_its_stages_once_a_tile(lags, extent):
         for name in names:
             assert [tile for stage_name, tile in runs if stage_name == name] == list(range(extent))
         assert len(runs) == 2 * extent
+
+
+# ------------------------------------------------------------------------------------------------
+# Work in front of all items, and behind them
+
+SCALED = ring("scaled", "float16", shared="device")
+
+
+def early(repeated: bool = False, late: bool = False) -> Program:
+    writer = stage("Scale", Core.AIV, from_ub(SCALED))
+    first = For(var=Symbol("again"), end=Const(2), body=seq(writer)) if repeated else writer
+    reader = For(var=TILE, end=Const(4), body=seq(stage("Load", Core.AIC, to_l1(SCALED))))
+    body = seq(reader, first) if late else seq(first, reader)
+    return Program(
+        name="early", summary="", dtype="float16", parameters=(), workspace=(SCALED,), tiling=(),
+        constants=(), body=body,
+    )  # fmt: skip
+
+
+def test_cubes_wait_once_for_what_all_vector_cores_write_first():
+    program = derive_flags(early())
+    flags = [
+        (type(item).__name__, item.name, getattr(item, "mode", None))
+        for item in program.body.walk()
+        if isinstance(item, SetCrossFlag | WaitCrossFlag)
+    ]
+    assert flags == [
+        ("SetCrossFlag", "allScale", 0),
+        ("WaitCrossFlag", "allScale", None),
+        ("SetCrossFlag", "scaledReady", 2),
+        ("WaitCrossFlag", "scaledReady", None),
+    ]
+    cube = split_cores(program).cores[Core.AIC]
+    loop = next(item for item in cube.walk() if isinstance(item, For))
+    assert not any(isinstance(item, WaitCrossFlag) for item in loop.walk())
+    assert any(isinstance(item, WaitCrossFlag) for item in cube.walk())
+
+
+@pytest.mark.parametrize("wrong", ["repeated", "late"])
+def test_what_cubes_read_is_written_once_and_first(wrong):
+    with pytest.raises(InternalError, match="runs once, first"):
+        derive_flags(early(**{wrong: True}))
+
+
+@pytest.mark.parametrize("behind_all", [True, False])
+def test_a_stage_behind_all_begins_with_a_meeting(behind_all):
+    last = stage("Append", Core.AIV, StoreRows(dst=SUMS.region(0, 1, 64), src=UB.region(0, 1, 64)))
+    body = seq(Stage(name=last.name, core=last.core, doc="", body=last.body, behind_all=behind_all))
+    made = Program(
+        name="last",
+        summary="",
+        dtype="float16",
+        parameters=(),
+        workspace=(),
+        tiling=(),
+        constants=(),
+        body=body,
+    )
+    program = derive_flags(made)
+    modes = [item.mode for item in program.body.walk() if isinstance(item, SetCrossFlag)]
+    assert modes == ([0] if behind_all else [])
