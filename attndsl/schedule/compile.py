@@ -11,6 +11,7 @@ from attndsl.schedule.choices import Schedule, resolve, smaller
 from attndsl.schedule.cross_core import derive_flags
 from attndsl.schedule.errors import DoesNotFit, TooManyEvents
 from attndsl.schedule.events import synchronise
+from attndsl.schedule.field_names import NamesTaken, check_field_names
 from attndsl.schedule.lower import lower
 from attndsl.schedule.lowerable import check_lowerable
 from attndsl.schedule.pattern import Computation, recognise
@@ -95,6 +96,11 @@ def compile_operator(operator: Operator, specialisation: Specialisation) -> Comp
     while True:
         try:
             joint, program = _compile(computation, problem, schedule)
+        except NamesTaken as clash:
+            if clash.names <= problem.taken_names:
+                raise
+            problem = replace(problem, taken_names=problem.taken_names | clash.names)
+            continue
         except (DoesNotFit, TooManyEvents) as reason:
             single = isinstance(reason, TooManyEvents) and schedule.slots > 1 and "slots" not in stated
             smaller_one = replace(schedule, slots=1) if single else smaller(schedule, stated)
@@ -130,10 +136,10 @@ def settings_of(operator: Operator, special: Specialisation) -> dict[str, Any]:
 
 
 def _compile(computation: Computation, problem: Problem, schedule: Schedule) -> tuple[Program, Program]:
-    program = check(lower(computation, problem, schedule), "lower")
+    program = check(check_field_names(lower(computation, problem, schedule)), "lower")
     joint = program
     for name, step in PASSES:
-        program = check(step(program), name)
+        program = check(check_field_names(step(program)), name)
         if name == "derive_flags":
             joint = program
     return joint, program

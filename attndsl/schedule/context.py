@@ -83,15 +83,6 @@ CHUNK = Symbol("chunk")
 HEAD = Symbol("head")
 QUERY = Symbol("queryIndex")
 
-# Names that are taken in every kernel; a size or parameter of such a name gets another field.
-_TAKEN = """
-    item task split batch kvHead firstHead heads firstQuery queries taskRows rowFractals keyBegin length
-    firstTile tiles tile slot firstKey keys span rowBegin rows r0 chunk head queryIndex step unit part row
-    page group tasks splits items blocks kvHeads headDim valueDim listEntry members memberTile rowBatch
-    blockIndex subBlock blockCount workspaceBytes
-"""
-KERNEL_SCALARS = frozenset(_TAKEN.split())
-
 
 @dataclass(frozen=True, kw_only=True)
 class Context:
@@ -210,7 +201,9 @@ class Context:
             return known.symbol
         _check_host_knows(expr, self.where)
         stem = stem or (expr.name if isinstance(expr, Symbol) else f"value{len(self.inventory.fields)}")
-        name = f"{camel(stem)}{'Scalar' if camel(stem) in KERNEL_SCALARS else ''}"
+        name = camel(stem)
+        while name in self.problem.taken_names or self.inventory.is_field(name):
+            name += "Scalar"
         ctype = "float32" if _is_float(expr, self.problem.float_params) else "int64"
         return self.inventory.field(name, expr, meaning or str(expr), ctype)
 

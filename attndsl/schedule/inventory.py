@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from attndsl.errors import InternalError
 from attndsl.hardware import MemorySpace
+from attndsl.schedule.field_names import NamesTaken
 from attndsl.symbolic import Expr, Named, Symbol
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.program import BLOCK_INDEX, TilingField
@@ -35,11 +36,15 @@ class Inventory:
         """The workspace tensors."""
         return tuple(self._workspace.values())
 
+    def is_field(self, name: str) -> bool:
+        """Whether there is a tiling field of that name."""
+        return name in self._fields
+
     def field(self, name: str, value: Expr, meaning: str, ctype: str = "int64") -> Symbol:
         """A number that the host computes, as the kernel sees it."""
         known = self._fields.setdefault(name, TilingField(name, ctype, value, meaning))
         if not known.value.same(value) or known.ctype != ctype:
-            raise InternalError(f"tiling field {name} is both {known.value} and {value}")
+            raise NamesTaken(frozenset({name}), f"tiling field {name} is both {known.value} and {value}")
         return known.symbol
 
     def constant(self, name: str, value: int | float, meaning: str) -> Named:

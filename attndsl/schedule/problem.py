@@ -66,6 +66,7 @@ class Problem:
         float_params: parameters that are no integers.
         ranges: between which numbers parameters and sizes lie.
         words: the values of parameters that are words. The host counts them: it knows the number of a word.
+        taken_names: names that no tiling field of a size or parameter can have in this kernel.
     """
 
     name: str
@@ -81,6 +82,7 @@ class Problem:
     float_params: frozenset[str]
     ranges: Mapping[str, Range] = field(default_factory=dict)
     words: Words = field(default_factory=dict)
+    taken_names: frozenset[str] = frozenset()
 
     def settled(self, expr: Expr) -> Expr:
         """``expr`` with dtypes filled in; layouts and words asked for by their index, as hosts know them."""

@@ -13,7 +13,7 @@ from attndsl.symbolic import Element, Expr
 from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.instructions import Instruction
 from attndsl.tile.program import CORE_SCALARS, SUB_BLOCK, Program
-from attndsl.tile.scalars import defined, expressions, free, loads
+from attndsl.tile.scalars import defined, expressions, free, loads, own_names
 from attndsl.tile.statements import (
     Alloc,
     Collect,
@@ -203,6 +203,14 @@ def tiling_fields_are_unique(program: Program) -> Iterator[str]:
         seen.add(field.name)
 
 
+def tiling_fields_are_not_hidden(program: Program) -> Iterator[str]:
+    """No scalar of a statement, and no other member of the kernel, has the name of a tiling field."""
+    own = own_names(program)
+    for field in program.tiling:
+        if field.name in own:
+            yield f"tiling field {field.name} has the name of something else in the kernel"
+
+
 def cores_are_complete(program: Program) -> Iterator[str]:
     """After the split there is a tree for each core kind, and no skewed loop is left."""
     if not program.cores:
@@ -228,5 +236,6 @@ RULES: tuple[Rule, ...] = (
     events_balance,
     loops_define_fresh_scalars,
     tiling_fields_are_unique,
+    tiling_fields_are_not_hidden,
     cores_are_complete,
 )

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import fields
 
+from attndsl.hardware import MemorySpace
 from attndsl.symbolic import Expr, Load, Symbol
 from attndsl.tile.buffers import GlobalRegion, Region
+from attndsl.tile.naming import camel, gm_member
+from attndsl.tile.program import CORE_SCALARS, Program
 from attndsl.tile.statements import Collect, For, Let, Pipelined, Seq, Statement
 
 _BINDERS: dict[type[Statement], tuple[str, ...]] = {
@@ -16,12 +19,33 @@ _BINDERS: dict[type[Statement], tuple[str, ...]] = {
     Collect: ("count", "index"),
 }
 
+# Scalars of the functions that sum over an index range.
+_FOLD_SCALARS = {"extent", "found", "value"}
+
 
 def defined(statement: Statement) -> tuple[str, ...]:
     """The scalars that a statement defines for what follows it in its body."""
     if isinstance(statement, Let):
         return (statement.symbol.name,)
     return (statement.count.name,) if isinstance(statement, Collect) else ()
+
+
+def own_names(program: Program) -> frozenset[str]:
+    """The names that a program has a use of its own for, so that no tiling field can have them: scalars that
+    its statements define, and (with ``_`` behind them) members of the kernel."""
+    found = {symbol.name for symbol in CORE_SCALARS} | _FOLD_SCALARS
+    for space in MemorySpace:
+        found |= {space.value.lower(), f"{space.value.lower()}Storage"}
+    for buffer in program.buffers():
+        found |= {buffer.name, f"{buffer.name}Slot"}
+    for tensor in (*program.parameters, *program.workspace):
+        member = gm_member(tensor.name).removesuffix("_")
+        found |= {member, f"{camel(tensor.name)}List"}
+    for item in program.statements():
+        found.update(getattr(item, name).name for name in _BINDERS.get(type(item), ()))
+        if isinstance(item, Collect):
+            found.add(item.array.name)
+    return frozenset(found)
 
 
 def expressions(statement: Statement) -> Iterator[Expr]:

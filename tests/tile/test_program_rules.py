@@ -205,6 +205,19 @@ def repeated_tiling_field() -> Program:
     return program.with_(tiling=(*program.tiling, program.tiling[0]))
 
 
+def with_field(name: str) -> Program:
+    program = compiled().program
+    return program.with_(tiling=(*program.tiling, replace(program.tiling[0], name=name)))
+
+
+def field_like_a_scalar() -> Program:
+    return with_field("tileTotal")
+
+
+def field_like_a_buffer() -> Program:
+    return with_field("rowMax")
+
+
 def core_without_a_tree() -> Program:
     program = compiled().program
     return program.with_(cores={Core.AIC: program.cores[Core.AIC]})
@@ -234,6 +247,8 @@ BROKEN = (
     (rules.events_balance, event_raised_once_too_often, "is raised +1 times more than awaited"),
     (rules.loops_define_fresh_scalars, hidden_loop_variable, "loop variable r0 is bound twice"),
     (rules.tiling_fields_are_unique, repeated_tiling_field, "is declared twice"),
+    (rules.tiling_fields_are_not_hidden, field_like_a_scalar, "tiling field tileTotal has the name of"),
+    (rules.tiling_fields_are_not_hidden, field_like_a_buffer, "tiling field rowMax has the name of"),
     (rules.cores_are_complete, core_without_a_tree, "no tree for AIV"),
     (rules.cores_are_complete, loop_left_skewed, "was not split"),
 )
@@ -266,6 +281,10 @@ def test_a_flag_may_depend_on_what_the_block_shares(condition):
 def test_a_flag_may_depend_on_what_all_cores_collected():
     shared = _flag_under_collected(Symbol("e") == BLOCK_INDEX)
     assert list(rules.flags_are_uniform(shared)) == []
+
+
+def test_a_tiling_field_of_another_name_hides_nothing():
+    assert list(rules.tiling_fields_are_not_hidden(with_field("tileTotals"))) == []
 
 
 def test_the_highest_numbers_that_are_legal():
