@@ -36,7 +36,7 @@ from attndsl.schedule.row_space import row_space
 from attndsl.schedule.rows_out import may_split, write_rows
 from attndsl.schedule.scaled_query import scale_query
 from attndsl.schedule.score_rules import lower_modifier
-from attndsl.schedule.score_step import ScoreStep
+from attndsl.schedule.score_step import ScoreSteps, together
 from attndsl.schedule.selection import prepare_selection, select_blocks
 from attndsl.schedule.statistics import write_statistics
 from attndsl.schedule.tiling import add_work_fields, place_workspace
@@ -63,7 +63,7 @@ def lower(computation: Computation, problem: Problem, schedule: Schedule) -> Pro
     )
     _check_effects(contexts)
     add_work_fields(contexts)
-    body = [*_before(contexts[0]), *(_item_loop(context) for context in contexts)]
+    body = [*_before(contexts[0]), *map(_item_loop, contexts, _score_steps(contexts))]
     if may_split(contexts[0]):
         body.append(_merge(contexts))
     body += _behind(contexts[0])
@@ -150,10 +150,15 @@ def _behind(context: Context) -> list[Statement]:
     return [*found, append_rows(context, appended)] if appended else found
 
 
-def _item_loop(context: Context) -> Statement:
+def _score_steps(contexts: tuple[Context, ...]) -> tuple[ScoreSteps, ...]:
+    """What is done to the scores of each attention."""
+    found = [tuple(lower_modifier(each, node) for node in each.attention.modifiers) for each in contexts]
+    return together(found, contexts[0].where)
+
+
+def _item_loop(context: Context, steps: ScoreSteps) -> Statement:
     """Every block takes items ``blockIndex, blockIndex + blockCount, ...``."""
     computation = context.computation
-    steps = tuple(lower_modifier(context, node) for node in context.attention.modifiers)
     on_rows = Alloc(
         buffers=vector_buffers(context).row_state,
         body=seq(
@@ -178,7 +183,7 @@ def _item_loop(context: Context) -> Statement:
     return seq(prepare_selection(context), items) if computation.selection else items
 
 
-def _attention_loop(context: Context, steps: tuple[ScoreStep, ...]) -> Pipelined:
+def _attention_loop(context: Context, steps: ScoreSteps) -> Pipelined:
     """The skewed loop over the item's key tiles, the cube running ``lead`` tiles ahead."""
     lead = context.schedule.lead
     stages = (

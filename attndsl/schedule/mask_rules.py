@@ -100,6 +100,7 @@ def _by_bytes(context: Context, node: nodes.Replace) -> ScoreStep:
 
     return ScoreStep(
         title=f"score = {node.value:g} where {mask.name} hides the key  ({node.where})",
+        source=mask.name,
         tile_loads=(loaded,),
         scratch=(wide, bits),
         load_tile=load_tile,

@@ -36,12 +36,13 @@ class KeyOperand:
     """An operand that differs from key to key.
 
     Attributes:
-        loads: buffers that are loaded with each step of rows, by ``load``.
+        loads: buffers that are loaded with each step of rows, by ``load``; ``source``: what they hold.
         scratch: further buffers. ``prepare``: statements at the start of a tile.
         compute: the statements that leave the value of the step's rows in a buffer.
     """
 
     loads: tuple[Buffer, ...] = ()
+    source: str = ""
     scratch: tuple[Buffer, ...] = ()
     load: Emit = field(default=lambda context: [])
     prepare: Emit = field(default=lambda context: [])
@@ -97,7 +98,7 @@ def _stored(context: Context, node: nodes.Node) -> KeyOperand:
         spread = context.rows.spreads(context, node.name)
         return [context.rows.each_run(lambda run: load_run(context, target, run), (target,), spread=spread)]
 
-    return _loaded(context, node, load, node.where)
+    return _loaded(context, node, load, node.where, node.name)
 
 
 def _looked_up(context: Context, node: nodes.Node) -> KeyOperand:
@@ -105,12 +106,13 @@ def _looked_up(context: Context, node: nodes.Node) -> KeyOperand:
     assert isinstance(node, nodes.Lookup)
     tensor = stored_plain(node.source)
     last, rest = node.index[-1], node.index[:-1]
+    source = f"{tensor.name}[{', '.join(map(str, node.index))}]"
     if isinstance(last, Symbol) and last.same(_KEY) and not any("j" in part.symbols() for part in rest):
-        return _loaded(context, tensor, lambda c, t: [_whole_rows(c, node, t)], node.where)
+        return _loaded(context, tensor, lambda c, t: [_whole_rows(c, node, t)], node.where, source)
     period = last.right if isinstance(last, Binary) and last.op == "%" and last.left.same(_KEY) else None
     if not isinstance(period, Const):
-        raise NotLowered(f"scores and {tensor.name}[{', '.join(map(str, node.index))}]", node.where)
-    return _loaded(context, tensor, lambda c, t: [_segments(c, node, t, period)], node.where)
+        raise NotLowered(f"scores and {source}", node.where)
+    return _loaded(context, tensor, lambda c, t: [_segments(c, node, t, period)], node.where, source)
 
 
 def _whole_rows(context: Context, node: nodes.Lookup, target: Buffer) -> Statement:
@@ -175,6 +177,7 @@ def _loaded(
     tensor: nodes.Input,
     load: Callable[[Context, Buffer], list[Statement]],
     where: SourceLine,
+    source: str,
 ) -> KeyOperand:
     """Rows of a tensor in its own dtype, widened."""
     name, s, dtype = camel(tensor.name), context.schedule, context.parameter(tensor.name).dtype
@@ -182,12 +185,14 @@ def _loaded(
     narrow = context.in_ub(f"{name}Rows", dtype, s.rows * s.tile_k, meaning, s.slots)
 
     def compute(context: Context, target: Buffer) -> list[Statement]:
-        source, place = whole(narrow, 0, SPAN), whole(target, 0, SPAN)
+        rows, place = whole(narrow, 0, SPAN), whole(target, 0, SPAN)
         if dtype == "float32":
-            return [WithScalar(op="Adds", dst=place, src=source, scalar=Const(0), where=where)]
-        return [Convert(dst=place, src=source, mode="CAST_NONE", where=where)]
+            return [WithScalar(op="Adds", dst=place, src=rows, scalar=Const(0), where=where)]
+        return [Convert(dst=place, src=rows, mode="CAST_NONE", where=where)]
 
-    return KeyOperand(loads=(narrow,), load=lambda context: load(context, narrow), compute=compute)
+    return KeyOperand(
+        loads=(narrow,), source=source, load=lambda context: load(context, narrow), compute=compute
+    )
 
 
 # ------------------------------------------------------------------------------------------------
@@ -267,7 +272,12 @@ def _combined(context: Context, node: nodes.Node) -> KeyOperand:
         return [*below, rows]
 
     return KeyOperand(
-        loads=inner.loads, scratch=inner.scratch, load=inner.load, prepare=inner.prepare, compute=compute
+        loads=inner.loads,
+        source=inner.source,
+        scratch=inner.scratch,
+        load=inner.load,
+        prepare=inner.prepare,
+        compute=compute,
     )
 
 

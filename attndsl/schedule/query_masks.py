@@ -80,6 +80,7 @@ def masked_rows(context: Context, node: nodes.Replace) -> ScoreStep:
 
     return ScoreStep(
         title=f"score = {node.value:g} where {mask.name} hides the key  ({node.where})",
+        source=mask.name,
         row_loads=(loaded,),
         scratch=(wide, keep),
         load_rows=load_rows,

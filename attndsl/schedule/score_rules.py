@@ -89,6 +89,7 @@ def _with_keys(context: Context, node: nodes.Elementwise, other: nodes.Node) -> 
 
     return ScoreStep(
         title=f"score {_SIGNS[node.op]} {name}  ({node.where})",
+        source=operand.source,
         row_loads=operand.loads,
         scratch=(wide, *operand.scratch),
         load_rows=operand.load,

@@ -5,9 +5,11 @@ what to do to the scores.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from attndsl.schedule.context import Context
+from attndsl.schedule.errors import NotLowered
+from attndsl.source_line import SourceLine
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.statements import Statement
 
@@ -24,6 +26,7 @@ class ScoreStep:
 
     Attributes:
         title: what it does, in the spec's terms.
+        source: what the loaded buffers hold; steps of one source share them.
         tile_loads: buffers loaded once a tile. ``row_loads``: buffers loaded with each chunk of rows.
         scratch: further vector buffers.
         load_tile, prepare_tile: statements at the start of a tile.
@@ -31,6 +34,7 @@ class ScoreStep:
     """
 
     title: str
+    source: str = ""
     tile_loads: tuple[Buffer, ...] = ()
     row_loads: tuple[Buffer, ...] = ()
     scratch: tuple[Buffer, ...] = ()
@@ -38,3 +42,51 @@ class ScoreStep:
     prepare_tile: Emit = field(default=_nothing)
     load_rows: Emit = field(default=_nothing)
     apply: Emit = field(default=_nothing)
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreSteps:
+    """All steps of one attention, in order.
+
+    ``row_loads``, ``tile_loads``: what any attention of the computation loads with a chunk of rows or with a
+    tile. Its buffers live together wherever one of them does, so that they are one lifetime in all stages.
+    """
+
+    steps: tuple[ScoreStep, ...]
+    row_loads: tuple[Buffer, ...]
+    tile_loads: tuple[Buffer, ...]
+
+
+def together(attentions: list[tuple[ScoreStep, ...]], where: SourceLine) -> tuple[ScoreSteps, ...]:
+    """The steps of each attention.
+
+    Raises:
+        NotLowered: one of them uses a tensor twice, with different elements.
+    """
+    shared = [_each_loaded_once(steps, where) for steps in attentions]
+    steps = [step for each in shared for step in each]
+    row_loads = tuple(dict.fromkeys(buffer for step in steps for buffer in step.row_loads))
+    tile_loads = tuple(dict.fromkeys(buffer for step in steps for buffer in step.tile_loads))
+    return tuple(ScoreSteps(each, row_loads, tile_loads) for each in shared)
+
+
+def _each_loaded_once(steps: tuple[ScoreStep, ...], where: SourceLine) -> tuple[ScoreStep, ...]:
+    """A step whose buffers a step in front of it loads does not load them again."""
+    held: dict[Buffer, str] = {}
+    found: list[ScoreStep] = []
+    for step in steps:
+        buffers = (*step.tile_loads, *step.row_loads)
+        if any(held.get(buffer, step.source) != step.source for buffer in buffers):
+            raise NotLowered(f"scores and {step.source} beside other elements of the same tensor", where)
+        if buffers and held.keys() >= set(buffers):
+            step = replace(
+                step,
+                tile_loads=(),
+                row_loads=(),
+                load_tile=_nothing,
+                prepare_tile=_nothing,
+                load_rows=_nothing,
+            )
+        held.update(dict.fromkeys(buffers, step.source))
+        found.append(step)
+    return tuple(found)

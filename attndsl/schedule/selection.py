@@ -45,7 +45,7 @@ from attndsl.schedule.context import (
 from attndsl.schedule.cube import score_tile, tile_bounds
 from attndsl.schedule.key_source import batch_scalar
 from attndsl.schedule.rings import score_ring
-from attndsl.schedule.score_step import ScoreStep
+from attndsl.schedule.score_step import ScoreSteps
 from attndsl.schedule.vector import (
     broadcast,
     exponentials,
@@ -69,7 +69,7 @@ def prepare_selection(context: Context) -> Stage:
     return _stage(context, "PrepareSelection", doc, number_lanes(context))
 
 
-def select_blocks(context: Context, steps: tuple[ScoreStep, ...]) -> Seq:
+def select_blocks(context: Context, steps: ScoreSteps) -> Seq:
     """The selection of an item's positions, behind the attention loop."""
     node = top_k(context)
     capacity = context.host(context.problem.extents["J"], "blocks of the longest batch row", "longestBlocks")
@@ -102,7 +102,7 @@ def _stage(context: Context, name: str, doc: str, body: Seq) -> Stage:
     return Stage(name=context.label(name), core=Core.AIV, doc=doc, body=body, where=where)
 
 
-def _select_tile(context: Context, steps: tuple[ScoreStep, ...]) -> Stage:
+def _select_tile(context: Context, steps: ScoreSteps) -> Stage:
     size, b = context.tile_keys, vector_buffers(context)
     rows_per_task = context.rows.rows_per_task(context)
     column = b.score.region(_C0, CHUNK, REPEAT_LANES, size)

@@ -29,7 +29,7 @@ from attndsl.schedule.context import (
 )
 from attndsl.schedule.cube import tile_bounds
 from attndsl.schedule.rings import out_ring, prob_ring, score_ring
-from attndsl.schedule.score_step import ScoreStep
+from attndsl.schedule.score_step import ScoreStep, ScoreSteps
 from attndsl.symbolic import Const, Expr, Symbol, as_expr, minimum, round_up
 from attndsl.tile.buffers import Buffer, Region
 from attndsl.tile.instructions import (
@@ -105,7 +105,7 @@ def start_rows(context: Context) -> Stage:
     return Stage(name=context.label("StartRows"), core=Core.AIV, doc=doc, body=body, where=where)
 
 
-def softmax_tile(context: Context, steps: tuple[ScoreStep, ...]) -> Stage:
+def softmax_tile(context: Context, steps: ScoreSteps) -> Stage:
     """Online softmax of one tile: scores from their ring slot, probabilities to theirs."""
     where, size, b = context.where, context.tile_keys, vector_buffers(context)
     rows_per_task = context.rows.rows_per_task(context)
@@ -137,21 +137,21 @@ def softmax_tile(context: Context, steps: tuple[ScoreStep, ...]) -> Stage:
     return Stage(name=context.label("SoftmaxTile"), core=Core.AIV, doc=doc, body=body, where=where)
 
 
-def loaded_buffers(context: Context, steps: tuple[ScoreStep, ...]) -> tuple[Buffer, ...]:
+def loaded_buffers(context: Context, steps: ScoreSteps) -> tuple[Buffer, ...]:
     """What is loaded with each chunk of rows: one lifetime."""
-    return (vector_buffers(context).score, *(buffer for step in steps for buffer in step.row_loads))
+    return (vector_buffers(context).score, *steps.row_loads)
 
 
-def scored(context: Context, steps: tuple[ScoreStep, ...], source: object) -> list[Statement]:
+def scored(context: Context, steps: ScoreSteps, source: object) -> list[Statement]:
     """The step's scores in the unified buffer, modified; lanes behind the last key hold the lowest number."""
     size, b = context.tile_keys, vector_buffers(context)
     load = LoadRows(dst=b.score.region(0, CHUNK, KEYS, size), src=source, where=context.where)  # type: ignore[arg-type]
     return [
         *context.rows.first_of_step(),
         load,
-        *(statement for step in steps for statement in step.load_rows(context)),
+        *(statement for step in steps.steps for statement in step.load_rows(context)),
         Let(symbol=SPAN, value=(CHUNK - 1) * size + round_up(KEYS, REPEAT_LANES)),
-        *(statement for step in steps for statement in _applied(context, step)),
+        *(statement for step in steps.steps for statement in _applied(context, step)),
         Note(text="Lanes behind the last key take no part in the maximum, nor below in the sum."),
         _fill_tail(context, LOWEST),
     ]
@@ -161,15 +161,15 @@ def _applied(context: Context, step: ScoreStep) -> list[Statement]:
     return [Note(text=step.title), *step.apply(context)]
 
 
-def with_tile_operands(context: Context, steps: tuple[ScoreStep, ...], rows: Statement) -> Statement:
+def with_tile_operands(context: Context, steps: ScoreSteps, rows: Statement) -> Statement:
     """What modifiers load and prepare once a tile, around the loop over rows."""
-    loaded = tuple(buffer for step in steps for buffer in step.tile_loads)
-    prepare = [statement for step in steps for statement in step.prepare_tile(context)]
-    if not loaded:
+    loads_some = any(step.tile_loads for step in steps.steps)
+    prepare = [statement for step in steps.steps for statement in step.prepare_tile(context)]
+    if not loads_some:
         return seq(*prepare, rows)
-    loads = [statement for step in steps for statement in step.load_tile(context)]
-    titles = [Note(text=step.title) for step in steps if step.tile_loads]
-    return seq(Alloc(buffers=loaded, body=seq(*titles, *loads, *prepare)), rows)
+    loads = [statement for step in steps.steps for statement in step.load_tile(context)]
+    titles = [Note(text=step.title) for step in steps.steps if step.tile_loads]
+    return seq(Alloc(buffers=steps.tile_loads, body=seq(*titles, *loads, *prepare)), rows)
 
 
 def _fill_tail(context: Context, value: Expr) -> Statement:

@@ -1,0 +1,89 @@
+"""Tensors that scores use twice, or that only some attentions of a merge use."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attndsl.schedule.compile import Specialisation, compile_operator
+from attndsl.schedule.errors import NotLowered
+from attndsl.tile.instructions import LoadRows
+
+from .small_specs import DECODE_RESULT, DECODE_SCORES, assert_computes, decode_call, decode_spec, halves
+
+BIAS = 'bias = op.input("bias", "B N T", dtype=query, axes="B N T")'
+MASK = 'mask = op.input("mask", "B T", dtype="uint8", axes="B T")'
+SECOND = """
+key2 = op.input("key2", "B K T D", dtype=query, axes="B K T D")
+value2 = op.input("value2", "B K T D", dtype=query, axes="B K T E")
+def part(k, v, change):
+    return attend.softmax(change(attend.scores(query, attend.rows(k)) * 0.2)) @ attend.rows(v)
+"""
+TWICE = {
+    "bias": (BIAS, "s = (s + bias).where(j < T - 9) + bias"),
+    "mask": (MASK, "s = (s.replace(mask, -5.0) * 0.5).replace(mask, -1e9)"),
+}
+MERGES = {
+    "bias of one": ("lambda s: s + bias", "lambda s: s"),
+    "mask of one": ("lambda s: s.replace(mask, -1e9)", "lambda s: s"),
+    "in another order": (
+        "lambda s: s.replace(mask, -1e9) + bias",
+        "lambda s: (s + bias).replace(mask, -3.0)",
+    ),
+    "one and both": ("lambda s: s + bias", "lambda s: s.replace(mask, -1e9) + bias"),
+}
+
+
+def operands(*names: str) -> dict[str, Any]:
+    rng = np.random.default_rng(1)
+    made = {"bias": halves(2, 4, 300), "mask": (rng.random((2, 300)) < 0.5).astype(np.uint8)}
+    return {name: made[name] for name in names}
+
+
+@pytest.mark.parametrize("backend", ["tile", "emulator"])
+@pytest.mark.parametrize("kind", TWICE)
+def test_used_twice(tmp_path: Path, kind: str, backend: str) -> None:
+    declared, change = TWICE[kind]
+    op = decode_spec(tmp_path, DECODE_SCORES, change, DECODE_RESULT, declared=declared)
+    assert_computes(op, backend, **decode_call(), **operands(kind))
+    program = compile_operator(op, Specialisation(dtype="float16", bucket=32)).program
+    loads = [each for each in program.instructions() if isinstance(each, LoadRows)]
+    assert sum(each.src.tensor.name == kind for each in loads) == 1
+
+
+def test_two_readings_of_one_tensor_are_refused(tmp_path: Path) -> None:
+    declared = 'rel = op.input("rel", "N T", dtype=query, indexed=True)'
+    special = Specialisation(dtype="float16", bucket=32)
+    same, other = (
+        decode_spec(
+            tmp_path,
+            DECODE_SCORES,
+            f"s = s + rel.at(n, j) + rel.at({i}, j)",
+            DECODE_RESULT,
+            declared=declared,
+        )
+        for i in ("n", "0")
+    )
+    compile_operator(same, special)
+    with pytest.raises(NotLowered, match="beside other elements of the same tensor"):
+        compile_operator(other, special)
+
+
+@pytest.mark.parametrize("merge", MERGES)
+def test_parts_of_a_merge_with_operands_of_their_own(tmp_path: Path, merge: str) -> None:
+    first, second = MERGES[merge]
+    result = f"attend.merge(part(key, value, {first}), part(key2, value2, {second}))"
+    declared = "\n".join((BIAS, MASK, SECOND))
+    op = decode_spec(tmp_path, f'op.output("out", {result}, like=query)', declared=declared)
+    more = {"key2": halves(2, 2, 300, 32), "value2": halves(2, 2, 300, 32)}
+    assert_computes(op, "tile", **decode_call(), **more, **operands("bias", "mask"))
+
+
+def test_so_it_is_in_generated_code(tmp_path: Path) -> None:
+    first, second = MERGES["in another order"]
+    result = f"attend.merge(part(key, value, {first}), part(key2, value2, {second}))"
+    declared = "\n".join((BIAS, MASK, SECOND))
+    op = decode_spec(tmp_path, f'op.output("out", {result}, like=query)', declared=declared)
+    more = {"key2": halves(2, 2, 300, 32), "value2": halves(2, 2, 300, 32)}
+    assert_computes(op, "emulator", **decode_call(), **more, **operands("bias", "mask"))
