@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from attndsl.spec.arguments import DTYPES, TensorSpec, dtype_of, given, layout_o
 from attndsl.spec.call import Call
 from attndsl.spec.errors import ShapeError
 from attndsl.spec.layout import Array, Layout
-from attndsl.verify import roles
+from attndsl.verify import probes, roles
 from attndsl.verify.attention import AttentionFiller
 from attndsl.verify.masks import MaskFiller, pattern
 from attndsl.verify.roles import Roles, scores_factor
@@ -41,8 +42,20 @@ class Filler:
         self.graph = operator.graph(frozenset(self.present), self.env)
         self.roles: Roles = roles.roles(self.graph)
         self.probe = self.assignment[FILL] == PROBE
+        if self.probe:
+            self._sharpen()
         self.extents = {**dict.fromkeys("BNKQTUDE", 1), **self.space.extents(self.env)}
         self.made = {name: rows.astype(DTYPES[self.dtype(name)]) for name, rows in self.made.items()}
+
+    def _sharpen(self) -> None:
+        """A scale with which the probe's weights are powers of two although queries are rounded."""
+        name, queries = roles.scale_parameter(self.graph), self.roles.named(roles.QUERY)
+        factor = self.factor()
+        if name is None or not queries or not factor or self.dtype(queries[0]) == "int8":
+            return
+        step = probes.step(factor, self.dtype(queries[0]))
+        if step < probes.LARGEST[self.dtype(queries[0])]:
+            self.env[name] *= math.log(2.0) / (step * abs(factor))
 
     def arguments(self) -> dict[str, Any]:
         """All arguments by name.

@@ -26,7 +26,7 @@ from attndsl.graph.nodes import (
     TopK,
     WeightedSum,
 )
-from attndsl.symbolic import Expr, Load, Select
+from attndsl.symbolic import Expr, Load, Select, Symbol
 
 QUERY, TABLE, START = "query", "table", "start"
 MASK, ADDED, FORCED, BIAS = "mask", "added mask", "forced", "bias"
@@ -174,6 +174,17 @@ def _mark_operands(node: Elementwise, found: dict[str, str]) -> None:
         name = _input(source)
         if name:
             found.setdefault(name, role)
+
+
+def scale_parameter(graph: Graph) -> str | None:
+    """The parameter that raw scores are multiplied by as it is."""
+    for node in graph.nodes:
+        if isinstance(node, Elementwise) and node.op == "multiply":
+            raw = any(isinstance(each, Scores) for each in node.inputs)
+            for operand in node.inputs if raw else ():
+                if isinstance(operand, Scalar) and isinstance(operand.value, Symbol):
+                    return operand.value.name
+    return None
 
 
 def scores_factor(graph: Graph, env: dict[str, object]) -> float:
