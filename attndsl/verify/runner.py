@@ -122,10 +122,10 @@ def run_case(case: Case, backends: Iterable[str] = BACKENDS, level: Level | None
 def _level(case: Case, call: Call, level: Level | None) -> Level | None:
     """The limits of the ratios: of inputs that are no random sample, that of the root mean square alone.
 
-    So it is where probabilities pass through int8: which of two equally good roundings is taken decides
-    the largest errors.
+    So it is where probabilities or keys come from int8: which of two equally good roundings is taken
+    decides the largest errors.
     """
-    coarse = any(isinstance(node, BlockRequantize) for node in call.graph.nodes)
+    coarse = any(isinstance(node, BlockRequantize | Dequantize) for node in call.graph.nodes)
     return level if level is None or (case.data != PROBE and not coarse) else level.of_squares()
 
 
