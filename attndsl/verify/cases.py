@@ -9,6 +9,7 @@ everything else.
 
 from __future__ import annotations
 
+import collections
 import itertools
 import warnings
 from collections.abc import Iterator, Mapping
@@ -35,6 +36,8 @@ PROBES = 0.4
 _ATTEMPTS = 12
 _PINNED = 5
 """Attempts with the work that it is the case's turn to have."""
+_KERNEL_PINNED = 3
+"""Attempts with a kernel that exists, or with the head size that a new one shall have."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,6 +123,7 @@ class _Member:
         self.excluded: tuple[str, ...] = ()
         self._covered: set[tuple[Any, ...]] = set()
         self._kernels: dict[tuple[Any, ...], int] = {}
+        self._head = head_variable(space)
 
     def prepare(self) -> None:
         """Find out which optional tensors no legal call passes."""
@@ -135,7 +139,7 @@ class _Member:
             name
             for name in space.variables
             if name.startswith(heavy)
-            or name in (GROUP, FILL, head_variable(space), *space.operator.settings)
+            or name in (GROUP, FILL, self._head, *space.operator.settings)
             or any(param.name == name and param.choices for param in space.operator.params)
         }
 
@@ -181,12 +185,25 @@ class _Member:
             pins[REGIME] = REGIMES[turn % len(REGIMES)]
         if rng.random() < PROBES:
             pins[FILL] = PROBE
-        if len(self._kernels) >= allowance(turn) and attempt < 3:
-            known = list(self._kernels)
-            odds = np.array([1.0 / self._kernels[key] for key in known])
-            picked = known[int(rng.choice(len(known), p=odds / odds.sum()))]
-            pins |= {name: value for name, value in picked if value is not None}
-        return pins
+        if attempt >= _KERNEL_PINNED:
+            return pins
+        if len(self._kernels) < allowance(turn):
+            return pins | self._rare_head(rng)
+        known = list(self._kernels)
+        odds = np.array([1.0 / self._kernels[key] for key in known])
+        picked = known[int(rng.choice(len(known), p=odds / odds.sum()))]
+        return pins | {name: value for name, value in picked if value is not None}
+
+    def _rare_head(self, rng: np.random.Generator) -> dict[str, Any]:
+        """A head size that fewest kernels have: left to the search, large ones would hardly occur, as small
+        ones leave more room for everything else."""
+        if not self._head:
+            return {}
+        used = collections.Counter(dict(key)[self._head] for key in self._kernels)
+        sizes = self.space.variables[self._head]
+        least = min(used[size] for size in sizes)
+        rare = [size for size in sizes if used[size] == least]
+        return {self._head: rare[int(rng.integers(len(rare)))]}
 
 
 def spaces(operator: Operator, values: Values | None = None) -> list[CaseSpace]:

@@ -162,9 +162,7 @@ class CaseSpace:
             found.append(Clause("group", (*self._repairs(symbols), GROUP), self._group_fits))
         sizes = frozenset(name for extent in extents.values() for name in self._reads(extent))
         found.append(Clause("every size is shown", self._repairs(sizes) + self._givens, self._all_shown))
-        shown = frozenset(
-            name for spec in self.operator.tensors if spec.indexed for name in self._sizes_of(spec)
-        )
+        shown = frozenset(name for spec in self._large for name in self._sizes_of(spec))
         found.append(Clause("small enough to run", self._repairs(sizes | shown), self._affordable))
         fills = tuple(fill_of(spec.name) for spec in self.integers)
         found.append(Clause("regime", (*self._repairs(sizes), *fills), self._regime))
@@ -213,10 +211,10 @@ class CaseSpace:
                     env[name] = int(self._defaults[name](env))
                 except KeyError:
                     continue
+        env[_EXTENTS] = extents = self.extents(env)
         for param in self.operator.params:
             if env.get(param.name) is RECIPROCAL_ROOT:
-                env[param.name] = float(max(self.extents(env).get("D", 1), 1)) ** -0.5
-        env[_EXTENTS] = self.extents(env)
+                env[param.name] = float(max(extents.get("D", 1), 1)) ** -0.5
         return env
 
     def extents(self, env: Mapping[str, Any]) -> dict[str, int]:
@@ -487,11 +485,17 @@ class CaseSpace:
         queries = max(size["B"] * size["Q"], size["S"]) * size["N"] * max(size["D"], size["E"])
         scores = size["B"] * size["N"] * size["Q"] * max(size["T"], size["U"])
         fits = max(rows * channels, queries) <= MAX_ROW_ELEMENTS and scores <= MAX_SCORES
-        return fits and all(count <= MAX_ROW_ELEMENTS for count in self._indexed_elements(env))
+        return fits and all(count <= MAX_ROW_ELEMENTS for count in self._elements(env))
 
-    def _indexed_elements(self, env: Mapping[str, Any]) -> Iterator[int]:
-        """The elements of tensors whose sizes have no role, such as masks."""
-        for passed, layout, shapes in self._indexed:
+    @cached_property
+    def _large(self) -> tuple[TensorSpec, ...]:
+        """The tensors that may be large: all but lengths, whose shapes may show more than the roles tell,
+        such as masks and padded rows."""
+        return tuple(spec for spec in self.operator.tensors if spec.kind != "lengths")
+
+    def _elements(self, env: Mapping[str, Any]) -> Iterator[int]:
+        """The elements of tensors as they are stored."""
+        for passed, layout, shapes in self._shapes:
             if env[passed]:
                 try:
                     yield math.prod(int(size(env)) for size in shapes[env[layout]])
@@ -499,15 +503,14 @@ class CaseSpace:
                     continue
 
     @cached_property
-    def _indexed(self) -> tuple[tuple[str, str, dict[str, tuple[Function, ...]]], ...]:
+    def _shapes(self) -> tuple[tuple[str, str, dict[str, tuple[Function, ...]]], ...]:
         return tuple(
             (
                 given(spec.name).name,
                 layout_of(spec.name).name,
                 {key: tuple(map(compiled, each.shape())) for key, each in spec.layouts.items()},
             )
-            for spec in self.operator.tensors
-            if spec.indexed
+            for spec in self._large
         )
 
     def _regime(self, env: Mapping[str, Any]) -> bool:
