@@ -142,7 +142,6 @@ with op.constraints_on(error=errors.QuantizationError):
 
 op.limit(B <= 65536, "at most 65536 batch rows")
 op.limit(kvN <= 256, "at most 256 key/value heads")
-op.limit(N // kvN <= 64, "at most 64 query heads a key/value head")
 op.limit(D <= 512, "a head size of at most 512")
 op.limit(S <= 262144, "at most 262144 cache rows")
 op.limit(B <= 256, "at most 256 tensors in a list", when=key.split)

@@ -48,7 +48,12 @@ class _Slot:
 
 
 def list_words(shapes: Sequence[tuple[int, ...]], addresses: Sequence[int]) -> npt.NDArray[np.uint64]:
-    """The descriptor of a tensor list, as ListTensorDesc decodes it (CANN 8.1.RC1, list tensor interface)."""
+    """The descriptor of a tensor list, as ListTensorDesc decodes it (CANN 8.1.RC1, list tensor interface).
+
+    An empty list has no descriptor of a tensor, only the words that say so.
+    """
+    if not shapes:
+        return np.array([16, 0], np.uint64)
     dims = len(shapes[0])
     words = [0]
     for index, shape in enumerate(shapes):
@@ -131,8 +136,8 @@ class GlobalMemory:
             self._add(arg.name, arg.array, arg.output, arg.scratch, argument=True)
             return
         arrays = list(arg.array)
-        if not arrays or len({array.ndim for array in arrays}) != 1 or arrays[0].ndim == 0:
-            raise LaunchError(f"tensor list {arg.name!r}: one array or more, all of the same rank above 0")
+        if len({array.ndim for array in arrays}) > 1 or any(array.ndim == 0 for array in arrays):
+            raise LaunchError(f"tensor list {arg.name!r}: its arrays are all of the same rank above 0")
         members = [
             self._add(f"{arg.name}[{index}]", array, arg.output, arg.scratch, argument=False)
             for index, array in enumerate(arrays)

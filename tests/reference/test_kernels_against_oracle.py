@@ -62,6 +62,12 @@ def test_pages_in_any_order(backend, layout, block):
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
+def test_more_heads_than_a_task_holds(backend):
+    query, key, value, options, _ = incre_call([41, 0], 130, 2, 16, 50)
+    check_incre(backend, query, key, value, options, 2e-3)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("padding", [0, 7, 60])
 def test_left_padding(backend, padding):
     """With 60, the longest row would begin in front of the cache: it has no keys."""
@@ -123,13 +129,15 @@ RELAY = [
     (relay_call(7, 4, 6, 2, 24, 40, 90, [90, 0, 33, 5], [0, 0, -1, 1, 2, 0, 2]), 2e-3),
     # more rows of a group than a task holds
     (relay_call(20, 1, 16, 2, 16, 9, 70, [70], [0] * 19 + [-1]), 2e-3),
+    # no group at all
+    (relay_call(2, 0, 4, 2, 16, 30, 0, [], [-1, -1]), 2e-3),
     # all rows on their own
     (relay_call(3, 1, 4, 4, 16, 30, 8, [8], [-1, -1, -1], ml_dtypes.bfloat16), 2e-2),
 ]
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize(("call", "atol"), RELAY, ids=["groups", "many rows", "no group"])
+@pytest.mark.parametrize(("call", "atol"), RELAY, ids=["groups", "many rows", "no list", "no group"])
 def test_rows_of_a_group_share_a_task(backend, call, atol):
     arrays, total, where, lengths, options = call
     expected = naive_relay.naive(*arrays, total, where, lengths, **options)
