@@ -7,7 +7,10 @@ import importlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from attndsl.spec.errors import SignatureError, UnknownBackendError
+from attndsl.tile.buffers import NUMPY_DTYPES
 
 if TYPE_CHECKING:
     from attndsl.spec.call import Call
@@ -55,7 +58,27 @@ def run(call: Call, backend: str = "reference", **options: Any) -> tuple[Array, 
             )
     if chosen.on_target:
         call.check_target()
+    empty = _empty_results(call)
+    if empty is not None:
+        return empty
     module = importlib.import_module(chosen.module)
     results: tuple[Array, ...] = module.run(call, **{k: v for k, v in options.items() if k in chosen.options})
     call.write_back()
     return results
+
+
+def _empty_results(call: Call) -> tuple[Array, ...] | None:
+    """The results of a call all of whose results have no element, and which changes no argument: nothing is
+    computed and nothing launched. None for any other call."""
+    if call.graph.updated():
+        return None
+    env = {**call.env(), **call.arrays}
+    dtypes = {node.name: node.dtype for node in call.graph.outputs}
+    results = []
+    for output in call.operator.outputs:
+        shape = [int(size.evaluate(env)) for size in output.layout(call.layouts[output.like]).shape()]
+        if 0 not in shape:
+            return None
+        dtype = NUMPY_DTYPES.get(dtypes.get(output.name, ""), NUMPY_DTYPES.get(call.dtype))
+        results.append(np.zeros(shape, dtype))
+    return tuple(results)

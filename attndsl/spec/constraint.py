@@ -7,6 +7,7 @@ every index in its ``over`` ranges.
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -66,7 +67,7 @@ class Constraint:
         if not here.over:
             if here.when is not None and not here.when.evaluate(env):
                 return None
-            return None if here.condition.evaluate(env) else dict(env)
+            return None if _holds(here.condition, env) else dict(env)
         outside = [part for part in _conjuncts(here.when) if not part.symbols() & set(here.over)]
         if not all(part.evaluate(env) for part in outside):
             return None
@@ -97,7 +98,10 @@ class Constraint:
         ``rivals``: the operator's other constraints, which the advice must not break.
         """
         values = "; ".join(f"{spoken(name)} is {value}" for name, value in self._values(env))
-        parts = (nearest(self._shown(env), env, rivals, self.subject), self.hint)
+        found = ""
+        with contextlib.suppress(ZeroDivisionError):
+            found = nearest(self._shown(env), env, rivals, self.subject)
+        parts = (found, self.hint)
         advice = "; ".join(part for part in parts if part)
         message = (
             f"{operator}: {self.subject}: {self.text}"
@@ -156,6 +160,14 @@ class Constraint:
         settled = with_presence(self.condition, env)
         folded = [name for node in settled.walk() if isinstance(node, Fold) for name in node.symbols()]
         return settled.substitute({name: env[name] for name in folded if "(" in name and name in env})
+
+
+def _holds(condition: Expr, env: Mapping[str, Any]) -> bool:
+    """Whether a condition holds; what divides by a size of 0 does not."""
+    try:
+        return bool(condition.evaluate(env))
+    except ZeroDivisionError:
+        return False
 
 
 def elements(expr: Expr) -> Iterator[Load]:
