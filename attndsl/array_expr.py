@@ -47,7 +47,7 @@ def evaluate_arrays(expr: Expr, env: Mapping[str, Any]) -> Any:
         condition, then, otherwise = (evaluate_arrays(child, env) for child in expr.children())
         return np.where(condition, then, otherwise)
     if isinstance(expr, Load):
-        flat = np.asarray(env[expr.source]).reshape(-1)
+        flat = np.asarray(expr.array(env)).reshape(-1)
         index = np.asarray(evaluate_arrays(expr.index, env))
         if not flat.size:
             return np.zeros(index.shape, flat.dtype)

@@ -353,7 +353,11 @@ class Load(Expr):
         return replace(self, index=children[0])
 
     def evaluate(self, env: Mapping[str, Any]) -> Any:
-        return env[self.source].reshape(-1)[self.index.evaluate(env)].item()
+        return self.array(env).reshape(-1)[self.index.evaluate(env)].item()
+
+    def array(self, env: Mapping[str, Any]) -> Any:
+        """The tensor, which in a kernel has its C++ name, so that no scalar is taken for it."""
+        return env[self.cxx_name if self.cxx_name in env else self.source]
 
     def substitute(self, values: Mapping[str, ExprLike]) -> Expr:
         return replace(self, index=self.index.substitute(values))

@@ -22,6 +22,7 @@ from attndsl.spec.call import Call
 from attndsl.symbolic import Expr, ExprLike
 from attndsl.tile.buffers import NUMPY_DTYPES, Buffer, GlobalTensor
 from attndsl.tile.instructions import Instruction
+from attndsl.tile.naming import gm_member
 from attndsl.tile.statements import (
     Alloc,
     Collect,
@@ -146,7 +147,8 @@ class _CoreRun:
         check_disjoint: bool,
     ) -> None:
         self.kind, self.block, self.sub = kind, block, sub
-        self._scalars: dict[str, Any] = {**memory, **scalars}
+        tensors = {gm_member(name): array for name, array in memory.items()}
+        self._scalars: dict[str, Any] = {**memory, **tensors, **scalars}
         self._memory = memory
         self._device = device
         self._check = DisjointCheck() if check_disjoint else None
@@ -244,7 +246,7 @@ class _CoreRun:
         entries = self._memory[name]
         if not 0 <= index < len(entries):
             raise IndexError(f"{name}: element {index} of a list of {len(entries)} is picked")
-        self._tensors[statement.tensor] = self._scalars[name] = entries[index]
+        self._tensors[statement.tensor] = self._scalars[gm_member(name)] = entries[index]
 
     def _collect(self, statement: Collect) -> None:
         found: list[int] = []

@@ -92,7 +92,10 @@ def compile_operator(operator: Operator, specialisation: Specialisation) -> Comp
     problem = problem_of(operator, specialisation)
     settings = settings_of(operator, specialisation)
     computation = recognise(operator.graph(problem.present, settings).outputs)
-    check_lowerable(candidate(operator, computation, specialisation.dtype, problem.present, settings))
+    sizes = (problem.bucket, problem.value_bucket)
+    check_lowerable(
+        candidate(operator, computation, specialisation.dtype, problem.present, settings, head_sizes=sizes)
+    )
     while True:
         try:
             joint, program = _compile(computation, problem, schedule)

@@ -25,6 +25,8 @@ from attndsl.symbolic import Const, Expr
 IO_DTYPES = ("float16", "bfloat16")
 # Copies of a row statistic in its result: the fp32 lanes of one block.
 STATISTIC_COPIES = 8
+# Largest padded head size: the distance of two fp32 rows is at most 255 blocks of 32 bytes.
+LARGEST_HEAD = ATLAS_A2.max_repeat_stride * 8 // ATLAS_A2.fractal * ATLAS_A2.fractal
 # Blocks that a selection keeps of each position: one group of sorted records.
 MOST_SELECTED = 32
 
@@ -34,12 +36,14 @@ class Candidate:
     """A recognised computation with the declarations it came from.
 
     ``layouts``: the layouts that each tensor, results included, can have in this specialisation.
+    ``head_sizes``: those of queries and values that it is made for.
     """
 
     operator: Operator
     computation: Computation
     dtype: str
     layouts: dict[str, tuple[Layout, ...]]
+    head_sizes: tuple[int, int]
 
 
 Finding = tuple[str, SourceLine]
@@ -61,6 +65,25 @@ def io_dtype_is_16_bit(c: Candidate) -> Iterator[Finding]:
     """Probabilities are stored in the io dtype and multiplied on the cube."""
     if c.dtype not in IO_DTYPES:
         yield f"io dtype {c.dtype} (kernels take {' and '.join(IO_DTYPES)})", c.computation.output.where
+
+
+def rows_fit_an_instruction(c: Candidate) -> Iterator[Finding]:
+    """Vector instructions step from row to row."""
+    if max(c.head_sizes) > LARGEST_HEAD:
+        yield f"head size {max(c.head_sizes)} (kernels take up to {LARGEST_HEAD})", c.computation.output.where
+
+
+def padding_is_added_last(c: Candidate) -> Iterator[Finding]:
+    """Padded positions are zeros in the result itself: nothing behind may make other numbers of them."""
+    padded = False
+    for node in c.computation.finish:
+        if padded and not isinstance(node, nodes.Cast | nodes.Replace) and not _keeps_zeros(node):
+            yield f"{type(node).__name__} behind the zeros of padded positions", node.where
+        padded = padded or isinstance(node, nodes.Replace)
+
+
+def _keeps_zeros(node: nodes.Node) -> bool:
+    return isinstance(node, nodes.Quantize) and node.offset is None
 
 
 def statistics_have_eight_copies(c: Candidate) -> Iterator[Finding]:
@@ -193,6 +216,8 @@ def differences_have_the_score_first(c: Candidate) -> Iterator[Finding]:
 
 RULES: tuple[Rule, ...] = (
     io_dtype_is_16_bit,
+    rows_fit_an_instruction,
+    padding_is_added_last,
     statistics_have_eight_copies,
     selections_sum_windows_over_groups,
     windows_are_short,

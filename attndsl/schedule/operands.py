@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from attndsl.graph import nodes
+from attndsl.hardware import ATLAS_A2
 from attndsl.schedule.context import FIRST_KEY, KEYS, SPAN, Context, whole
 from attndsl.schedule.errors import NotLowered
 from attndsl.schedule.key_source import stored_plain
@@ -18,7 +19,7 @@ from attndsl.schedule.row_values import element, has_keys, pitches, row_value
 from attndsl.schedule.score_step import Emit
 from attndsl.source_line import SourceLine
 from attndsl.symbolic import Binary, Const, Expr, Symbol, ceil_div, maximum, minimum, round_up
-from attndsl.tile.buffers import Buffer, Region
+from attndsl.tile.buffers import Buffer, Region, item_bytes
 from attndsl.tile.instructions import Convert, LaneNumbers, LoadRows, Unary, WithScalar
 from attndsl.tile.naming import camel
 from attndsl.tile.statements import For, Let, Statement, seq
@@ -112,6 +113,11 @@ def _looked_up(context: Context, node: nodes.Node) -> KeyOperand:
     period = last.right if isinstance(last, Binary) and last.op == "%" and last.left.same(_KEY) else None
     if not isinstance(period, Const):
         raise NotLowered(f"scores and {source}", node.where)
+    block = ATLAS_A2.block // item_bytes(context.parameter(tensor.name).dtype)
+    if period.value % block or context.keys.first(context) is not None:
+        raise NotLowered(
+            f"scores and {source}, whose segments do not begin on blocks of {block} keys", node.where
+        )
     return _loaded(context, tensor, lambda c, t: [_segments(c, node, t, period)], node.where, source)
 
 

@@ -9,7 +9,7 @@ from attndsl.hardware import ATLAS_A2, Core
 from attndsl.schedule.context import HEAD, QUERY, R0, Context, chunks, whole
 from attndsl.schedule.pattern import Computation
 from attndsl.schedule.row_space import Run
-from attndsl.symbolic import Compare, Const, Expr, Symbol
+from attndsl.symbolic import Compare, Const, Expr, Symbol, as_expr
 from attndsl.tile.instructions import Convert, Fill, StoreRows
 from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, SUB_BLOCK
 from attndsl.tile.statements import For, If, Let, Stage, seq
@@ -46,17 +46,20 @@ def pads_rows(node: nodes.Node) -> bool:
 
 def zero_padding(context: Context) -> Stage:
     """Zeros in all rows behind the last query of their batch row; the vector cores share the positions."""
-    s, where, bucket = context.schedule, context.where, context.value_bucket
-    name = context.computation.output.name
-    size = s.rows * context.problem.value_bucket
-    wide = context.in_ub("zeroWide", "float32", size, "zeros")
-    zeros = context.in_ub("zeroRows", context.parameter(name).dtype, size, "rows of zeros")
+    s, where, pitch = context.schedule, context.where, as_expr(context.value_bucket)
+    name, size = context.computation.output.name, s.rows * context.problem.value_bucket
+    dtype = context.parameter(name).dtype
+    if dtype == "int8":  # made of fp16, and rows start on a block
+        pitch = Const(-(-context.problem.value_bucket // ATLAS_A2.block) * ATLAS_A2.block)
+        size = s.rows * int(pitch.evaluate({}))
+    wide = context.in_ub("zeroWide", "float16" if dtype == "int8" else "float32", size, "zeros")
+    zeros = context.in_ub("zeroRows", dtype, size, "rows of zeros")
     heads = context.host(context.problem.extents["N"], "query heads", "queryHeads")
     positions = context.host(context.problem.extents["Q"], stem="positions")
     batch = context.host(context.problem.extents["B"], "batch rows", "batchRows")
 
     def one_step(r0: Expr, chunk: Expr) -> list[If | Let | StoreRows]:
-        rows = zeros.region(0, chunk, context.value_dim, bucket)
+        rows = zeros.region(0, chunk, context.value_dim, pitch)
         place = context.rows.place(context, name, Run(Const(0), chunk, "N"), context.value_dim)
         return [Let(symbol=HEAD, value=R0), StoreRows(dst=place, src=rows, where=where)]
 

@@ -153,13 +153,15 @@ def candidate(
     dtype: str,
     present: frozenset[str],
     settings: Mapping[str, Any] | None = None,
+    *,
+    head_sizes: tuple[int, int],
 ) -> Candidate:
     """What the lowerability rules look at."""
     passed = [spec for spec in operator.tensors if spec.name in present]
     layouts = {spec.name: legal_layouts(spec, present, settings) for spec in passed}
     for output in operator.outputs:
         layouts[output.name] = tuple(output.layout(layout.key) for layout in layouts[output.like])
-    return Candidate(operator, computation, dtype, layouts)
+    return Candidate(operator, computation, dtype, layouts, head_sizes)
 
 
 def kernel_inputs(operator: Operator, features: frozenset[str]) -> frozenset[str]:

@@ -51,3 +51,10 @@ def test_names_of_its_own(tmp_path: Path) -> None:
     program = compile_operator(spec(tmp_path, "p"), Specialisation(dtype="float16", bucket=32)).program
     assert {"tileTotal", "item", "score", "keyGm", "l1", "blockIndex"} <= own_names(program)
     assert not {"p", "blocks", "headDim"} & own_names(program)
+
+
+@pytest.mark.parametrize("name", ["queries", "length", "rowBegin"])
+def test_lengths_named_like_a_scalar(tmp_path: Path, name: str) -> None:
+    declared = f'{name} = op.lengths("{name}", "B", dtype="int32", one_for_all=False)'
+    op = packed_spec(tmp_path, f"s = s.where(j < {name}[b])", PACKED_RESULT, declared=declared)
+    assert_computes(op, "tile", **packed_call([9, 5], [200, 130]), **{name: [100, 7]})

@@ -12,7 +12,7 @@ from attndsl.resources import specs_dir
 from attndsl.schedule.choices import resolve
 from attndsl.schedule.compile import Specialisation, compile_operator
 from attndsl.schedule.errors import IllegalScheduleValue, NotLowered
-from attndsl.schedule.lowerable import RULES
+from attndsl.schedule.lowerable import LARGEST_HEAD, RULES
 from attndsl.spec.loader import load_file
 from attndsl.spec.operator import Operator
 
@@ -120,6 +120,10 @@ REFUSED_SELECTIONS = {
 }
 
 
+# Rules that are about more than one line of one spec; each has a test of its own below.
+REFUSED_ELSEWHERE = ("rows_fit_an_instruction", "padding_is_added_last")
+
+
 def test_the_plain_spec_compiles(tmp_path: Path) -> None:
     compile_(operator(tmp_path))
     compile_(operator(tmp_path), "bfloat16")
@@ -135,7 +139,65 @@ def test_rule_refuses_and_names_the_line(tmp_path: Path, rule: str) -> None:
 
 def test_every_rule_is_tested() -> None:
     named = {rule.__name__ for rule in RULES}
-    assert named == set(REFUSED) | set(REFUSED_SELECTIONS)
+    assert named == set(REFUSED) | set(REFUSED_SELECTIONS) | set(REFUSED_ELSEWHERE)
+
+
+def test_head_sizes_beyond_an_instruction_are_refused(tmp_path: Path) -> None:
+    """``rows_fit_an_instruction``: rows of the largest head size, and one fractal more."""
+    op = operator(tmp_path)
+    compile_operator(op, Specialisation(dtype="float16", bucket=LARGEST_HEAD))
+    with pytest.raises(NotLowered, match=r"some_attention\.py:.*head size 2048 \(kernels take up to 2032\)"):
+        compile_operator(op, Specialisation(dtype="float16", bucket=LARGEST_HEAD + 16))
+
+
+def padded_int8(folder: Path, first: str, second: str) -> Operator:
+    """Results that are padded and quantised, in some order."""
+    file = folder / "padded_int8.py"
+    file.write_text(PADDED.format(first=first, second=second))
+    return load_file(file)
+
+
+PADDED = """
+from attndsl.spec import Operator, attend
+op = Operator("padded_int8", summary="Prompts of several lengths, padded to the longest, in int8.")
+B, N, KN, S, T, D = op.dims("B N KN S T D")
+op.axes(B=B, N=N, K=KN, Q=S, T=T, D=D, E=D)
+query = op.input("query", "B N S D", dtype=("float16", "bfloat16"), axes="B N Q D")
+key = op.input("key", "B KN T D", dtype=query, axes="B K T D")
+value = op.input("value", "B KN T D", dtype=query, axes="B K T E")
+queries = op.lengths("queries", "B", dtype="int32", one_for_all=False)
+scale = op.input("scale", "N D", dtype="float32", axes="N E")
+offset = op.input("offset", "N D", dtype="float32", axes="N E")
+out = attend.softmax(attend.scores(query, attend.rows(key)) * 0.2) @ attend.rows(value)
+def padded(x):
+    return x.replace(attend.condition(attend.QUERY >= queries[attend.BATCH]), 0.0)
+out = {first}
+op.output("out", {second}, like=query)
+"""
+OFFSET = "attend.quantize(out, scale, offset)"
+SYMMETRIC = "attend.quantize(out, scale)"
+
+
+def test_zeros_of_padded_positions_are_not_quantised(tmp_path: Path) -> None:
+    """``padding_is_added_last``: zeros would become offsets."""
+    with pytest.raises(NotLowered, match=r"padded_int8\.py:.*Quantize behind the zeros of padded positions"):
+        compile_operator(
+            padded_int8(tmp_path, "padded(out)", OFFSET), Specialisation(dtype="float16", bucket=32)
+        )
+
+
+@pytest.mark.parametrize("backend", ["tile", "emulator"])
+@pytest.mark.parametrize("order", [(OFFSET, "padded(out)"), ("padded(out)", SYMMETRIC)])
+@pytest.mark.parametrize("size", [16, 32])
+def test_padded_int8_results(tmp_path: Path, order: tuple[str, str], size: int, backend: str) -> None:
+    op, rng = padded_int8(tmp_path, *order), np.random.default_rng(5)
+    query = rng.standard_normal((2, 4, 6, size)).astype(np.float16)
+    key, value = (rng.standard_normal((2, 2, 20, size)).astype(np.float16) for _ in range(2))
+    numbers = {"scale": np.full((4, size), 50, np.float32), "offset": np.full((4, size), 20, np.float32)}
+    call = {"query": query, "key": key, "value": value, "queries": [3, 6], **numbers}
+    expected, got = op(**call, precision="float64"), op(**call, backend=backend)
+    assert got.dtype == expected.dtype and np.abs(got.astype(int) - expected.astype(int)).max() <= 1
+    assert not got[0, :, 3:].any() and got[0, :, :3].any()
 
 
 @pytest.mark.parametrize("rule", REFUSED_SELECTIONS)

@@ -8,6 +8,7 @@ import pytest
 
 from attndsl.schedule.compile import Specialisation, compile_operator
 from attndsl.schedule.errors import NotLowered
+from attndsl.spec.operator import Operator
 from attndsl.tile.instructions import LoadRows
 
 from .small_specs import DECODE_RESULT, DECODE_SCORES, assert_computes, decode_call, decode_spec, halves
@@ -87,3 +88,25 @@ def test_so_it_is_in_generated_code(tmp_path: Path) -> None:
     op = decode_spec(tmp_path, f'op.output("out", {result}, like=query)', declared=declared)
     more = {"key2": halves(2, 2, 300, 32), "value2": halves(2, 2, 300, 32)}
     assert_computes(op, "emulator", **decode_call(), **more, **operands("bias", "mask"))
+
+
+def repeating(folder: Path, period: int, rows: str = "") -> Operator:
+    declared = f"""
+rel = op.input("rel", "N {period}", dtype=query, indexed=True)
+valid = op.lengths("valid", "B", dtype="int32", one_for_all=False)"""
+    scores = f"s = attend.scores(query, attend.rows(key{rows})) * 0.2 + rel.at(n, j % {period})"
+    result = f'op.output("out", attend.softmax(s) @ attend.rows(value{rows}), like=query)'
+    return decode_spec(folder, scores, result, declared=declared)
+
+
+@pytest.mark.parametrize("backend", ["tile", "emulator"])
+@pytest.mark.parametrize("period", [48, 16])
+def test_columns_that_repeat(tmp_path: Path, period: int, backend: str) -> None:
+    op = repeating(tmp_path, period, ", length=valid")
+    assert_computes(op, backend, **decode_call(), rel=halves(4, period), valid=[300, 77])
+
+
+@pytest.mark.parametrize(("period", "rows"), [(100, ""), (48, ", length=valid, start=valid[b] // 3")])
+def test_columns_that_repeat_off_blocks_are_refused(tmp_path: Path, period: int, rows: str) -> None:
+    with pytest.raises(NotLowered, match=r"rel\[n, j % \d+\], whose segments do not begin on blocks"):
+        compile_operator(repeating(tmp_path, period, rows), Specialisation(dtype="float16", bucket=32))
