@@ -16,12 +16,14 @@ from attndsl.schedule.key_source import (
     Contiguous,
     KeySource,
     Piece,
+    Turn,
     batch_scalar,
     load_matrix,
+    pieces_by_turn,
 )
-from attndsl.symbolic import Const, Expr, Symbol, ceil_div, maximum, minimum
+from attndsl.symbolic import Const, Expr, Symbol, maximum, minimum
 from attndsl.tile.buffers import Buffer
-from attndsl.tile.statements import For, If, Let, Statement, seq
+from attndsl.tile.statements import If, Let, Statement, seq
 
 Of = Callable[[nodes.Rows, str], KeySource]
 """Gives the source of a graph node in a role."""
@@ -50,24 +52,9 @@ class RingRows(KeySource):
         body: Callable[[Piece], Statement],
         touched: tuple[Buffer, ...],
     ) -> Statement:
-        size, pitch = self.rows_of_turn(context), context.stride(self.name, self.rows_axis)
-        first, begin, end = Symbol("firstInRing"), Symbol("turnBegin"), Symbol("turnEnd")
-        place = row_start(context, self.inner) + (begin - _TURN * size) * pitch
-        one = seq(
-            Let(symbol=begin, value=maximum(_TURN * size, first)),
-            Let(symbol=end, value=minimum(_TURN * size + size, first + rows)),
-            body(Piece(begin - first, end - begin, place, pitch)),
-        )
-        turns = For(
-            var=_TURN,
-            begin=first // size,
-            end=ceil_div(first + rows, size),
-            body=one,
-            disjoint=touched,
-            runs=True,
-            where=self.where,
-        )
-        return seq(Let(symbol=first, value=FIRST_KEY + n0), turns)
+        pitch = context.stride(self.name, self.rows_axis)
+        turn = Turn(_TURN, self.rows_of_turn(context), row_start(context, self.inner), pitch)
+        return pieces_by_turn(turn, FIRST_KEY + n0, rows, body, touched, self.where)
 
     def rows_of_turn(self, context: Context) -> Expr:
         """Rows of the ring."""

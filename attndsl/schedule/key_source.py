@@ -194,6 +194,49 @@ class Contiguous(KeySource):
         return self.first_of_batch if self.packed else Const(0)
 
 
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A stretch of rows that lie together, one of many of equal size: a page, a turn of a ring.
+
+    Attributes:
+        index: the running turn; rows ``index * size`` and on are in it.
+        start: elements to its first row. ``pitch``: elements from row to row.
+    """
+
+    index: Symbol
+    size: Expr
+    start: Expr
+    pitch: Expr
+
+
+def pieces_by_turn(
+    turn: Turn,
+    first_row: Expr,
+    rows: Expr,
+    body: Callable[[Piece], Statement],
+    touched: tuple[Buffer, ...],
+    where: SourceLine,
+) -> Statement:
+    """``body`` for the piece that each turn has of rows ``first_row .. first_row + rows - 1``."""
+    index, size, first = turn.index, turn.size, Symbol("firstRow")
+    begin, end = Symbol(f"{index.name}Begin"), Symbol(f"{index.name}End")
+    one = seq(
+        Let(symbol=begin, value=maximum(index * size, first)),
+        Let(symbol=end, value=minimum(index * size + size, first + rows)),
+        body(Piece(begin - first, end - begin, turn.start + (begin - index * size) * turn.pitch, turn.pitch)),
+    )
+    turns = For(
+        var=index,
+        begin=first // size,
+        end=ceil_div(first + rows, size),
+        body=one,
+        disjoint=touched,
+        runs=True,
+        where=where,
+    )
+    return seq(Let(symbol=first, value=first_row), turns)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Blocks(KeySource):
     """Rows in blocks of ``size``, rows of a block at an even pitch.
@@ -214,24 +257,8 @@ class Blocks(KeySource):
         body: Callable[[Piece], Statement],
         touched: tuple[Buffer, ...],
     ) -> Statement:
-        size, pitch, first = self.block_rows(context), self.pitch(context), Symbol("firstRow")
-        begin, end = Symbol("pageBegin"), Symbol("pageEnd")
-        place = self.block_start(context) + (begin - _PAGE * size) * pitch
-        one = seq(
-            Let(symbol=begin, value=maximum(_PAGE * size, first)),
-            Let(symbol=end, value=minimum(_PAGE * size + size, first + rows)),
-            body(Piece(begin - first, end - begin, place, pitch)),
-        )
-        over_pages = For(
-            var=_PAGE,
-            begin=first // size,
-            end=ceil_div(first + rows, size),
-            body=one,
-            disjoint=touched,
-            runs=True,
-            where=self.where,
-        )
-        return seq(Let(symbol=first, value=FIRST_KEY + n0), over_pages)
+        turn = Turn(_PAGE, self.block_rows(context), self.block_start(context), self.pitch(context))
+        return pieces_by_turn(turn, FIRST_KEY + n0, rows, body, touched, self.where)
 
     def block_rows(self, context: Context) -> Expr:
         """Rows of a block."""
