@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -53,19 +54,23 @@ class Specialisation:
     def suffix(self, order: tuple[str, ...]) -> str:
         """``float16_d128_attn_mask``: the part of a kernel's name that tells specialisations apart."""
         values = () if self.value_bucket is None else (f"e{self.value_bucket}",)
-        chosen = tuple(_word(name, value) for name, value in self.settings)
+        chosen = tuple(_word(name, value, self.dtype) for name, value in self.settings)
         features = (name for name in order if name in self.features)
         return "_".join(
             (self.dtype, f"d{self.bucket}", *values, *features, *(word for word in chosen if word))
         )
 
 
-def _word(name: str, value: Any) -> str:
-    """A setting in a kernel's name; none where it has its simplest value."""
-    if value in (None, 0, False, 0.0, "") or name.startswith("dtype("):
+def _word(name: str, value: Any, dtype: str) -> str:
+    """A setting in a kernel's name; none where dtype and features tell it already."""
+    kind, _, argument = name.rstrip(")").partition("(")
+    if argument and (value is None or (kind == "dtype" and value == dtype)):
         return ""
-    stem = name.partition("(")[2].rstrip(")") or name
-    return re.sub(r"[^A-Za-z0-9]+", "_", f"{stem}_{value}").strip("_")
+    text = f"minus{-value}" if isinstance(value, int | float) and value < 0 else str(value)
+    word = re.sub(r"[^A-Za-z0-9]+", "_", text).strip("_")
+    if isinstance(value, str) and (word != value or not word):  # what was replaced may tell two values apart
+        word = f"{word or 'word'}_{zlib.crc32(value.encode()):08x}"
+    return f"{argument or name}_{word}"
 
 
 @dataclass(frozen=True, kw_only=True)
