@@ -12,7 +12,7 @@ from attndsl.codegen.files import write_files
 from attndsl.codegen.render import render
 from attndsl.errors import UserError
 from attndsl.hardware import ATLAS_A2
-from attndsl.schedule.compile import Compiled, Specialisation
+from attndsl.schedule.compile import Compiled, Specialisation, check_lowers
 from attndsl.schedule.errors import NotLowered
 from attndsl.schedule.launch import compiled_for
 from attndsl.schedule.problem import feature_names, kernel_inputs, used_inputs
@@ -83,9 +83,10 @@ def plan_project(operator: Operator, selection: Selection) -> Project:
     """
     dtypes = _dtypes(operator, selection.dtypes)
     buckets = tuple(dict.fromkeys(_bucket(size, operator) for size in selection.head_sizes))
+    _check_features(operator, selection.features or frozenset())
     try:
         _check_selectable(operator)
-        compiled_for(operator, Specialisation(dtype=dtypes[0], bucket=buckets[0]))
+        check_lowers(operator, Specialisation(dtype=dtypes[0], bucket=buckets[0]))
     except NotLowered as error:
         if selection.features is not None:
             raise
@@ -95,7 +96,6 @@ def plan_project(operator: Operator, selection: Selection) -> Project:
     if selection.features is None:
         combinations_wanted = list(dict.fromkeys((frozenset(), *lowered.values())))
     else:
-        _check_features(operator, selection.features)
         combinations_wanted = [selection.features]
     kernels = tuple(
         compiled_for(operator, Specialisation(dtype=dtype, bucket=bucket, features=features))
@@ -156,7 +156,7 @@ def _lowered_features(
     for name in feature_names(operator):
         together = _smallest_with(operator, name)
         try:
-            compiled_for(operator, Specialisation(dtype=dtype, bucket=bucket, features=together))
+            check_lowers(operator, Specialisation(dtype=dtype, bucket=bucket, features=together))
         except NotLowered:
             no.append(name)
         else:

@@ -94,13 +94,7 @@ def compile_operator(operator: Operator, specialisation: Specialisation) -> Comp
     """
     stated = operator.schedule_choices
     schedule = resolve(stated, operator.schedule_lines)
-    problem = problem_of(operator, specialisation)
-    settings = settings_of(operator, specialisation)
-    computation = recognise(operator.graph(problem.present, settings).outputs)
-    sizes = (problem.bucket, problem.value_bucket)
-    check_lowerable(
-        candidate(operator, computation, specialisation.dtype, problem.present, settings, head_sizes=sizes)
-    )
+    computation, problem = _recognised(operator, specialisation)
     while True:
         try:
             joint, program = _compile(computation, problem, schedule)
@@ -123,6 +117,32 @@ def compile_operator(operator: Operator, specialisation: Specialisation) -> Comp
             joint=joint,
             program=program,
         )
+
+
+def check_lowers(operator: Operator, specialisation: Specialisation) -> None:
+    """Whether one specialisation has a lowering, without the passes behind it, which take most of the time.
+
+    Raises:
+        NotLowered: it has none.
+        ScheduleError: a choice is illegal or, where the lowering itself sees it, does not fit.
+    """
+    schedule = resolve(operator.schedule_choices, operator.schedule_lines)
+    computation, problem = _recognised(operator, specialisation)
+    try:
+        lower(computation, problem, schedule)
+    except (DoesNotFit, NamesTaken):  # another schedule or other names will do
+        compile_operator(operator, specialisation)
+
+
+def _recognised(operator: Operator, specialisation: Specialisation) -> tuple[Computation, Problem]:
+    problem = problem_of(operator, specialisation)
+    settings = settings_of(operator, specialisation)
+    computation = recognise(operator.graph(problem.present, settings).outputs)
+    sizes = (problem.bucket, problem.value_bucket)
+    check_lowerable(
+        candidate(operator, computation, specialisation.dtype, problem.present, settings, head_sizes=sizes)
+    )
+    return computation, problem
 
 
 def problem_of(operator: Operator, special: Specialisation) -> Problem:

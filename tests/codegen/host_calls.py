@@ -183,7 +183,8 @@ class Blobs:
             return
         if not isinstance(value, np.ndarray) or value.dtype.name not in DTYPES:
             raise Untold("no tensor")
-        array = np.ascontiguousarray(value).reshape(value.shape)
+        # Content of large tensors is out of the host's reach: no gigabytes are laid out for it.
+        array = value if value.size > 1 << 24 else np.ascontiguousarray(value).reshape(value.shape)
         shape = (ctypes.c_int64 * max(1, array.ndim))(*array.shape)
         self._kept += [array, shape]
         names = [row.name for row in DTYPE_ROWS]
