@@ -188,15 +188,20 @@ def generate(
     features: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Write the operators' kernels and tiling functions to OUT/NAME/."""
-    from attndsl.codegen.project import plan_project
+    """Write the operators' projects to OUT/NAME/: kernels, host code, build files, bindings, tests.
+
+    A spec file is a Python program of yours, which is executed to load it; nothing else is.
+    """
+    from attndsl.codegen.project import Project, plan_projects
 
     selection = _selection(dtypes, settings, features)
     # Everything is computed before the first file is written.
-    projects = [plan_project(operator, selection) for operator in _operators(names)]
-    for project in projects:
-        if names and not project.kernels:
-            raise click.UsageError(f"{project.operator.name} has no kernel yet: {project.reason}")
+    projects: list[Project] = []
+    for operator in _operators(names):
+        planned = plan_projects(operator, selection)
+        if names and not any(project.kernels for project in planned):
+            raise click.UsageError(f"{operator.name} has no kernel yet: {planned[0].reason}")
+        projects += planned
     rows = []
     for project in projects:
         files = project.files()
@@ -204,7 +209,7 @@ def generate(
         rows.append(
             {
                 "operator": project.operator.name,
-                "folder": str(out / project.operator.name),
+                "folder": str(out / project.folder),
                 "files": sorted(files),
                 "written": [path.name for path in changed],
                 "without_kernel": list(project.not_lowered),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from attndsl.codegen.identifiers import comment, identifiers, pascal, snake, string
+from attndsl.graph.nodes import CacheAppend, Input
 from attndsl.spec.arguments import DTYPES, OutputSpec, ParamSpec, TensorSpec
 from attndsl.spec.operator import Operator
 
@@ -154,6 +155,15 @@ class Names:
             [spec.name for spec in self.operator.parameters] + [spec.name for spec in self.operator.outputs]
         )
         return {spec.name: every[spec.name] for spec in self.operator.outputs}
+
+    @cached_property
+    def updated(self) -> tuple[Argument, ...]:
+        """The tensors that the computation updates in place in some calls."""
+        nodes = (node for root in self.operator.roots for node in root.walk())
+        caches = [node.cache for node in nodes if isinstance(node, CacheAppend)]
+        found = {part.name for cache in caches for part in cache.walk() if isinstance(part, Input)}
+        found -= {item.spec.name for item in self.tensors if item.on_host}
+        return tuple(item for item in self.tensors if item.spec.name in found)
 
     def argument(self, name: str) -> Argument:
         """The argument of this name."""

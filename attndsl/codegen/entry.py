@@ -44,7 +44,8 @@ def entry_text(kernels: Sequence[Compiled]) -> EntryText:
     names = names_of(operator)
     unwrapped = tuple(item.name for item in names.tensors if is_unwrapped(item))
     taken = {parameter(tensor) for each in kernels for tensor in each.program.parameters}
-    parameters = (*(item.name for item in names.tensors), *names.outputs.values())
+    updated = (f"{item.name}Ref" for item in names.updated)
+    parameters = (*(item.name for item in names.tensors), *names.outputs.values(), *updated)
     return EntryText(
         names=names,
         operator=comment(operator.name),

@@ -24,7 +24,7 @@ from attndsl.schedule.launch import Launch, prepare
 from attndsl.spec.call import Call
 
 Array = npt.NDArray[Any]
-_CTYPES = {"int64_t": ctypes.c_int64, "float": ctypes.c_float}
+_CTYPES = {"int64_t": ctypes.c_int64, "uint64_t": ctypes.c_uint64, "float": ctypes.c_float}
 
 
 def run(call: Call, *, cores: int = ATLAS_A2.aic) -> tuple[Array, ...]:
@@ -67,6 +67,8 @@ def arguments_of(launch: Launch, tiling: Array) -> list[emulator.Argument]:
     found = [_argument(launch, item) for item in names.tensors]
     for name, spelled in names.outputs.items():
         found.append(emulator.Argument(spelled, launch.arguments[name], output=True))
+    # What is updated in place is an output of the operator too, at the address of the input.
+    found += [emulator.Argument(f"{item.name}Ref", None) for item in names.updated]
     workspace = np.zeros(max(launch.workspace_bytes, 1), np.uint8)
     found.append(emulator.Argument("workspace", workspace, scratch=True))
     found.append(emulator.Argument("tiling", tiling))

@@ -37,6 +37,8 @@ def write_files(folder: Path, files: Mapping[str, str]) -> tuple[Path, ...]:
             target = staged / name
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text, encoding="utf-8")
+            if target.suffix == ".sh":
+                target.chmod(0o755)
         for name in stale:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (staged / name).replace(folder / name)

@@ -6,6 +6,7 @@ printed from the same symbolic expressions that Python evaluates.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -15,20 +16,25 @@ from attndsl.codegen.identifiers import comment, identifier
 from attndsl.codegen.kernel import CXX_SCALARS, kernel_name
 from attndsl.codegen.keys import (
     HEAD_SIZE,
+    VALUE_SIZE,
+    chosen_settings,
     dtype_member,
     given_member,
     head_size,
     io_tensor,
     selectors,
+    setting_member,
+    setting_values,
     tiling_key,
 )
 from attndsl.codegen.naming import pascal
 from attndsl.errors import InternalError
+from attndsl.folds import Fold
 from attndsl.schedule.compile import Compiled
 from attndsl.schedule.problem import dimension, feature_names, fold_name, folds_of
 from attndsl.schedule.words import word_parameters
 from attndsl.spec.operator import Operator
-from attndsl.symbolic import Symbol
+from attndsl.symbolic import Binary, Compare, Expr, Logic, Select, Symbol, binary, compare, select
 from attndsl.tile.program import TilingField, earlier
 from attndsl.tile.statements import SetCrossFlag
 
@@ -101,6 +107,8 @@ def host_text(kernels: Sequence[Compiled]) -> HostText:
                 BATCH_MODE if waits_for_all(compiled) else 0,
             )
         )
+    if len({each.key for each in planned}) != len(planned):
+        raise InternalError(f"two kernels of {operator.name} have the same tiling key")
     values = [field.value for compiled in kernels for field in compiled.program.tiling]
     return HostText(
         names=names,
@@ -127,8 +135,16 @@ def problem_rows(kernels: Sequence[Compiled]) -> Iterator[Row]:
     legal = ", ".join(f"{i}: {name}" for i, name in enumerate(io.dtypes))
     yield Row("int64_t", dtype_member(operator), f"dtype of {io.name}; {legal}")
     yield Row("int64_t", HEAD_SIZE, comment(f"head size, {head_size(operator)}"))
+    if any(each.specialisation.value_bucket is not None for each in kernels):
+        yield Row("int64_t", VALUE_SIZE, "head size of values")
     for feature in feature_names(operator):
         yield Row("int64_t", given_member(feature), f"whether {feature} is passed")
+    settings = dict.fromkeys(name for each in kernels for name in chosen_settings(each))
+    for name in settings:
+        values = setting_values(operator, name)
+        legal = "; " + ", ".join(f"{i}: {value}" for i, value in enumerate(values)) if values else ""
+        floats = {spec.name for spec in operator.params if spec.type is float}
+        yield Row("float" if name in floats else "int64_t", setting_member(name), comment(f"{name}{legal}"))
     for symbol in outside_names([field for each in kernels for field in each.program.tiling]):
         if identifier(symbol) == HEAD_SIZE and head_size(operator).same(Symbol(symbol)):
             continue  # the size that chooses a kernel
@@ -138,9 +154,40 @@ def problem_rows(kernels: Sequence[Compiled]) -> Iterator[Row]:
 def problem_values(compiled: Compiled, host: Mapping[str, object]) -> dict[str, object]:
     """The problem of a launch, member by member."""
     found: dict[str, object] = {item.member: item.value for item in selectors(compiled)}
+    terms = {measure_name(term): term for term in measures(compiled.program.tiling)}
     for symbol in outside_names(compiled.program.tiling):
-        found[identifier(symbol)] = host[symbol]
+        found[identifier(symbol)] = terms[symbol].evaluate(host) if symbol in terms else host[symbol]
     return found
+
+
+def measures(fields: Sequence[TilingField]) -> tuple[Fold, ...]:
+    """What tiling fields read of whole tensors, such as the longest row: the host measures it."""
+    found: dict[str, Fold] = {}
+    for field in fields:
+        for node in field.value.walk():
+            if isinstance(node, Fold):
+                found.setdefault(measure_name(node), node)
+    return tuple(found.values())
+
+
+def measure_name(fold: Fold) -> str:
+    """The problem's member for a measure."""
+    return "measure" + pascal(re.sub(r"\W+", "_", str(fold)).strip("_"))
+
+
+def measured(expr: Expr) -> Expr:
+    """An expression with its measures replaced by their symbols."""
+    if isinstance(expr, Fold):
+        return Symbol(measure_name(expr))
+    if isinstance(expr, Binary):
+        return binary(expr.op, measured(expr.left), measured(expr.right))
+    if isinstance(expr, Select):
+        return select(*(measured(child) for child in expr.children()))
+    if isinstance(expr, Compare):
+        return compare(expr.op, measured(expr.left), measured(expr.right))
+    if isinstance(expr, Logic):
+        return Logic(expr.op, measured(expr.left), measured(expr.right))
+    return expr
 
 
 def outside_names(fields: Sequence[TilingField]) -> tuple[str, ...]:
@@ -148,7 +195,7 @@ def outside_names(fields: Sequence[TilingField]) -> tuple[str, ...]:
     names: dict[str, None] = {}
     known = {earlier(field.name).name for field in fields}
     for field in fields:
-        for node in field.value.walk():
+        for node in measured(field.value).walk():
             if isinstance(node, Symbol) and node.name not in known:
                 names.setdefault(node.name)
     return tuple(names)
@@ -156,6 +203,7 @@ def outside_names(fields: Sequence[TilingField]) -> tuple[str, ...]:
 
 def _fields(kernels: Sequence[Compiled]) -> Iterator[Row]:
     """The members of the struct: the fields of all kernels, each once."""
+    yield Row("uint64_t", "key", "the tiling key, for launches that have no other way to tell it")
     seen: dict[str, str] = {}
     for compiled in kernels:
         for field in compiled.program.tiling:
@@ -171,7 +219,7 @@ def _filled(compiled: Compiled) -> Iterator[Row]:
     spelled = {name: Symbol(name, f"problem.{identifier(name)}") for name in outside}
     for field in compiled.program.tiling:
         symbol = earlier(field.name).name
-        value = field.value.substitute(spelled).text(cxx=True)
+        value = measured(field.value).substitute(spelled).text(cxx=True)
         yield Row(CXX_SCALARS[field.ctype], field.name, "", value)
         spelled[symbol] = Symbol(symbol, f"tiling.{field.name}")
 
@@ -182,6 +230,8 @@ def _ctype(name: str, operator: Operator) -> str:
 
 
 def _meaning(name: str, operator: Operator) -> str:
+    if name.startswith("measure"):
+        return "measured on the host, over the elements of what it reads"
     if name == "cores":
         return "cube cores of the device"
     if name.endswith("Layout"):

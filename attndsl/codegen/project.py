@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
-from attndsl.codegen.device_files import device_files
+from attndsl.codegen.arguments import names_of
 from attndsl.codegen.files import write_files
-from attndsl.codegen.render import render
+from attndsl.codegen.identifiers import comment, identifier
+from attndsl.codegen.project_files import Page, project_files
 from attndsl.errors import UserError
 from attndsl.hardware import ATLAS_A2
 from attndsl.schedule.compile import Compiled, Specialisation, check_lowers
 from attndsl.schedule.errors import NotLowered
 from attndsl.schedule.launch import compiled_for
-from attndsl.schedule.problem import feature_names, kernel_inputs, used_inputs
+from attndsl.schedule.problem import canonical_settings, feature_names, kernel_inputs, used_inputs
 from attndsl.spec.arguments import given
 from attndsl.spec.operator import Operator
+from attndsl.spec.settings import setting_samples
 
 # The head size that most models have; others are asked for with --set D=...
 DEFAULT_HEAD_SIZES = (128,)
@@ -48,21 +53,25 @@ class Selection:
 class Project:
     """An operator's compiled specialisations and the features that no kernel covers yet.
 
-    ``reason``: why there is no kernel at all, where there is none.
+    ``reason``: why there is no kernel at all, where there is none. ``spec``: the name that its spec file is
+    loaded by, where that is not the operator's.
     """
 
     operator: Operator
     kernels: tuple[Compiled, ...]
     not_lowered: tuple[str, ...]
     reason: str = ""
+    spec: str = ""
 
     def files(self) -> dict[str, str]:
         """Every file of the project by name; none without a kernel."""
+        return dict(self._files)
+
+    @cached_property
+    def _files(self) -> dict[str, str]:
         if not self.kernels:
             return {}
-        found = device_files(self.kernels)
-        found["README.md"] = render("project.md.j2", project=_page(self))
-        return found
+        return project_files(self.kernels, _page(self), self.spec or self.operator.name)
 
     def write(self, out: Path) -> tuple[Path, ...]:
         """Write the project to ``out/NAME``; returns the files that changed.
@@ -70,7 +79,23 @@ class Project:
         Raises:
             OutputNotWritable: the folder cannot be written.
         """
-        return write_files(out / self.operator.name, self.files())
+        return write_files(out / self.folder, self.files())
+
+    @property
+    def folder(self) -> str:
+        """The name of the project's folder."""
+        return identifier(self.operator.name)
+
+
+def plan_projects(operator: Operator, selection: Selection) -> tuple[Project, ...]:
+    """The projects of an operator and of its modes, which have signatures of their own.
+
+    Raises:
+        As :func:`plan_project`; features that are asked for by name are those of the operator itself.
+    """
+    modes = operator.modes if selection.features is None else ()
+    others = (replace(plan_project(mode, selection), spec=operator.name) for mode in modes)
+    return (plan_project(operator, selection), *others)
 
 
 def plan_project(operator: Operator, selection: Selection) -> Project:
@@ -97,13 +122,62 @@ def plan_project(operator: Operator, selection: Selection) -> Project:
         combinations_wanted = list(dict.fromkeys((frozenset(), *lowered.values())))
     else:
         combinations_wanted = [selection.features]
-    kernels = tuple(
-        compiled_for(operator, Specialisation(dtype=dtype, bucket=bucket, features=features))
+    kernels = {
+        compiled.specialisation: compiled
         for dtype in dtypes
         for bucket in buckets
         for features in combinations_wanted
-    )
-    return Project(operator=operator, kernels=kernels, not_lowered=missing)
+        for compiled in _of_settings(operator, dtype, bucket, features)
+    }
+    if not kernels:
+        reason = f"{operator.name}: no legal choice of its parameters has a kernel yet"
+        return Project(operator=operator, kernels=(), not_lowered=feature_names(operator), reason=reason)
+    return Project(operator=operator, kernels=tuple(kernels.values()), not_lowered=missing)
+
+
+def _of_settings(operator: Operator, dtype: str, bucket: int, features: frozenset[str]) -> Iterator[Compiled]:
+    """The kernels for the parameters, dtypes and layouts that the computation depends on: with the defaults,
+    and with each other value on its own, as far as they are legal and lower."""
+    if not operator.settings:
+        yield compiled_for(operator, Specialisation(dtype=dtype, bucket=bucket, features=features))
+        return
+    same = operator.axis_extents["E"].same(operator.axis_extents["D"])
+    for sample in setting_samples(operator, operator.settings, features):
+        if not _is_legal(operator, sample, features):
+            continue
+        names = sorted(operator.settings)
+        settings = tuple((name, _setting(operator, name, sample, dtype, features)) for name in names)
+        special = Specialisation(
+            dtype=dtype,
+            bucket=bucket,
+            features=features,
+            value_bucket=None if same else bucket,
+            settings=canonical_settings(operator, features, settings),
+        )
+        with contextlib.suppress(NotLowered):
+            yield compiled_for(operator, special)
+
+
+def _is_legal(operator: Operator, sample: Mapping[str, Any], features: frozenset[str]) -> bool:
+    """Whether the constraints over parameters and presence alone allow a choice of settings."""
+    known = dict(sample)
+    known |= {given(spec.name).name: spec.required or spec.name in features for spec in operator.tensors}
+    rules = (rule for rule in operator.constraints if not rule.tensors() and not rule.target)
+    decided = (rule for rule in rules if rule.symbols() <= known.keys() and not rule.over)
+    return not any(rule.violation(known) for rule in decided if not issubclass(rule.error, Warning))
+
+
+def _setting(
+    operator: Operator, name: str, sample: Mapping[str, Any], dtype: str, features: frozenset[str]
+) -> Any:
+    """A setting as calls have it: absent tensors have none, tensors that go with the io tensor its dtype."""
+    kind, _, argument = name.rstrip(")").partition("(")
+    if not argument:
+        return sample.get(name)
+    spec = operator.tensor(argument)
+    if spec.optional and argument not in features:
+        return None
+    return dtype if kind == "dtype" and dtype in spec.dtypes else sample.get(name)
 
 
 def _check_selectable(operator: Operator) -> None:
@@ -183,22 +257,14 @@ def _may_be_passed(operator: Operator, features: frozenset[str]) -> bool:
     return all(rule.violation(known) is None for rule in rules)
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Page:
-    name: str
-    document: str
-    summary: str
-    features: tuple[str, ...]
-    not_lowered: tuple[str, ...]
-
-
-def _page(project: Project) -> _Page:
+def _page(project: Project) -> Page:
     """The same for every selection, so that several calls into one folder agree."""
     operator = project.operator
-    return _Page(
-        name=operator.name,
-        document=operator.document,
-        summary=operator.summary,
+    return Page(
+        names=names_of(operator),
+        name=comment(operator.name),
+        document=comment(operator.document),
+        summary=comment(operator.summary),
         features=tuple(name for name in feature_names(operator) if name not in project.not_lowered),
         not_lowered=project.not_lowered,
     )

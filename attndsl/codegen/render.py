@@ -23,6 +23,8 @@ def _environment() -> jinja2.Environment:
 
 
 def render(template: str, **values: object) -> str:
-    """A template of ``templates/`` with its values; long lines wrapped, no blanks at line ends."""
-    text = _environment().get_template(template).render(**values)
-    return "\n".join(piece for line in text.split("\n") for piece in wrap(line.rstrip()))
+    """A template of ``templates/`` with its values; long lines of C++ wrapped, no blanks at line ends."""
+    lines = [line.rstrip() for line in _environment().get_template(template).render(**values).split("\n")]
+    if template.endswith((".cpp.j2", ".h.j2")):
+        lines = [piece for line in lines for piece in wrap(line)]
+    return "\n".join(lines)

@@ -59,10 +59,11 @@ def in_cxx(host):
     made = compiled(BUCKET, "float16", *FEATURES)
     launch = Launch(compiled=made, call=None, host=host, tiling={}, arguments={})
     ctypes_of = {"int64": ctypes.c_int64, "float32": ctypes.c_float}
-    fields = [(field.name, ctypes_of[field.ctype]) for field in made.program.tiling]
+    fields = [("key", ctypes.c_uint64)]
+    fields += [(field.name, ctypes_of[field.ctype]) for field in made.program.tiling]
     struct = type("Tiling", (ctypes.Structure,), {"_fields_": fields})
     values = struct.from_buffer_copy(plan_of(launch, folder()).tiling.tobytes())
-    return {name: getattr(values, name) for name, _ in fields}
+    return {name: getattr(values, name) for name, _ in fields[1:]}
 
 
 @settings(max_examples=200)

@@ -1,0 +1,207 @@
+"""Calls for a project's own tests: recipes for the tensors, and what the reference computes, as text.
+
+Tensors of numbers are made from a counter by integer arithmetic, the same in Python and in C++, so that a
+project carries no arrays but the expected results.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from attndsl.codegen.keys import head_size, io_tensor
+from attndsl.interpret import reference
+from attndsl.schedule.compile import Compiled
+from attndsl.schedule.errors import ScheduleError
+from attndsl.schedule.launch import specialisation_of
+from attndsl.spec.arguments import DTYPES, TensorSpec, dtype_of, given, split_of
+from attndsl.spec.errors import CallError
+from attndsl.spec.layout import Array
+from attndsl.verify.cases import Case
+from attndsl.verify.integers import Integers
+from attndsl.verify.solve import solve
+from attndsl.verify.space import CaseSpace
+from attndsl.verify.values import GROUP, REGIME
+
+ATTEMPTS = 12
+MOST_INPUTS, MOST_RESULTS = 100_000, 3_000
+"""Elements of all tensors, and of all results, that a case may have."""
+
+
+_SMALL = {"B": 2, "G": 2, "K": 2, "T": 33, "U": 33}
+"""Sizes of the axes that cases have, as near as the contract allows."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A tensor: explicit ``values``, or random ones of ``seed``."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    seed: int = 0
+    values: tuple[int, ...] | None = None
+
+    def array(self) -> Array:
+        """The tensor."""
+        if self.values is not None:
+            return np.array(self.values, DTYPES[self.dtype]).reshape(self.shape)
+        return random_tensor(self.dtype, self.shape, self.seed)
+
+
+@dataclass(frozen=True)
+class DeviceCase:
+    """One call: recipes, lists of recipes and scalars by argument, and the expected results."""
+
+    name: str
+    arguments: dict[str, Recipe | tuple[Recipe, ...] | Any]
+    expected: dict[str, Array]
+
+    def values(self) -> dict[str, Any]:
+        """The arguments of the call."""
+        return {name: made(recipe) for name, recipe in self.arguments.items()}
+
+    def to_json(self) -> dict[str, Any]:
+        """As it stands in ``cases.json``."""
+        expected = {
+            name: {
+                "dtype": array.dtype.name,
+                "shape": list(array.shape),
+                "bytes": base64.b64encode(array.tobytes()).decode(),
+            }
+            for name, array in self.expected.items()
+        }
+        arguments = {name: _as_json(value) for name, value in self.arguments.items()}
+        return {"name": self.name, "arguments": arguments, "expected": expected}
+
+
+def made(value: Recipe | tuple[Recipe, ...] | Any) -> Any:
+    """The value of an argument from its recipe."""
+    if isinstance(value, Recipe):
+        return value.array()
+    if isinstance(value, tuple):
+        return [each.array() for each in value]
+    return value
+
+
+def random_tensor(dtype: str, shape: tuple[int, ...], seed: int) -> Array:
+    """Multiples of 1/64 from -2 on; for bytes and truth values one in three is 1 (SplitMix64)."""
+    count = int(np.prod(shape))
+    with np.errstate(over="ignore"):
+        x = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        x += np.uint64(seed) * np.uint64(0xD1B54A32D192ED03)
+        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    bits = (x >> np.uint64(40)).astype(np.int64)
+    numbers: Array = bits % 3 == 0 if DTYPES[dtype].kind in "biu" else (bits % 256 - 128) / 64
+    return numbers.astype(DTYPES[dtype]).reshape(shape)
+
+
+def device_cases(kernels: Sequence[Compiled], each: int = 1) -> tuple[DeviceCase, ...]:
+    """``each`` calls for every kernel, small enough to travel as text."""
+    return tuple(
+        case for number, compiled in enumerate(kernels) for case in _of_kernel(compiled, each, number)
+    )
+
+
+def _of_kernel(compiled: Compiled, each: int, number: int) -> Iterator[DeviceCase]:
+    operator, special = compiled.operator, compiled.specialisation
+    space, found = CaseSpace(operator), 0
+    head = str(head_size(operator))
+    pins: dict[str, Any] = {dtype_of(io_tensor(operator).name).name: special.dtype}
+    for name in space.optional:
+        if operator.tensor(name).kind != "lengths":
+            pins[given(name).name] = name in special.features
+    pins[REGIME] = "any"
+    for spec in operator.tensors:
+        if (split := split_of(spec.name).name) in space.variables:
+            pins[split] = False
+    for role, wanted in _SMALL.items():
+        name = str(operator.axis_extents.get(role))
+        if name in space.variables and name != head:
+            pins[name] = min(space.variables[name], key=lambda each: abs(each - wanted))
+    if GROUP in space.variables:
+        pins[GROUP] = min(space.variables[GROUP], key=lambda each: abs(each - 2))
+    if head in space.variables:
+        pins[head] = special.bucket
+    for attempt in range(ATTEMPTS):
+        rng = np.random.default_rng([number, attempt])
+        assignment = solve(space, rng, pins)
+        case = None
+        if assignment is not None:
+            kept = space.canonical(assignment)
+            integers = Integers(space, kept, rng).solve()
+            if integers is not None:
+                made_up = Case(operator, space, number, attempt, kept, integers)
+                case = _small(compiled, made_up, f"{special.dtype}-{number}-{found}")
+        if case is not None:
+            yield case
+            found += 1
+        if found == each:
+            return
+
+
+def _small(compiled: Compiled, case: Case, name: str) -> DeviceCase | None:
+    """The case with recipes for its tensors; None if it is too large, or meant for another kernel."""
+    operator = compiled.operator
+    try:
+        arguments = case.arguments()
+    except CallError:
+        return None
+    tensors = {spec.name: spec for spec in operator.tensors}
+    if sum(_size(arguments[key]) for key in tensors if key in arguments) > MOST_INPUTS:
+        return None
+    recipes = {
+        key: _recipe(tensors[key], value, seed) if key in tensors else value
+        for seed, (key, value) in enumerate(arguments.items(), 1)
+        if value is not None and not isinstance(value, bytes)
+    }
+    try:
+        call = operator.bind(**{key: made(value) for key, value in recipes.items()})
+        call.check_target()
+        fits = specialisation_of(call) == compiled.specialisation
+    except (CallError, ScheduleError):
+        return None
+    if not fits:
+        return None
+    results = reference.run(call, precision="float64")
+    if sum(result.size for result in results) > MOST_RESULTS or not all(_telling(each) for each in results):
+        return None
+    expected = dict(zip((spec.name for spec in operator.outputs), results, strict=True))
+    return DeviceCase(name, recipes, expected)
+
+
+def _telling(result: Array) -> bool:
+    """Whether a result would show that a kernel did nothing."""
+    return result.size > 0 and bool((result != 0).any())
+
+
+def _size(value: Any) -> int:
+    return sum(_size(each) for each in value) if isinstance(value, list | tuple) else int(np.size(value))
+
+
+def _recipe(spec: TensorSpec, value: Any, seed: int) -> Recipe | tuple[Recipe, ...]:
+    if isinstance(value, list | tuple) and value and isinstance(value[0], np.ndarray):
+        return tuple(_array_recipe(spec, each, 100 * seed + i) for i, each in enumerate(value))
+    if isinstance(value, list | tuple):
+        value = np.array(value, DTYPES["int64" if "int64" in spec.dtypes else spec.dtypes[0]])
+    return _array_recipe(spec, np.asarray(value), seed)
+
+
+def _array_recipe(spec: TensorSpec, array: Array, seed: int) -> Recipe:
+    explicit = array.dtype.kind in "iu" and array.dtype.itemsize > 1
+    if explicit or spec.kind == "lengths":
+        return Recipe(array.dtype.name, array.shape, values=tuple(int(each) for each in array.reshape(-1)))
+    return Recipe(array.dtype.name, array.shape, seed)
+
+
+def _as_json(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_as_json(each) for each in value]
+    if isinstance(value, Recipe):
+        row: dict[str, Any] = {"dtype": value.dtype, "shape": list(value.shape)}
+        return row | ({"seed": value.seed} if value.values is None else {"values": list(value.values)})
+    return value.item() if isinstance(value, np.generic) else value

@@ -1,0 +1,246 @@
+"""The PyTorch custom operator of a project and its Python wrapper, as data for their templates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from attndsl.codegen.arguments import DTYPE_ROWS, Argument, Names, dtype_member
+from attndsl.codegen.checks import tensor_of
+from attndsl.codegen.direct import entries_of
+from attndsl.codegen.host_expr import HostExpr
+from attndsl.codegen.identifiers import comment, string, strings
+from attndsl.codegen.op_definition import ResultDtype, list_dtype
+from attndsl.spec.arguments import ParamSpec
+
+_SCALARS = {int: "int", float: "float", bool: "bool", str: "str"}
+_CXX_SCALARS = {int: "int64_t", float: "double", bool: "bool", str: "c10::string_view"}
+_TORCH = {
+    "bool": "kBool",
+    "int8": "kChar",
+    "uint8": "kByte",
+    "int32": "kInt",
+    "int64": "kLong",
+    "float16": "kHalf",
+    "float32": "kFloat",
+    "float64": "kDouble",
+    "bfloat16": "kBFloat16",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TorchDtype:
+    """A dtype of PyTorch and the host's enumerator."""
+
+    torch: str
+    member: str
+
+
+@dataclass(frozen=True, slots=True)
+class TorchLengths:
+    """An argument of integers: the vector that the host reads, and its rows on the device."""
+
+    name: str
+    vector: str
+    rows: str
+
+
+@dataclass(frozen=True, slots=True)
+class TorchResult:
+    """A result: its shape and dtype as C++ expressions."""
+
+    name: str
+    shape: str
+    dtype: str
+
+
+@dataclass(frozen=True, slots=True)
+class PythonArgument:
+    """An argument of the wrapper: how its signature shows it, and whether it is named."""
+
+    name: str
+    text: str
+    listed: bool
+    lengths: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class TorchText:
+    """Everything the templates print."""
+
+    schema: str
+    parameters: tuple[str, ...]
+    names: tuple[str, ...]
+    read: tuple[str, ...]
+    lengths: tuple[TorchLengths, ...]
+    results: tuple[TorchResult, ...]
+    returns: str
+    result: str
+    device_of: str
+    dtypes: tuple[TorchDtype, ...]
+    arguments: tuple[PythonArgument, ...]
+
+    @property
+    def schema_comment(self) -> str:
+        """The schema in a comment."""
+        return comment(self.schema)
+
+    @property
+    def schema_pieces(self) -> tuple[str, ...]:
+        """The schema as literals that the compiler joins."""
+        return tuple(strings(self.schema, 96))
+
+
+def torch_text(names: Names) -> TorchText:
+    """The custom operator of an operator."""
+    passed = tuple(item for item in names.arguments if item.passed)
+    results = tuple(_results(names))
+    several = len(results) > 1
+    returned = ", ".join(result.name for result in results)
+    first = next(item for item in names.tensors if tensor_of(item).required and not item.on_host)
+    return TorchText(
+        schema=_schema(names, passed, len(results)),
+        parameters=tuple(_parameter(item) for item in passed),
+        names=tuple(item.name for item in passed),
+        read=tuple(line for item in passed for line in _read(item, item in names.updated)),
+        lengths=tuple(_lengths(names)),
+        results=results,
+        returns=f"std::tuple<{', '.join(['at::Tensor'] * len(results))}>" if several else "at::Tensor",
+        result=f"std::make_tuple({returned})" if several else returned,
+        device_of=f"{first.name}[0]" if first.listed else first.name,
+        dtypes=tuple(TorchDtype(_TORCH[r.name], r.member) for r in DTYPE_ROWS if r.name in _TORCH),
+        arguments=tuple(_python(names, passed)),
+    )
+
+
+def _schema(names: Names, passed: tuple[Argument, ...], results: int) -> str:
+    """A default is possible only where every later positional argument has one too."""
+    parts: list[str] = []
+    aliases = iter("abcdefghijklmnopqrstuvwxyz")
+    positional = [item for item in passed if not _named(item)]
+    last_bare = max((i for i, item in enumerate(positional) if _default(item) is None), default=-1)
+    for index, item in enumerate(passed):
+        if _named(item) and "*" not in parts:
+            parts.append("*")
+        default = _default(item)
+        bare = default is None or (not _named(item) and index <= last_bare)
+        kind = _schema_type(item, next(aliases) if item in names.updated else "")
+        parts.append(f"{kind} {item.name}" + ("" if bare else f"={default}"))
+    returns = "Tensor" if results == 1 else f"({', '.join(['Tensor'] * results)})"
+    return f"{names.op}({', '.join(parts)}) -> {returns}"
+
+
+def _named(item: Argument) -> bool:
+    return bool(item.spec.keyword_only if isinstance(item.spec, ParamSpec) else item.spec.by_name)
+
+
+def _default(item: Argument) -> str | None:
+    """In a schema; None where every call has to pass it."""
+    spec = item.spec
+    if not isinstance(spec, ParamSpec):
+        return "None" if spec.optional else None
+    if not spec.optional:
+        return None
+    value = spec.choices.get(spec.default, spec.default)
+    return f"'{value}'" if isinstance(value, str) else str(value)
+
+
+def _schema_type(item: Argument, alias: str) -> str:
+    spec = item.spec
+    if isinstance(spec, ParamSpec):
+        return _SCALARS[spec.type]
+    kind = "int[]" if item.on_host else "Tensor[]" if item.listed else "Tensor"
+    if alias:
+        kind = kind.replace("Tensor", f"Tensor({alias}!)")
+    return f"{kind}?" if spec.optional else kind
+
+
+def _parameter(item: Argument) -> str:
+    spec = item.spec
+    if isinstance(spec, ParamSpec):
+        kind = _CXX_SCALARS[spec.type]
+    elif item.on_host:
+        kind = "at::OptionalIntArrayRef" if spec.optional else "at::IntArrayRef"
+    elif item.listed:
+        kind = "at::TensorList"
+    else:
+        kind = "const c10::optional<at::Tensor> &" if spec.optional else "const at::Tensor &"
+    return f"{kind}{'' if kind.endswith('&') else ' '}{item.name}"
+
+
+def _read(item: Argument, updated: bool) -> Iterator[str]:
+    spec, address = item.spec, "InPlace" if updated else "Address"
+    if isinstance(spec, ParamSpec):
+        value = f"std::string({item.name})" if spec.type is str else item.name
+        yield f"call.{item.name} = {value};"
+    elif item.on_host:
+        source = f"{item.name}.value()" if spec.optional else item.name
+        lines = [
+            f"call.{item.name}.given = true;",
+            f"call.{item.name}.dtype = DataType::{dtype_member(list_dtype(spec))};",
+            f"call.{item.name}.stored = DataType::kInt64;",
+            f"call.{item.name}.shape = {{static_cast<int64_t>({source}.size())}};",
+            f"call.{item.name}.values = {source}.data();",
+        ]
+        if not spec.optional:
+            yield from lines
+            return
+        yield f"if ({item.name}.has_value()) {{"
+        yield from (f"    {line}" for line in lines)
+        yield "}"
+    elif item.listed:
+        entries = f"call.{entries_of(item)}"
+        yield f"{entries}.given = true;"
+        if spec.split:
+            yield f"{entries}.list = {item.name}.size() != 1;"
+        yield f"for (const at::Tensor &tensor : {item.name}) {{"
+        yield f"    {entries}.entries.emplace_back();"
+        yield f"    at.{item.name}.push_back(kept.{address}(tensor, {entries}.entries.back()));"
+        yield "}"
+    elif spec.optional:
+        yield f"if ({item.name}.has_value()) {{"
+        yield f"    at.{item.name} = kept.{address}({item.name}.value(), call.{item.name});"
+        yield "}"
+    else:
+        yield f"at.{item.name} = kept.{address}({item.name}, call.{item.name});"
+
+
+def _lengths(names: Names) -> Iterator[TorchLengths]:
+    expr = HostExpr(names)
+    for item in names.tensors:
+        if item.on_host:
+            spec = tensor_of(item)
+            source = f"{item.name}.value()" if spec.optional else item.name
+            rows = expr.text(next(iter(spec.layouts.values())).shape()[0])
+            yield TorchLengths(item.name, f"{source}.vec()", rows)
+
+
+def _results(names: Names) -> Iterator[TorchResult]:
+    expr = HostExpr(names)
+    for index, spec in enumerate(names.operator.outputs):
+        like = names.operator.tensor(spec.like)
+        place = f"sizes.{names.argument(like.name).name}_layout"
+        shapes = [
+            (key, f"std::vector<int64_t>{{{', '.join(expr.text(s) for s in spec.layout(key).shape())}}}")
+            for key in like.layouts
+        ]
+        text = shapes[-1][1]
+        for key, shape in reversed(shapes[:-1]):
+            text = shape if shape == text else f"{place} == {string(key)} ? {shape} : {text}"
+        dtype = ResultDtype(names, spec).text(names.operator.roots[index])
+        yield TorchResult(names.outputs[spec.name], text, dtype)
+
+
+def _python(names: Names, passed: tuple[Argument, ...]) -> Iterator[PythonArgument]:
+    starred = False
+    for item in passed:
+        if _named(item) and not starred:
+            starred = True
+            yield PythonArgument("*", "*", False, False)
+        spec = item.spec
+        default = ""
+        if isinstance(spec, ParamSpec):
+            default = f"={spec.choices.get(spec.default, spec.default)!r}" if spec.optional else ""
+        elif spec.optional:
+            default = "=None"
+        yield PythonArgument(item.name, f"{item.name}{default}", item.listed, item.on_host)

@@ -1,0 +1,141 @@
+"""The host code that CANN builds, run against stand-ins of its interfaces: definition, inference, tiling."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+from attndsl import ops
+from attndsl.codegen.execute import plan_of, written
+from attndsl.codegen.host import host_text, waits_for_all
+from attndsl.codegen.project import Selection
+from attndsl.emulator.toolchain import find_compiler
+from attndsl.schedule.launch import prepare
+from attndsl.spec.arguments import DTYPES
+
+from .op_host_calls import GE_TYPES, fields_of, op_host
+from .test_host_checks import LEGAL, TABLES, Untold, in_python
+
+pytestmark = pytest.mark.skipif(find_compiler() is None, reason="no C++ compiler")
+OPTIONAL, REQUIRED, DYNAMIC = 1, 2, 3
+EVERY = [each for name in LEGAL for each in (getattr(ops, name), *getattr(ops, name).modes)]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("op_host")
+
+
+@pytest.mark.parametrize("operator", EVERY, ids=lambda op: op.name)
+def test_the_definition_has_every_argument(operator, folder):
+    """Names, kinds and order of the contract; one column a combination of dtypes; both series of devices."""
+    made = op_host(operator, folder).definition()
+    ports = {port["name"]: port for port in made["inputs"]}
+    assert list(ports) == [spec.name for spec in operator.tensors]
+    for spec in operator.tensors:
+        listed = spec.sequence_of or spec.list_of is not None or spec.split
+        wanted = DYNAMIC if listed else REQUIRED if spec.required else OPTIONAL
+        assert ports[spec.name]["kind"] == wanted, spec.name
+        depends = (REQUIRED if spec.required else OPTIONAL) if spec.kind == "lengths" else 0
+        assert ports[spec.name]["depends"] == depends, spec.name
+    every = [*made["inputs"], *made["outputs"]]
+    columns = {len(port["dtypes"]) for port in every} | {port["formats"] for port in every}
+    assert len(columns) == 1 and columns == {port["unknown"] for port in every}
+    rows = list(zip(*(port["dtypes"] for port in every), strict=True))
+    assert len(set(rows)) == len(rows), "a column twice"
+    for spec in operator.tensors:
+        legal = {"int64"} if spec.kind == "lengths" else set(spec.dtypes)
+        assert {GE_TYPES[d] for d in ports[spec.name]["dtypes"]} <= legal
+    params = [spec for spec in operator.params if spec.type is not bytes]
+    kinds = {spec.name: OPTIONAL if spec.optional else REQUIRED for spec in params}
+    assert {attr["name"]: attr["kind"] for attr in made["attrs"]} == kinds
+    assert made["socs"] == ["ascend910b", "ascend910_93"]
+    outputs = [spec.name for spec in operator.outputs]
+    assert [port["name"] for port in made["outputs"]][: len(outputs)] == outputs
+
+
+def test_what_is_updated_in_place_is_an_output_of_the_same_name(folder):
+    made = op_host(ops.self_attention, folder).definition()
+    assert [port["name"] for port in made["outputs"]] == ["output", "cacheK", "cacheV"]
+    assert len(op_host(ops.nsa_compress_attention, folder).definition()["outputs"]) == 4
+
+
+def results(name, call):
+    found = getattr(ops, name)(**call)
+    return found if isinstance(found, tuple) else (found,)
+
+
+@pytest.mark.parametrize("name", LEGAL)
+def test_inferred_shapes_and_dtypes_are_those_of_the_results(name, folder):
+    operator = getattr(ops, name)
+    for label, call in LEGAL[name].items():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            expected = [(array.dtype.name, array.shape) for array in results(name, call)]
+        chosen = operator._modes.chosen(operator, call)
+        got = op_host(chosen, folder).infer(call)
+        assert got is not None and got[: len(expected)] == expected, label
+
+
+DTYPES_FIRST = Selection(dtypes=("float16",), head_sizes=(16,))
+
+
+@pytest.mark.parametrize("lengths", [None, [3, 10], [7]])
+@pytest.mark.parametrize("features", [(), ("attn_mask",), ("attn_mask", "pse_shift")])
+@pytest.mark.parametrize("layout", ["BSH", "BNSD"])
+def test_tiling_is_that_of_the_emulated_launch(layout, features, lengths, folder):
+    """Key, blocks, workspace, schedule mode and every byte of the tiling data."""
+    rng = np.random.default_rng(0)
+    shapes = {"BSH": ((2, 1, 64), (2, 10, 32)), "BNSD": ((2, 4, 1, 16), (2, 2, 10, 16))}[layout]
+    query, key, value = (rng.standard_normal(shapes[i]).astype(np.float16) for i in (0, 1, 1))
+    call = {"query": query, "key": [key], "value": [value], "num_heads": 4, "num_key_value_heads": 2}
+    call |= {"input_layout": layout, "scale_value": 0.25}
+    if lengths is not None:
+        call["actual_seq_lengths"] = lengths
+    if "attn_mask" in features:
+        call["attn_mask"] = np.zeros((2, 10), bool)
+    if "pse_shift" in features:
+        call["pse_shift"] = np.zeros((2, 4, 1, 10), np.float16)
+    made = op_host(ops.incre_flash_attention, folder / "small", DTYPES_FIRST)
+    for cores in (1, 3, 24):
+        got = made.tile(call, cores)
+        launch = prepare(ops.incre_flash_attention.bind(**call), cores)
+        plan = plan_of(launch, written(launch.compiled))
+        assert got["key"] == plan.key and got["mode"] == plan.schedule_mode
+        assert got["mode"] == int(waits_for_all(launch.compiled))
+        assert got["blocks"] == launch.blocks
+        assert got["workspace"] == (16 << 20) + launch.workspace_bytes
+        emulated = fields_of(host_text([launch.compiled]).fields, plan.tiling.tobytes())
+        assert emulated.items() <= got["data"].items()
+
+
+def test_a_call_without_kernel_is_refused_and_says_how_to_get_one(folder, capfd):
+    made = op_host(ops.incre_flash_attention, folder / "small", DTYPES_FIRST)
+    wide = np.zeros((2, 1, 128), np.float16)
+    call = {
+        "query": wide,
+        "key": [np.zeros((2, 4, 64), np.float16)],
+        "value": [np.zeros((2, 4, 64), np.float16)],
+    }
+    assert made.tile(call | {"num_heads": 4, "num_key_value_heads": 2}, 24) is None
+    assert "attndsl generate" in capfd.readouterr().err
+
+
+def test_bad_calls_are_refused_with_the_words_of_python(folder, capfd):
+    operator, refused = ops.incre_flash_attention, 0
+    for call in TABLES["incre_flash_attention"].values():
+        _, message, _ = in_python("incre_flash_attention", call)
+        try:
+            tiled = op_host(operator, folder).tile(call, 24)
+        except (Untold, TypeError):
+            continue
+        said = capfd.readouterr().err
+        if tiled is None and message.partition("; did you mean")[0] in said:
+            refused += 1
+    assert refused >= 50, refused
+
+
+def test_every_dtype_has_its_names():
+    assert set(GE_TYPES.values()) - {""} == set(DTYPES)

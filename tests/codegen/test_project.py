@@ -1,0 +1,261 @@
+"""A project as its user gets it: the sample runs on the emulator, bindings compile, its test has verdicts."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from functools import lru_cache
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import attndsl
+from attndsl import ops
+from attndsl.codegen.arguments import names_of
+from attndsl.codegen.device_cases import random_tensor
+from attndsl.codegen.host_files import host_files
+from attndsl.codegen.project import Selection, plan_project
+from attndsl.codegen.project_files import Page, binding_files
+from attndsl.codegen.torch_text import torch_text
+from attndsl.emulator.toolchain import INCLUDE, find_compiler
+from attndsl.spec.arguments import DTYPES
+
+HERE = Path(__file__).parent
+PACKAGE = Path(attndsl.__file__).parent.parent
+NAMES = ("incre_flash_attention", "nsa_compress_attention", "relay_attention", "self_attention")
+EVERY = [each for name in NAMES for each in (getattr(ops, name), *getattr(ops, name).modes)]
+SMALL = Selection(dtypes=("float16",), features=frozenset({"attn_mask"}), head_sizes=(16,))
+OP = "incre_flash_attention"
+
+needs_compiler = pytest.mark.skipif(find_compiler() is None, reason="no C++ compiler")
+
+
+@lru_cache(maxsize=1)
+def files():
+    return plan_project(ops.incre_flash_attention, SMALL).files()
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("project") / OP
+    for name, text in files().items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return folder
+
+
+def python(*arguments, cwd, **environment):
+    env = {**os.environ, "PYTHONPATH": str(PACKAGE), **environment}
+    return subprocess.run([sys.executable, *arguments], cwd=cwd, env=env, capture_output=True, text=True)
+
+
+def emulate(folder, *arguments):
+    """Exit code, and all that the program and the checks print."""
+    source = f"direct/{OP}_custom_direct.cpp"
+    done = python("-m", "attndsl", "emulate", "direct/main.cpp", "--source", source, *arguments, cwd=folder)
+    return done.returncode, done.stdout + done.stderr
+
+
+@needs_compiler
+@pytest.mark.parametrize("sync", ["on", "off"])
+def test_the_direct_launch_sample_runs_on_the_emulator(project, sync):
+    """Host code, plan, launch, kernel and comparison, without findings; more cores than work, and one."""
+    for cores in ("1", "20"):
+        code, said = emulate(project, "--auto-sync", sync, cores)
+        assert code == 0 and said.endswith("ok\n") and said.count("\n") == 2, said
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    ("file", "old", "new", "words"),
+    [
+        ("direct/sample_case.h", r"(attention_out = \{\n    )[-\d.e]+", r"\g<1>9.5", "WRONG"),
+        ("direct/main.cpp", r"call\.num_heads = \d+", "call.num_heads = 7", "N = 7 from num_heads"),
+        (
+            "op_kernel/*_d16_attn_mask.h",
+            r"\bDiv\(",
+            "Mul(",
+            "WRONG",
+        ),
+    ],
+)
+def test_the_sample_notices_what_is_wrong(project, tmp_path, file, old, new, words):
+    """Expected results, a call that breaks the contract, a kernel with another arithmetic."""
+    folder = tmp_path / OP
+    shutil.copytree(project, folder)
+    (path,) = folder.glob(file)
+    text = path.read_text()
+    changed = re.sub(old, new, text, count=0)
+    assert changed != text
+    path.write_text(changed)
+    code, said = emulate(folder)
+    assert code == 1 and words in said, said
+
+
+def strict(*arguments):
+    compiler = find_compiler()
+    flags = ["-std=c++17", "-fsyntax-only", "-Wall", "-Wextra", "-Wno-unknown-pragmas"]
+    done = subprocess.run([*compiler.command, *flags, *map(str, arguments)], capture_output=True, text=True)
+    return done.returncode, done.stderr
+
+
+LAUNCHER = """#pragma once
+#include <cstdint>
+template <class... A>
+uint32_t aclrtlaunch_{}(uint32_t, void *, A...);
+#undef ACLRT_LAUNCH_KERNEL
+#define ACLRT_LAUNCH_KERNEL(k) aclrtlaunch_##k
+"""
+
+
+@needs_compiler
+def test_the_sample_is_free_of_warnings(project, tmp_path):
+    (tmp_path / f"aclrtlaunch_{OP}_custom.h").write_text(LAUNCHER.format(f"{OP}_custom"))
+    includes = ["-isystem", INCLUDE, "-isystem", tmp_path]
+    assert strict(*includes, project / "direct/main.cpp") == (0, "")
+
+
+@needs_compiler
+@pytest.mark.parametrize("operator", EVERY, ids=lambda op: op.name)
+def test_the_torch_extension_compiles(operator, tmp_path):
+    """Against stand-ins of PyTorch's interface and of the launcher, for every operator."""
+    names = names_of(operator)
+    page = Page(names=names, name=operator.name, document="", summary="", features=(), not_lowered=())
+    made = host_files(names) | binding_files(names, page, operator.name)
+    members = ", ".join([item.name for item in names.tensors] + list(names.outputs.values()))
+    made[f"direct/{names.op}_run.h"] = RUN_STAND_IN.format(names=names, members=members)
+    for name, text in made.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    source = tmp_path / f"torch/{names.op}_npu.cpp"
+    assert strict("-isystem", HERE / "torch_host", source) == (0, "")
+    text = source.read_text()
+    assert text.count(f'library.impl("{names.op}"') == 2 and "Meta" in text and "PrivateUse1" in text
+
+
+RUN_STAND_IN = """#pragma once
+#include <functional>
+#include "../op_host/{names.op}_check.h"
+namespace {names.host} {{
+struct Any {{
+    template <typename T> Any &operator=(T &&) {{ return *this; }}
+    void push_back(void *) {{}}
+}};
+struct Addresses {{
+    Any {members};
+}};
+inline Status Run(Call &, const Addresses &, int64_t, void *, const std::function<void *(size_t)> &,
+    std::vector<std::string> &) {{ return Status{{}}; }}
+}}
+"""
+
+
+def test_schemas_are_those_of_the_contract():
+    schema = torch_text(names_of(ops.incre_flash_attention)).schema
+    start = "incre_flash_attention(Tensor query, Tensor[] key, Tensor[] value, Tensor? attn_mask=None,"
+    assert schema.startswith(start)
+    assert "int[]? actual_seq_lengths=None" in schema and "str input_layout='BSH'" in schema
+    assert schema.endswith("-> Tensor")
+    nsa = torch_text(names_of(ops.nsa_compress_attention)).schema
+    assert nsa.endswith("-> (Tensor, Tensor, Tensor, Tensor)") and ", *, Tensor? topk_mask=None" in nsa
+    cache = torch_text(names_of(ops.self_attention)).schema
+    assert "Tensor(a!)[] cacheK" in cache or "Tensor(a!)" in cache
+
+
+# ------------------------------------------------------------------------------------------------
+# The test on a device, the wrapper
+
+
+def verdict(folder, *arguments):
+    done = python("test/test_on_device.py", "--report", "report.json", *arguments, cwd=folder)
+    report = folder / "report.json"
+    return done, json.loads(report.read_text()) if report.is_file() else None
+
+
+def test_the_device_test_agrees_with_the_reference(project):
+    done, report = verdict(project, "--reference")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert report["ok"] and report["operator"] == OP and len(report["cases"]) == 1
+    assert report["cases"][0]["outputs"]["attention_out"]["largest_difference"] > 0
+
+
+def test_the_device_test_notices_a_wrong_result(project, tmp_path):
+    saved = json.loads((project / "test/cases.json").read_text())
+    saved["cases"][0]["arguments"]["scale_value"] += 0.5
+    (tmp_path / "cases.json").write_text(json.dumps(saved))
+    done, report = verdict(project, "--reference", "--cases", str(tmp_path / "cases.json"))
+    assert done.returncode == 1 and not report["ok"] and "WRONG" in done.stdout
+
+
+def test_without_an_npu_there_is_no_verdict(project):
+    done, _ = verdict(project)
+    assert done.returncode == 2 and "no NPU" in done.stderr
+
+
+def test_the_wrapper_falls_back_to_the_reference_and_says_so(project):
+    code = f"""
+import sys, warnings
+import numpy as np
+sys.path.insert(0, "torch")
+from {OP} import {OP}, available
+q = np.ones((1, 1, 16), np.float16)
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    out = {OP}(q, [q], [q])
+assert not available() and out.shape == (1, 1, 16)
+assert "NumPy reference" in str(caught[0].message), caught
+"""
+    done = python("-c", code, cwd=project)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "bool", "int8"])
+def test_tensors_of_a_seed_are_the_same_everywhere(project, dtype):
+    """In the generator, in the project's own test, and exactly representable."""
+    sys.path.insert(0, str(project / "test"))
+    try:
+        import test_on_device
+    finally:
+        sys.path.pop(0)
+    mine = random_tensor(dtype, (3, 5, 7), 11)
+    theirs = test_on_device.random_tensor(dtype, [3, 5, 7], 11)
+    assert mine.dtype == DTYPES[dtype] and np.array_equal(mine.astype(np.float32), theirs.astype(np.float32))
+    assert len(np.unique(mine)) > 1
+    assert ml_dtypes.bfloat16 is not None
+
+
+# ------------------------------------------------------------------------------------------------
+# Build files
+
+
+def test_build_files_are_well_formed(project):
+    presets = json.loads((project / "CMakePresets.json").read_text())
+    units = presets["configurePresets"][0]["cacheVariables"]["ASCEND_COMPUTE_UNIT"]["value"]
+    assert units == "ascend910b;ascend910_93"
+    assert subprocess.run(["bash", "-n", "build.sh"], cwd=project).returncode == 0
+    for path in project.rglob("CMakeLists.txt"):
+        for source in re.findall(r"[\w/{}$]*?(\w+\.cpp)", path.read_text()):
+            assert list(path.parent.glob(source)) or source.startswith(("aclnn_", "fallback_")), (
+                path,
+                source,
+            )
+
+
+def test_build_needs_cann_and_says_so(project):
+    env = {key: value for key, value in os.environ.items() if key != "ASCEND_HOME_PATH"}
+    done = subprocess.run(["bash", "build.sh"], cwd=project, env=env, capture_output=True, text=True)
+    assert done.returncode == 1 and "set_env.sh" in done.stderr
+
+
+def test_every_file_that_the_readme_names_is_there(project):
+    text = (project / "README.md").read_text()
+    for name in re.findall(r"`(\w+/)`", text):
+        assert (project / name).is_dir(), name
+    for name in re.findall(r"`(\w+/[\w./]+\.\w+)`", text):
+        assert (project / name).is_file(), name
