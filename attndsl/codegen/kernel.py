@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from attndsl.codegen.arguments import names_of
 from attndsl.codegen.helpers import Helper, kernel_helpers
+from attndsl.codegen.identifiers import comment
 from attndsl.codegen.naming import (
     Spelling,
     constant,
@@ -150,8 +151,8 @@ def kernel_text(compiled: Compiled) -> KernelText:
         tiling_struct=names.tiling,
         tiling_header=f"{names.op}_tiling.h",
         guard=f"ATTNDSL_{kernel_name(compiled).upper()}_H",
-        summary=program.summary or compiled.operator.name,
-        document=compiled.operator.document,
+        summary=comment(program.summary or compiled.operator.name),
+        document=comment(compiled.operator.document),
         specialisation=f"{special.dtype}, head sizes {special.bucket - 15} to {special.bucket}"
         + (f", with {features}" if features else ""),
         schedule=tuple(describe_schedule(compiled.schedule, compiled.operator.schedule_choices).split("\n")),

@@ -113,7 +113,9 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.antiquantOffsetGiven == 0 &&
         problem.blockTableGiven == 0 &&
         problem.kvPaddingSizeGiven == 0) {
-        return Plan{1040, 1, TileFloat16D64AttnMask(problem)};
+        Plan plan{1040, 1, TileFloat16D64AttnMask(problem)};
+        plan.tiling.key = plan.key;
+        return plan;
     }
     return Plan{};
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 struct IncreFlashAttentionTiling {
+    uint64_t key;  // the tiling key, for launches that have no other way to tell it
     int64_t kvHeads;  // key/value heads
     int64_t group;  // query heads of a key/value head
     int64_t headsPerTask;  // query heads of a task, at most

@@ -1,0 +1,164 @@
+"""Names and texts from users: whatever they hold, generated files stay C++, CMake, JSON and Python."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import string as characters
+import subprocess
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attndsl.codegen.arguments import names_of
+from attndsl.codegen.host_files import definition_files, host_files
+from attndsl.codegen.identifiers import comment, escaped, identifier, identifiers, pascal, snake, strings
+from attndsl.codegen.project import Selection, plan_project
+from attndsl.codegen.project_files import Page, binding_files, build_files
+from attndsl.emulator.toolchain import find_compiler
+from attndsl.spec import Operator, attend, errors
+
+NASTY = (
+    "a \"quote\" and 'another'",
+    "a line\nbreak #define X 1\r\n#include <x>",
+    "*/ int injected; /*",
+    "trailing backslash \\",
+    "{{ 7 * 7 }} {% for x in y %}{% endfor %} {# gone #}",
+    "%s %n %d ${HOME} $(reboot) `reboot`",
+    "??/ ??= trigraphs",
+    "../../etc/passwd",
+    '"""); import os; os.system("true"); ("""',
+    "Ünïcödé \u2028 \u0000 \x1b[31m",
+)
+KEYWORDS = (
+    "class",
+    "half",
+    "int",
+    "operator",
+    "template",
+    "workspace",
+    "GM_ADDR",
+    "tiling",
+    "default",
+    "main",
+)
+
+
+def nasty_operator(text, names=("class", "int", "template"), name="default"):
+    """A decode attention whose texts are nasty and whose arguments are keywords."""
+    op = Operator(name, document=text, summary=text)
+    op.dims("B N KN T D")
+    B, N, KN, T, D = (op.ahead(each)[0] for each in ["B", "N", "KN", "T", "D"])
+    op.axes(B=B, N=N, K=KN, Q=1, T=T, D=D, E=D)
+    q = op.input(names[0], "B N 1 D", dtype=("float16", "bfloat16"), axes="B N Q D", meaning=text)
+    k = op.input(names[1], {text: "B KN T D"}, dtype=q, axes="B K T D", meaning=text)
+    v = op.input(names[2], "B KN T D", dtype=q, axes="B K T E")
+    scale = op.param("register", float, default=1.0, meaning=text)
+    mode = op.param("switch", str, default=text, choices=(text, "other"))
+    op.require(mode == text, text, argument="switch", hint=text, error=errors.ChoiceError)
+    op.require(N % KN == 0, text)
+    out = attend.softmax(attend.scores(q, attend.rows(k)) * scale) @ attend.rows(v)
+    op.output("return", out, like=q)
+    return op
+
+
+def written(operator, folder):
+    """The project's files, as far as they can be made without a kernel, and with one where it lowers."""
+    names = names_of(operator)
+    project = plan_project(operator, Selection(dtypes=("float16",), head_sizes=(16,)))
+    texts = (comment(operator.name), comment(operator.document), comment(operator.summary))
+    page = Page(names=names, name=texts[0], document=texts[1], summary=texts[2], features=(), not_lowered=())
+    files = project.files() or (
+        host_files(names) | definition_files(names, ()) | binding_files(names, page, operator.name)
+        | build_files(names, page, samples=False)
+    )  # fmt: skip
+    for name, text in files.items():
+        assert ".." not in name.split("/") and not name.startswith("/"), name
+        assert set(name) <= set(characters.ascii_letters + characters.digits + "_./"), name
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return files
+
+
+@pytest.mark.skipif(find_compiler() is None, reason="no C++ compiler")
+@pytest.mark.parametrize("text", NASTY, ids=range(len(NASTY)))
+def test_nasty_texts_do_not_leave_their_place(text, tmp_path):
+    """Host code compiles, Python and JSON parse, and no file has a line of the user's own."""
+    operator = nasty_operator(text)
+    files = written(operator, tmp_path)
+    names = names_of(operator)
+    source = tmp_path / "op_host" / f"{names.op}_check.h"
+    command = [*find_compiler().command, "-std=c++17", "-fsyntax-only", "-Wall", "-Wextra", "-x", "c++"]
+    done = subprocess.run([*command, str(source)], capture_output=True, text=True)
+    assert done.returncode == 0 and "pragma once" not in done.stderr, done.stderr
+    for name, body in files.items():
+        if name.endswith(".py"):
+            tree = ast.parse(body)
+            calls = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
+            assert "system" not in {call.attr for call in calls}
+        elif name.endswith(".json"):
+            json.loads(body)
+        for line in body.split("\n"):
+            assert not re.match(r"\s*(#define X|#include <x>|int injected|import os; os)", line), (name, line)
+        assert "\x00" not in body and "\x1b" not in body and "\u2028" not in body, name
+
+
+@pytest.mark.skipif(find_compiler() is None, reason="no C++ compiler")
+@pytest.mark.parametrize("name", KEYWORDS)
+def test_keywords_become_identifiers(name, tmp_path):
+    operator = nasty_operator("plain", (name, "union", "void"), name="namespace")
+    written(operator, tmp_path)
+    names = names_of(operator)
+    source = tmp_path / "op_host" / f"{names.op}_check.h"
+    command = [*find_compiler().command, "-std=c++17", "-fsyntax-only", "-x", "c++", str(source)]
+    assert subprocess.run(command, capture_output=True, text=True).stderr == ""
+
+
+@pytest.mark.parametrize("name", ["a b", "../x", "x;y", "", "1x", "a-b", "a\nb", "{{x}}", 'x"'])
+def test_what_is_no_identifier_is_refused(name):
+    with pytest.raises(errors.SpecError):
+        Operator(name)
+    with pytest.raises(errors.SpecError):
+        Operator("fine").dims("B") and Operator("fine").param(name, int)
+
+
+@given(st.text(min_size=1))
+def test_every_name_becomes_a_c_identifier(name):
+    assert re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", identifier(name))
+    assert "__" not in identifier(name).rstrip("_")
+
+
+@given(st.lists(st.text(min_size=1), unique=True, max_size=8))
+def test_identifiers_of_different_names_differ(names):
+    assert len(set(identifiers(names).values())) == len(names)
+
+
+@given(st.text())
+def test_comments_stay_on_their_line(text):
+    line = comment(text)
+    assert "\n" not in line and "*/" not in line and "/*" not in line and not line.endswith("\\")
+    assert all(c.isprintable() for c in line)
+
+
+@given(st.text(), st.integers(10, 60))
+def test_literals_say_what_was_meant(text, width):
+    """Read back as a C++ compiler would: escapes are those that Python has too."""
+    pieces = strings(text, width)
+    assert all(re.fullmatch(r'"[ -~]*"', piece) for piece in pieces)
+    raw = b"".join(ast.literal_eval("b" + piece) for piece in pieces)
+    assert raw.decode() == text and "?" not in re.sub(r"\\\?", "", escaped(text))
+
+
+@pytest.mark.parametrize(
+    ("op_type", "name"),
+    [
+        ("AddCustom", "add_custom"),
+        ("Conv2D", "conv2_d"),
+        ("IncreFlashAttentionCustom", "incre_flash_attention_custom"),
+    ],
+)
+def test_kernels_are_named_as_cann_names_them(op_type, name):
+    assert snake(op_type) == name
+    assert pascal("incre_flash_attention") == "IncreFlashAttention"
