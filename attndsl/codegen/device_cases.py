@@ -184,6 +184,8 @@ def _size(value: Any) -> int:
 
 
 def _recipe(spec: TensorSpec, value: Any, seed: int) -> Recipe | tuple[Recipe, ...]:
+    if spec.list_of is not None and isinstance(value, np.ndarray):
+        value = list(value)  # an array stacks the tensors of a list
     if isinstance(value, list | tuple) and value and isinstance(value[0], np.ndarray):
         return tuple(_array_recipe(spec, each, 100 * seed + i) for i, each in enumerate(value))
     if isinstance(value, list | tuple):
