@@ -159,9 +159,12 @@ def _of_settings(operator: Operator, dtype: str, bucket: int, features: frozense
 
 
 def _is_legal(operator: Operator, sample: Mapping[str, Any], features: frozenset[str]) -> bool:
-    """Whether the constraints over parameters and presence alone allow a choice of settings."""
-    known = dict(sample)
-    known |= {given(spec.name).name: spec.required or spec.name in features for spec in operator.tensors}
+    """Whether the constraints over settings and presence alone allow a choice of settings.
+
+    What is no setting, such as the size of a block, is the call's to choose.
+    """
+    known, passed = {name: sample.get(name) for name in operator.settings}, kernel_inputs(operator, features)
+    known |= {given(spec.name).name: spec.name in passed for spec in operator.tensors}
     rules = (rule for rule in operator.constraints if not rule.tensors() and not rule.target)
     decided = (rule for rule in rules if rule.symbols() <= known.keys() and not rule.over)
     return not any(rule.violation(known) for rule in decided if not issubclass(rule.error, Warning))
