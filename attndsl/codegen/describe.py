@@ -23,7 +23,8 @@ from attndsl.codegen.keys import (
 from attndsl.codegen.keys import dtype_member as dtype_of_problem
 from attndsl.errors import InternalError
 from attndsl.schedule.compile import Compiled
-from attndsl.schedule.problem import CORES, feature_names, layout_choice
+from attndsl.schedule.problem import CORES, dimension, feature_names, fold_name, folds_of, layout_choice
+from attndsl.schedule.words import word_parameters
 from attndsl.spec.arguments import TensorSpec
 from attndsl.spec.layout import Layout
 from attndsl.symbolic import Expr
@@ -67,8 +68,15 @@ def _values(names: Names) -> Iterator[tuple[str, str]]:
         yield given_member(feature), f"call.{names.argument(feature).name}.given ? 1 : 0"
     for name in operator.dims_by_name:
         yield identifier(name), f"sizes.{names.dims[name]}"
+    words = word_parameters(operator)
     for item in names.params:
-        yield identifier(item.spec.name), f"call.{item.name}"
+        place, legal = f"call.{item.name}", words.get(item.spec.name, ())
+        yield (
+            identifier(item.spec.name),
+            _coded(place, [string(str(word)) for word in legal]) if legal else place,
+        )
+    for fold in (node for size in operator.axis_extents.values() for node in folds_of(size)):
+        yield identifier(fold_name(fold)), expr.text(fold)
     yield identifier(CORES.name), "cores"
     for item in names.tensors:
         spec = item.tensor
@@ -78,6 +86,9 @@ def _values(names: Names) -> Iterator[tuple[str, str]]:
             yield identifier(f"{camel(spec.name)}Count"), count
         if spec.layouts:
             yield identifier(layout_choice(spec.name).name), _layout_index(names, spec)
+        for number in range(spec.at_least * max((each.rank for each in spec.layouts.values()), default=0)):
+            size = f"call.{item.name}.Rank() > {number} ? call.{item.name}.shape[{number}] : 0"
+            yield identifier(dimension(spec.name, number).name), size
     for output in operator.outputs:
         like = operator.tensor(output.like)
         yield identifier(layout_choice(output.name).name), _layout_index(names, like)
@@ -90,14 +101,20 @@ def _chosen(names: Names, kernels: Sequence[Compiled]) -> Iterator[tuple[str, st
         yield VALUE_SIZE, expr.text(operator.axis_extents["E"])
     for name in dict.fromkeys(name for each in kernels for name in chosen_settings(each)):
         place, codes = expr.symbol(name), setting_values(operator, name)
-        text = place if not codes else "-1"
-        for code, value in reversed(list(enumerate(codes))):
-            legal = f"DataType::{dtype_member(value)}" if name.startswith("dtype(") else string(str(value))
-            text = f"{place} == {legal} ? {code} : {text}"
-        yield setting_member(name), text
+        dtypes = name.startswith("dtype(")
+        legal = [f"DataType::{dtype_member(each)}" if dtypes else string(str(each)) for each in codes]
+        yield setting_member(name), _coded(place, legal) if legal else place
     for compiled in kernels:
         for term in measures(compiled.program.tiling):
             yield identifier(measure_name(term)), expr.text(term)
+
+
+def _coded(place: str, legal: Sequence[str]) -> str:
+    """The index of a value among the legal ones, -1 for another."""
+    text = "-1"
+    for code in reversed(range(len(legal))):
+        text = f"{place} == {legal[code]} ? {code} : {text}"
+    return text
 
 
 def rows_of(names: Names, spec: TensorSpec) -> str:
