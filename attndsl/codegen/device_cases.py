@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -33,17 +33,19 @@ MOST_INPUTS, MOST_RESULTS = 100_000, 3_000
 
 
 _SMALL = {"B": 2, "G": 2, "K": 2, "T": 33, "U": 33}
-"""Sizes of the axes that cases have, as near as the contract allows."""
+_SMALL_KEYS, _SMALL_QUERIES = 33, 3
+"""Sizes of axes, and lengths of the longest rows, that cases have, as near as the contract allows."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """A tensor: explicit ``values``, or random ones of ``seed``."""
+    """A tensor: explicit ``values``, or random ones of ``seed``; ``numbers``: calls pass a list."""
 
     dtype: str
     shape: tuple[int, ...]
     seed: int = 0
     values: tuple[int, ...] | None = None
+    numbers: bool = False
 
     def array(self) -> Array:
         """The tensor."""
@@ -81,7 +83,7 @@ class DeviceCase:
 def made(value: Recipe | tuple[Recipe, ...] | Any) -> Any:
     """The value of an argument from its recipe."""
     if isinstance(value, Recipe):
-        return value.array()
+        return value.array().tolist() if value.numbers else value.array()
     if isinstance(value, tuple):
         return [each.array() for each in value]
     return value
@@ -123,10 +125,17 @@ def _of_kernel(compiled: Compiled, each: int, number: int) -> Iterator[DeviceCas
         name = str(operator.axis_extents.get(role))
         if name in space.variables and name != head:
             pins[name] = min(space.variables[name], key=lambda each: abs(each - wanted))
+    for name, legal in space.variables.items():
+        if name.startswith("longest("):  # rows of keys may be empty
+            longest = _SMALL_KEYS if 0 in legal else _SMALL_QUERIES
+            pins[name] = min(legal, key=lambda each, wanted=longest: abs(each - wanted))
     if GROUP in space.variables:
         pins[GROUP] = min(space.variables[GROUP], key=lambda each: abs(each - 2))
     if head in space.variables:
         pins[head] = special.bucket
+    values = str(operator.axis_extents["E"])
+    if special.value_bucket is not None and values in space.variables:
+        pins[values] = special.value_bucket
     for attempt in range(ATTEMPTS):
         rng = np.random.default_rng([number, attempt])
         assignment = solve(space, rng, pins)
@@ -168,15 +177,16 @@ def _small(compiled: Compiled, case: Case, name: str) -> DeviceCase | None:
     if not fits:
         return None
     results = reference.run(call, precision="float64")
-    if sum(result.size for result in results) > MOST_RESULTS or not all(_telling(each) for each in results):
+    if sum(result.size for result in results) > MOST_RESULTS or not _telling(results):
         return None
     expected = dict(zip((spec.name for spec in operator.outputs), results, strict=True))
     return DeviceCase(name, recipes, expected)
 
 
-def _telling(result: Array) -> bool:
-    """Whether a result would show that a kernel did nothing."""
-    return result.size > 0 and bool((result != 0).any())
+def _telling(results: Sequence[Array]) -> bool:
+    """Whether the results would show that a kernel did nothing, or only copied values."""
+    written = all(each.size > 0 and bool((each != 0).any()) for each in results)
+    return written and any(bool((each.astype(np.float64) * 64 % 1 != 0).any()) for each in results)
 
 
 def _size(value: Any) -> int:
@@ -189,7 +199,8 @@ def _recipe(spec: TensorSpec, value: Any, seed: int) -> Recipe | tuple[Recipe, .
     if isinstance(value, list | tuple) and value and isinstance(value[0], np.ndarray):
         return tuple(_array_recipe(spec, each, 100 * seed + i) for i, each in enumerate(value))
     if isinstance(value, list | tuple):
-        value = np.array(value, DTYPES["int64" if "int64" in spec.dtypes else spec.dtypes[0]])
+        array = np.array(value, DTYPES["int64" if "int64" in spec.dtypes else spec.dtypes[0]])
+        return replace(_array_recipe(spec, array, seed), numbers=True)
     return _array_recipe(spec, np.asarray(value), seed)
 
 

@@ -129,6 +129,10 @@ def plan_project(operator: Operator, selection: Selection) -> Project:
         for features in combinations_wanted
         for compiled in _of_settings(operator, dtype, bucket, features)
     }
+    if not kernels and selection.features is not None:
+        compiled_for(
+            operator, Specialisation(dtype=dtypes[0], bucket=buckets[0], features=selection.features)
+        )
     if not kernels:
         reason = f"{operator.name}: no legal choice of its parameters has a kernel yet"
         return Project(operator=operator, kernels=(), not_lowered=feature_names(operator), reason=reason)
@@ -138,9 +142,6 @@ def plan_project(operator: Operator, selection: Selection) -> Project:
 def _of_settings(operator: Operator, dtype: str, bucket: int, features: frozenset[str]) -> Iterator[Compiled]:
     """The kernels for the parameters, dtypes and layouts that the computation depends on: with the defaults,
     and with each other value on its own, as far as they are legal and lower."""
-    if not operator.settings:
-        yield compiled_for(operator, Specialisation(dtype=dtype, bucket=bucket, features=features))
-        return
     same = operator.axis_extents["E"].same(operator.axis_extents["D"])
     for sample in setting_samples(operator, operator.settings, features):
         if not _is_legal(operator, sample, features):

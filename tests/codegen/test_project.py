@@ -63,7 +63,7 @@ def emulate(folder, *arguments):
 
 
 @needs_compiler
-@pytest.mark.parametrize("sync", ["on", "off"])
+@pytest.mark.parametrize("sync", ["on", pytest.param("off", marks=pytest.mark.long)])
 def test_the_direct_launch_sample_runs_on_the_emulator(project, sync):
     """Host code, plan, launch, kernel and comparison, without findings; more cores than work, and one."""
     for cores in ("1", "20"):
@@ -77,12 +77,7 @@ def test_the_direct_launch_sample_runs_on_the_emulator(project, sync):
     [
         ("direct/sample_case.h", r"(attention_out = \{\n    )[-\d.e]+", r"\g<1>9.5", "WRONG"),
         ("direct/main.cpp", r"call\.num_heads = \d+", "call.num_heads = 7", "N = 7 from num_heads"),
-        (
-            "op_kernel/*_d16_attn_mask.h",
-            r"\bDiv\(",
-            "Mul(",
-            "WRONG",
-        ),
+        pytest.param("op_kernel/*_d16_attn_mask.h", r"\bDiv\(", "Mul(", "WRONG", marks=pytest.mark.long),
     ],
 )
 def test_the_sample_notices_what_is_wrong(project, tmp_path, file, old, new, words):
@@ -122,7 +117,11 @@ def test_the_sample_is_free_of_warnings(project, tmp_path):
 
 
 @needs_compiler
-@pytest.mark.parametrize("operator", EVERY, ids=lambda op: op.name)
+@pytest.mark.parametrize(
+    "operator",
+    [each if each.name in NAMES[1:3] else pytest.param(each, marks=pytest.mark.long) for each in EVERY],
+    ids=lambda op: op.name,
+)
 def test_the_torch_extension_compiles(operator, tmp_path):
     """Against stand-ins of PyTorch's interface and of the launcher, for every operator."""
     names = names_of(operator)
