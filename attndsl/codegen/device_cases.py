@@ -124,13 +124,13 @@ def _of_kernel(compiled: Compiled, each: int, number: int) -> Iterator[DeviceCas
     for role, wanted in _SMALL.items():
         name = str(operator.axis_extents.get(role))
         if name in space.variables and name != head:
-            pins[name] = min(space.variables[name], key=lambda each: abs(each - wanted))
+            pins[name] = _nearest(space.variables[name], wanted)
     for name, legal in space.variables.items():
         if name.startswith("longest("):  # rows of keys may be empty
             longest = _SMALL_KEYS if 0 in legal else _SMALL_QUERIES
-            pins[name] = min(legal, key=lambda each, wanted=longest: abs(each - wanted))
+            pins[name] = _nearest(legal, longest)
     if GROUP in space.variables:
-        pins[GROUP] = min(space.variables[GROUP], key=lambda each: abs(each - 2))
+        pins[GROUP] = _nearest(space.variables[GROUP], _SMALL["G"])
     if head in space.variables:
         pins[head] = special.bucket
     values = str(operator.axis_extents["E"])
@@ -151,6 +151,10 @@ def _of_kernel(compiled: Compiled, each: int, number: int) -> Iterator[DeviceCas
             found += 1
         if found == each:
             return
+
+
+def _nearest(values: Sequence[Any], wanted: int) -> Any:
+    return min(values, key=lambda each: abs(each - wanted))
 
 
 def _small(compiled: Compiled, case: Case, name: str) -> DeviceCase | None:
