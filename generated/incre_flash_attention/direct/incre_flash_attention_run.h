@@ -1,0 +1,104 @@
+// Runs incre_flash_attention without an operator package: checks the call, plans it, launches the kernel function.
+#ifndef ATTNDSL_INCRE_FLASH_ATTENTION_RUN_H
+#define ATTNDSL_INCRE_FLASH_ATTENTION_RUN_H
+
+#include <functional>
+
+#include "acl/acl.h"
+#include "aclrtlaunch_incre_flash_attention_custom.h"
+#include "../op_host/incre_flash_attention_launch.h"
+
+namespace incre_flash_attention_host {
+
+// Where the tensors of a call are in device memory; null where one is absent.
+struct Addresses {
+    void * query = nullptr;
+    std::vector<void *> key;
+    std::vector<void *> value;
+    void * attn_mask = nullptr;
+    void * actual_seq_lengths = nullptr;
+    void * pse_shift = nullptr;
+    void * dequant_scale1 = nullptr;
+    void * quant_scale1 = nullptr;
+    void * dequant_scale2 = nullptr;
+    void * quant_scale2 = nullptr;
+    void * quant_offset2 = nullptr;
+    void * antiquant_scale = nullptr;
+    void * antiquant_offset = nullptr;
+    void * block_table = nullptr;
+    void * kv_padding_size = nullptr;
+    void * attention_out = nullptr;
+};
+
+// Device memory of so many bytes, which has to live until the stream has run.
+using Allocate = std::function<void *(size_t)>;
+
+// The system's part at the start of every workspace.
+constexpr size_t kSystemWorkspace = 16 << 20;
+
+// A list of tensors as kernels decode it: per tensor the number of dimensions and the sizes, then the addresses.
+inline void *ListOnDevice(const std::vector<Tensor> &entries, const std::vector<void *> &addresses,
+    const Allocate &allocate)
+{
+    std::vector<uint64_t> words(1);
+    for (size_t i = 0; i < entries.size(); ++i) {
+        const uint64_t index = i == 0 ? entries.size() : i;
+        words.push_back(index << 32 | entries[i].shape.size());
+        words.insert(words.end(), entries[i].shape.begin(), entries[i].shape.end());
+    }
+    words[0] = words.size() * sizeof(uint64_t);
+    for (void *address : addresses) {
+        words.push_back(reinterpret_cast<uint64_t>(address));
+    }
+    const size_t bytes = words.size() * sizeof(uint64_t);
+    void *list = allocate(bytes);
+    if (list != nullptr) {
+        aclrtMemcpy(list, bytes, words.data(), bytes, ACL_MEMCPY_HOST_TO_DEVICE);
+    }
+    return list;
+}
+
+// Launches a call on at most `cores` cube cores. The stream still has to be synchronised.
+inline Status Run(Call &call, const Addresses &at, int64_t cores, aclrtStream stream,
+    const Allocate &allocate,
+    std::vector<std::string> &warnings)
+{
+    Sizes sizes;
+    Plan plan;
+    const Status status = PlanCall(call, sizes, cores, plan, warnings);
+    if (!status.Ok()) {
+        return status;
+    }
+    void *workspace = allocate(kSystemWorkspace + static_cast<size_t>(plan.tiling.workspaceBytes));
+    void *tiling = allocate(sizeof(plan.tiling));
+    if (workspace == nullptr || tiling == nullptr) {
+        return Fail("OutOfMemory",
+            std::string(kOperator) + ": device memory for workspace and tiling data is missing");
+    }
+    aclrtMemcpy(tiling, sizeof(plan.tiling), &plan.tiling, sizeof(plan.tiling), ACL_MEMCPY_HOST_TO_DEVICE);
+    void *keyList = ListOnDevice(call.key_list.entries, at.key, allocate);
+    void *valueList = ListOnDevice(call.value_list.entries, at.value, allocate);
+    ACLRT_LAUNCH_KERNEL(incre_flash_attention_custom)(static_cast<uint32_t>(plan.tiling.blocks), stream,
+        at.query,
+        keyList,
+        valueList,
+        at.attn_mask,
+        at.actual_seq_lengths,
+        at.pse_shift,
+        at.dequant_scale1,
+        at.quant_scale1,
+        at.dequant_scale2,
+        at.quant_scale2,
+        at.quant_offset2,
+        at.antiquant_scale,
+        at.antiquant_offset,
+        at.block_table,
+        at.kv_padding_size,
+        at.attention_out,
+        workspace, tiling);
+    return status;
+}
+
+}  // namespace incre_flash_attention_host
+
+#endif  // ATTNDSL_INCRE_FLASH_ATTENTION_RUN_H

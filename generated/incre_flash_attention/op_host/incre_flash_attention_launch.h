@@ -1,0 +1,86 @@
+// From a checked call of incre_flash_attention to its launch. Plain C++17, no CANN headers.
+#ifndef ATTNDSL_INCRE_FLASH_ATTENTION_LAUNCH_H
+#define ATTNDSL_INCRE_FLASH_ATTENTION_LAUNCH_H
+
+#include "incre_flash_attention_check.h"
+#include "incre_flash_attention_plan.h"
+
+namespace incre_flash_attention_host {
+
+// A layout's place among those that apply to the passed tensors, which is how tiling functions tell layouts apart.
+inline int64_t LayoutIndex(const std::string &key, const std::vector<std::pair<const char *, bool>> &layouts)
+{
+    int64_t index = 0;
+    for (const auto &layout : layouts) {
+        if (key == layout.first) {
+            return index;
+        }
+        index += layout.second ? 1 : 0;
+    }
+    return 0;
+}
+
+// What the launch of a call depends on; `cores` is the number of cube cores.
+inline Problem Describe(const Call &call, const Sizes &sizes, int64_t cores)
+{
+    static_cast<void>(call);
+    Problem problem;
+    problem.queryDtype = call.query.dtype == DataType::kFloat16 ? 0 : 1;
+    problem.headSize = sizes.D;
+    problem.attnMaskGiven = call.attn_mask.given ? 1 : 0;
+    problem.pseShiftGiven = call.pse_shift.given ? 1 : 0;
+    problem.quantScale2Given = call.quant_scale2.given ? 1 : 0;
+    problem.quantOffset2Given = call.quant_offset2.given ? 1 : 0;
+    problem.antiquantScaleGiven = call.antiquant_scale.given ? 1 : 0;
+    problem.antiquantOffsetGiven = call.antiquant_offset.given ? 1 : 0;
+    problem.blockTableGiven = call.block_table.given ? 1 : 0;
+    problem.kvPaddingSizeGiven = call.kv_padding_size.given ? 1 : 0;
+    problem.settingSplitKey = (call.key_list.entries.size() != 1);
+    problem.settingSplitValue = (call.value_list.entries.size() != 1);
+    problem.kvN = sizes.kvN;
+    problem.N = sizes.N;
+    problem.B = sizes.B;
+    problem.cores = cores;
+    problem.S = sizes.S;
+    problem.scale_value = static_cast<float>(call.scale_value);
+    problem.D = sizes.D;
+    problem.keyLayout =
+        LayoutIndex(sizes.key_layout,
+            {{"BSH", true}, {"BNSD", true}, {"paged", call.block_table.given}, {"paged BNSD", call.block_table.given}});
+    problem.valueLayout =
+        LayoutIndex(sizes.value_layout,
+            {{"BSH", true}, {"BNSD", true}, {"paged", call.block_table.given}, {"paged BNSD", call.block_table.given}});
+    problem.actualSeqLengthsCount = call.actual_seq_lengths.given ? sizes.B : 0;
+    problem.pseShiftLayout = LayoutIndex(sizes.pse_shift_layout, {{"1 N 1 S", true}, {"B N 1 S", true}});
+    problem.quantScale2Layout =
+        LayoutIndex(sizes.quant_scale2_layout, {{"per tensor", true}, {"per channel", true}});
+    problem.quantOffset2Layout =
+        LayoutIndex(sizes.quant_offset2_layout, {{"per tensor", true}, {"per channel", true}});
+    problem.block_size = call.block_size;
+    problem.max_block_num_per_seq = sizes.max_block_num_per_seq;
+    return problem;
+}
+
+// Checks a call and plans its launch.
+inline Status PlanCall(Call &call, Sizes &sizes, int64_t cores, Plan &plan,
+    std::vector<std::string> &warnings)
+{
+    Status status = Check(call, sizes, warnings);
+    if (status.Ok()) {
+        status = CheckTarget(call, sizes);
+    }
+    if (!status.Ok()) {
+        return status;
+    }
+    plan = PlanLaunch(Describe(call, sizes, cores));
+    if (plan.key == 0) {
+        return Fail("NotGenerated",
+            std::string(kOperator) + ": no kernel of this project takes the call; generate one: "
+            "attndsl generate, with --dtype, --set D= and --feature as needed");
+    }
+    return status;
+}
+
+}  // namespace incre_flash_attention_host
+
+#endif  // ATTNDSL_INCRE_FLASH_ATTENTION_LAUNCH_H

@@ -1,0 +1,106 @@
+/*
+ * incre_flash_attention_custom: the kernel function of incre_flash_attention.
+ *
+ * Contract: mindspore.ops.incre_flash_attention
+ * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
+ *
+ * Tensors in the contract's order, then results, workspace and tiling data; an absent tensor is a null pointer. The
+ * tiling key tells which specialisation a call needs; the host picks it (op_host/incre_flash_attention_plan.h).
+ */
+#include "kernel_operator.h"
+#include "kernel_operator_list_tensor_intf.h"
+#include "incre_flash_attention_float16_d128.h"
+#include "incre_flash_attention_float16_d128_attn_mask.h"
+#include "incre_flash_attention_float16_d128_pse_shift.h"
+#include "incre_flash_attention_float16_d128_quant_scale2.h"
+#include "incre_flash_attention_float16_d128_quant_scale2_quant_offset2.h"
+#include "incre_flash_attention_float16_d128_antiquant_scale.h"
+#include "incre_flash_attention_float16_d128_antiquant_scale_antiquant_offset.h"
+#include "incre_flash_attention_float16_d128_block_table.h"
+#include "incre_flash_attention_float16_d128_kv_padding_size.h"
+#include "incre_flash_attention_bfloat16_d128.h"
+#include "incre_flash_attention_bfloat16_d128_attn_mask.h"
+#include "incre_flash_attention_bfloat16_d128_pse_shift.h"
+#include "incre_flash_attention_bfloat16_d128_quant_scale2.h"
+#include "incre_flash_attention_bfloat16_d128_quant_scale2_quant_offset2.h"
+#include "incre_flash_attention_bfloat16_d128_antiquant_scale.h"
+#include "incre_flash_attention_bfloat16_d128_antiquant_scale_antiquant_offset.h"
+#include "incre_flash_attention_bfloat16_d128_block_table.h"
+#include "incre_flash_attention_bfloat16_d128_kv_padding_size.h"
+
+// The only tensor of an argument that is a list.
+__aicore__ inline GM_ADDR OnlyTensor(GM_ADDR list)
+{
+    AscendC::ListTensorDesc tensors(reinterpret_cast<__gm__ void *>(list));
+    return reinterpret_cast<GM_ADDR>(tensors.GetDataPtr<uint8_t>(0));
+}
+
+extern "C" __global__ __aicore__ void incre_flash_attention_custom(GM_ADDR query, GM_ADDR key, GM_ADDR value,
+    GM_ADDR attn_mask, GM_ADDR actual_seq_lengths, GM_ADDR pse_shift, GM_ADDR dequant_scale1,
+    GM_ADDR quant_scale1, GM_ADDR dequant_scale2, GM_ADDR quant_scale2, GM_ADDR quant_offset2,
+    GM_ADDR antiquant_scale, GM_ADDR antiquant_offset, GM_ADDR block_table, GM_ADDR kv_padding_size,
+    GM_ADDR attention_out, GM_ADDR workspace, GM_ADDR tiling)
+{
+    KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
+    GM_ADDR userWorkspace = AscendC::GetUserWorkspace(workspace);
+    static_cast<void>(dequant_scale1);  // no kernel here reads it
+    static_cast<void>(quant_scale1);  // no kernel here reads it
+    static_cast<void>(dequant_scale2);  // no kernel here reads it
+    GM_ADDR keyOnly = OnlyTensor(key);
+    GM_ADDR valueOnly = OnlyTensor(value);
+    if (TILING_KEY_IS(403134991100000080)) {
+        incre_flash_attention_float16_d128::Run(query, keyOnly, valueOnly, actual_seq_lengths, attention_out,
+            userWorkspace, tiling);
+    } else if (TILING_KEY_IS(403134991100001080)) {
+        incre_flash_attention_float16_d128_attn_mask::Run(query, keyOnly, valueOnly, attn_mask,
+            actual_seq_lengths, attention_out, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(403134991100002080)) {
+        incre_flash_attention_float16_d128_pse_shift::Run(query, keyOnly, valueOnly, actual_seq_lengths,
+            pse_shift, attention_out, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(403134991100004080)) {
+        incre_flash_attention_float16_d128_quant_scale2::Run(query, keyOnly, valueOnly, actual_seq_lengths,
+            quant_scale2, attention_out, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(403134991100012080)) {
+        incre_flash_attention_float16_d128_quant_scale2_quant_offset2::Run(query, keyOnly, valueOnly,
+            actual_seq_lengths, quant_scale2, quant_offset2, attention_out, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(403134991100016080)) {
+        incre_flash_attention_float16_d128_antiquant_scale::Run(query, keyOnly, valueOnly, actual_seq_lengths,
+            antiquant_scale, attention_out, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(403134991100048080)) {
+        incre_flash_attention_float16_d128_antiquant_scale_antiquant_offset::Run(query, keyOnly, valueOnly,
+            actual_seq_lengths, antiquant_scale, antiquant_offset, attention_out, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(403134991100064080)) {
+        incre_flash_attention_float16_d128_block_table::Run(query, keyOnly, valueOnly, actual_seq_lengths,
+            block_table, attention_out, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(403134991100128080)) {
+        incre_flash_attention_float16_d128_kv_padding_size::Run(query, keyOnly, valueOnly, actual_seq_lengths,
+            kv_padding_size, attention_out, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(403134991100000081)) {
+        incre_flash_attention_bfloat16_d128::Run(query, keyOnly, valueOnly, actual_seq_lengths, attention_out,
+            userWorkspace, tiling);
+    } else if (TILING_KEY_IS(403134991100001081)) {
+        incre_flash_attention_bfloat16_d128_attn_mask::Run(query, keyOnly, valueOnly, attn_mask,
+            actual_seq_lengths, attention_out, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(403134991100002081)) {
+        incre_flash_attention_bfloat16_d128_pse_shift::Run(query, keyOnly, valueOnly, actual_seq_lengths,
+            pse_shift, attention_out, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(403134991100004081)) {
+        incre_flash_attention_bfloat16_d128_quant_scale2::Run(query, keyOnly, valueOnly, actual_seq_lengths,
+            quant_scale2, attention_out, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(403134991100012081)) {
+        incre_flash_attention_bfloat16_d128_quant_scale2_quant_offset2::Run(query, keyOnly, valueOnly,
+            actual_seq_lengths, quant_scale2, quant_offset2, attention_out, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(403134991100016081)) {
+        incre_flash_attention_bfloat16_d128_antiquant_scale::Run(query, keyOnly, valueOnly,
+            actual_seq_lengths, antiquant_scale, attention_out, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(403134991100048081)) {
+        incre_flash_attention_bfloat16_d128_antiquant_scale_antiquant_offset::Run(query, keyOnly, valueOnly,
+            actual_seq_lengths, antiquant_scale, antiquant_offset, attention_out, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(403134991100064081)) {
+        incre_flash_attention_bfloat16_d128_block_table::Run(query, keyOnly, valueOnly, actual_seq_lengths,
+            block_table, attention_out, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(403134991100128081)) {
+        incre_flash_attention_bfloat16_d128_kv_padding_size::Run(query, keyOnly, valueOnly,
+            actual_seq_lengths, kv_padding_size, attention_out, userWorkspace, tiling);
+    }
+}

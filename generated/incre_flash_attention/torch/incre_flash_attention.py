@@ -1,0 +1,131 @@
+"""incre_flash_attention on NPUs, by PyTorch; without torch_npu the NumPy reference of attndsl computes it, and says so.
+
+    from incre_flash_attention import incre_flash_attention
+
+Takes tensors of PyTorch on an NPU, or NumPy arrays and CPU tensors for the reference. Arguments as in
+mindspore.ops.incre_flash_attention. Build the extension first: python setup.py build_ext --inplace
+The reference is that of the spec "incre_flash_attention"; ATTNDSL_SPEC names another spec file.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import warnings
+from pathlib import Path
+
+_LIBRARY = "incre_flash_attention_npu"
+
+
+def available() -> bool:
+    """Whether an NPU can be used: torch_npu is installed and the extension is built."""
+    return importlib.util.find_spec("torch_npu") is not None and bool(_built())
+
+
+def incre_flash_attention(
+    query,
+    key,
+    value,
+    attn_mask=None,
+    actual_seq_lengths=None,
+    pse_shift=None,
+    dequant_scale1=None,
+    quant_scale1=None,
+    dequant_scale2=None,
+    quant_scale2=None,
+    quant_offset2=None,
+    antiquant_scale=None,
+    antiquant_offset=None,
+    block_table=None,
+    num_heads=1,
+    input_layout='BSH',
+    scale_value=1.0,
+    num_key_value_heads=0,
+    block_size=0,
+    inner_precise=1,
+    kv_padding_size=None,
+):
+    """Attention of one new query token a batch row over its cached keys and values."""
+    values = {
+        "query": query,
+        "key": key,
+        "value": value,
+        "attn_mask": attn_mask,
+        "actual_seq_lengths": actual_seq_lengths,
+        "pse_shift": pse_shift,
+        "dequant_scale1": dequant_scale1,
+        "quant_scale1": quant_scale1,
+        "dequant_scale2": dequant_scale2,
+        "quant_scale2": quant_scale2,
+        "quant_offset2": quant_offset2,
+        "antiquant_scale": antiquant_scale,
+        "antiquant_offset": antiquant_offset,
+        "block_table": block_table,
+        "num_heads": num_heads,
+        "input_layout": input_layout,
+        "scale_value": scale_value,
+        "num_key_value_heads": num_key_value_heads,
+        "block_size": block_size,
+        "inner_precise": inner_precise,
+        "kv_padding_size": kv_padding_size,
+    }
+    if available() and _on_npu(values):
+        return _operator()(**{name: _plain(name, value) for name, value in values.items()})
+    why = "its arguments are not on an NPU" if available() else "torch_npu or the built extension is missing"
+    warnings.warn(f"incre_flash_attention: {why}, computed by the NumPy reference", RuntimeWarning, stacklevel=2)
+    return _reference(values)
+
+
+# Integers that hosts read are passed as lists.
+_INTEGERS = ("actual_seq_lengths", )
+_LISTS = ("key", "value", )
+
+
+def _plain(name, value):
+    if name in _INTEGERS and value is not None:
+        return [int(each) for each in (value.flatten() if hasattr(value, "flatten") else value)]
+    if name in _LISTS and value is not None and not isinstance(value, (list, tuple)):
+        return [value]
+    return value
+
+
+def _built() -> list[Path]:
+    return sorted(Path(__file__).resolve().parent.glob(f"{_LIBRARY}*.so"))
+
+
+def _on_npu(values) -> bool:
+    flat = [each for value in values.values() for each in (value if isinstance(value, (list, tuple)) else [value])]
+    return any(getattr(getattr(each, "device", None), "type", "") == "npu" for each in flat)
+
+
+def _operator():
+    import torch
+    import torch_npu  # noqa: F401 - registers the device
+
+    if not hasattr(torch.ops.attndsl, "incre_flash_attention"):
+        torch.ops.load_library(str(_built()[0]))
+    return torch.ops.attndsl.incre_flash_attention
+
+
+def _reference(values):
+    try:
+        from attndsl.spec.loader import load
+    except ImportError as error:
+        raise RuntimeError("neither torch_npu nor attndsl is installed: pip install attndsl") from error
+    chosen = {name: _as_numpy(value) for name, value in values.items() if value is not None}
+    operator = load(os.environ.get("ATTNDSL_SPEC", "incre_flash_attention"))
+    return next(each for each in (operator, *operator.modes) if each.name == 'incre_flash_attention')(**chosen)
+
+
+def _as_numpy(value):
+    if isinstance(value, (list, tuple)):
+        return type(value)(_as_numpy(each) for each in value)
+    if not hasattr(value, "detach"):
+        return value
+    import torch
+
+    if value.dtype is torch.bfloat16:
+        import ml_dtypes
+
+        return value.detach().cpu().view(torch.int16).numpy().view(ml_dtypes.bfloat16)
+    return value.detach().cpu().numpy()

@@ -1,0 +1,248 @@
+// NsaCompressAttentionCustom: operator definition, shape and dtype inference, and tiling of nsa_compress_attention.
+// Contract: mindspore.ops.nsa_compress_attention
+#include "nsa_compress_attention_launch.h"
+#include "tiling/platform/platform_ascendc.h"
+#include "cann_call.h"
+
+namespace {
+
+using namespace nsa_compress_attention_host;
+
+// The arguments of a call, as far as a context has them.
+template <typename Context>
+Call ReadCall(const Context *context)
+{
+    Call call;
+    call.query = ReadTensor(context, 0);
+    call.key = ReadTensor(context, 1);
+    call.value = ReadTensor(context, 2);
+    call.topk_mask = ReadTensor(context, 3);
+    call.atten_mask = ReadTensor(context, 4);
+    call.actual_seq_qlen = ReadTensor(context, 5, DataType::kInt64);
+    call.actual_cmp_seq_kvlen = ReadTensor(context, 6, DataType::kInt64);
+    call.actual_sel_seq_kvlen = ReadTensor(context, 7, DataType::kInt64);
+    const gert::RuntimeAttrs *attrs = context->GetAttrs();
+    if (attrs == nullptr) {
+        return call;
+    }
+    if (const auto *value = attrs->GetFloat(0); value != nullptr) {
+        call.scale_value = *value;
+    }
+    if (const auto *value = attrs->GetInt(1); value != nullptr) {
+        call.head_num = *value;
+    }
+    if (const auto *value = attrs->GetInt(2); value != nullptr) {
+        call.compress_block_size = *value;
+    }
+    if (const auto *value = attrs->GetInt(3); value != nullptr) {
+        call.compress_stride = *value;
+    }
+    if (const auto *value = attrs->GetInt(4); value != nullptr) {
+        call.select_block_size = *value;
+    }
+    if (const auto *value = attrs->GetInt(5); value != nullptr) {
+        call.select_block_count = *value;
+    }
+    if (const auto *value = attrs->GetStr(6); value != nullptr) {
+        call.index_reading = value;
+    }
+    if (const auto *value = attrs->GetBool(7); value != nullptr) {
+        call.relaxed = *value;
+    }
+    return call;
+}
+
+// Shapes of the results, once the sizes of a call are known.
+[[maybe_unused]] std::vector<int64_t> ResultShape(size_t index, const Call &call, const Sizes &sizes)
+{
+    static_cast<void>(call);
+    if (index == 0) {
+        return {sizes.T1, sizes.N1, sizes.D2};
+    }
+    if (index == 1) {
+        return {sizes.T1, sizes.N2, call.select_block_count};
+    }
+    if (index == 2) {
+        return {sizes.T1, sizes.N1, 8};
+    }
+    if (index == 3) {
+        return {sizes.T1, sizes.N1, 8};
+    }
+    return {};
+}
+
+// Dtypes of the results.
+[[maybe_unused]] ge::DataType ResultDtype(size_t index, const Call &call)
+{
+    DataType dtype = DataType::kNone;
+    if (index == 0) {
+        dtype = call.query.dtype;
+    }
+    if (index == 1) {
+        dtype = DataType::kInt32;
+    }
+    if (index == 2) {
+        dtype = DataType::kFloat32;
+    }
+    if (index == 3) {
+        dtype = DataType::kFloat32;
+    }
+    static_cast<void>(call);
+    return ToGe(dtype);
+}
+
+}  // namespace
+
+namespace ge {
+
+static graphStatus InferShape(gert::InferShapeContext *context)
+{
+    Call call = ReadCall(context);
+    Sizes sizes;
+    const attndsl::Status status = Measure(call, sizes);
+    if (!status.Ok()) {
+        return Refuse(status);
+    }
+    SetShape(context->GetOutputShape(0), ResultShape(0, call, sizes));
+    SetShape(context->GetOutputShape(1), ResultShape(1, call, sizes));
+    SetShape(context->GetOutputShape(2), ResultShape(2, call, sizes));
+    SetShape(context->GetOutputShape(3), ResultShape(3, call, sizes));
+    return GRAPH_SUCCESS;
+}
+
+static graphStatus InferDataType(gert::InferDataTypeContext *context)
+{
+    Call call = ReadCall(context);
+    const attndsl::Status status = ResolveLists(call);
+    if (!status.Ok()) {
+        return Refuse(status);
+    }
+    context->SetOutputDataType(0, ResultDtype(0, call));
+    context->SetOutputDataType(1, ResultDtype(1, call));
+    context->SetOutputDataType(2, ResultDtype(2, call));
+    context->SetOutputDataType(3, ResultDtype(3, call));
+    return GRAPH_SUCCESS;
+}
+
+}  // namespace ge
+
+namespace optiling {
+
+static ge::graphStatus TilingFunc(gert::TilingContext *context)
+{
+    Call call = ReadCall(context);
+    Sizes sizes;
+    std::vector<std::string> warnings;
+    auto platform = platform_ascendc::PlatformAscendC(context->GetPlatformInfo());
+    Plan plan;
+    const attndsl::Status status = PlanCall(call, sizes, platform.GetCoreNumAic(), plan, warnings);
+    for (const std::string &warning : warnings) {
+        std::fprintf(stderr, "warning: %s\n", warning.c_str());
+    }
+    if (!status.Ok()) {
+        return Refuse(status);
+    }
+    auto *tiling = context->GetTilingData<NsaCompressAttentionTiling>();
+    size_t *workspace = context->GetWorkspaceSizes(1);
+    if (tiling == nullptr || workspace == nullptr) {
+        return ge::GRAPH_FAILED;
+    }
+    *tiling = plan.tiling;
+    workspace[0] = platform.GetLibApiWorkSpaceSize() + static_cast<size_t>(plan.tiling.workspaceBytes);
+    context->SetTilingKey(plan.key);
+    context->SetBlockDim(static_cast<uint32_t>(plan.tiling.blocks));
+    context->SetScheduleMode(plan.scheduleMode);
+    return ge::GRAPH_SUCCESS;
+}
+
+}  // namespace optiling
+
+namespace ops {
+
+class NsaCompressAttentionCustom : public OpDef {
+public:
+    explicit NsaCompressAttentionCustom(const char *name) : OpDef(name)
+    {
+        // One column a combination of dtypes.
+        const std::vector<ge::Format> formats(8, ge::FORMAT_ND);
+        this->Input("query")
+            .ParamType(REQUIRED)
+            .DataType({ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_BF16, ge::DT_BF16, ge::DT_BF16, ge::DT_BF16})
+            .Format(formats)
+            .UnknownShapeFormat(formats);
+        this->Input("key")
+            .ParamType(REQUIRED)
+            .DataType({ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_BF16, ge::DT_BF16, ge::DT_BF16, ge::DT_BF16})
+            .Format(formats)
+            .UnknownShapeFormat(formats);
+        this->Input("value")
+            .ParamType(REQUIRED)
+            .DataType({ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_BF16, ge::DT_BF16, ge::DT_BF16, ge::DT_BF16})
+            .Format(formats)
+            .UnknownShapeFormat(formats);
+        this->Input("topk_mask")
+            .ParamType(OPTIONAL)
+            .DataType({ge::DT_BOOL, ge::DT_BOOL, ge::DT_UINT8, ge::DT_UINT8, ge::DT_BOOL, ge::DT_BOOL, ge::DT_UINT8, ge::DT_UINT8})
+            .Format(formats)
+            .UnknownShapeFormat(formats);
+        this->Input("atten_mask")
+            .ParamType(OPTIONAL)
+            .DataType({ge::DT_BOOL, ge::DT_UINT8, ge::DT_BOOL, ge::DT_UINT8, ge::DT_BOOL, ge::DT_UINT8, ge::DT_BOOL, ge::DT_UINT8})
+            .Format(formats)
+            .UnknownShapeFormat(formats);
+        this->Input("actual_seq_qlen")
+            .ParamType(REQUIRED)
+            .ValueDepend(REQUIRED)
+            .DataType({ge::DT_INT64, ge::DT_INT64, ge::DT_INT64, ge::DT_INT64, ge::DT_INT64, ge::DT_INT64, ge::DT_INT64, ge::DT_INT64})
+            .Format(formats)
+            .UnknownShapeFormat(formats);
+        this->Input("actual_cmp_seq_kvlen")
+            .ParamType(REQUIRED)
+            .ValueDepend(REQUIRED)
+            .DataType({ge::DT_INT64, ge::DT_INT64, ge::DT_INT64, ge::DT_INT64, ge::DT_INT64, ge::DT_INT64, ge::DT_INT64, ge::DT_INT64})
+            .Format(formats)
+            .UnknownShapeFormat(formats);
+        this->Input("actual_sel_seq_kvlen")
+            .ParamType(REQUIRED)
+            .ValueDepend(REQUIRED)
+            .DataType({ge::DT_INT64, ge::DT_INT64, ge::DT_INT64, ge::DT_INT64, ge::DT_INT64, ge::DT_INT64, ge::DT_INT64, ge::DT_INT64})
+            .Format(formats)
+            .UnknownShapeFormat(formats);
+        this->Output("attention_out")
+            .ParamType(REQUIRED)
+            .DataType({ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_BF16, ge::DT_BF16, ge::DT_BF16, ge::DT_BF16})
+            .Format(formats)
+            .UnknownShapeFormat(formats);
+        this->Output("topk_indices_out")
+            .ParamType(REQUIRED)
+            .DataType({ge::DT_INT32, ge::DT_INT32, ge::DT_INT32, ge::DT_INT32, ge::DT_INT32, ge::DT_INT32, ge::DT_INT32, ge::DT_INT32})
+            .Format(formats)
+            .UnknownShapeFormat(formats);
+        this->Output("softmax_max_out")
+            .ParamType(REQUIRED)
+            .DataType({ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT})
+            .Format(formats)
+            .UnknownShapeFormat(formats);
+        this->Output("softmax_sum_out")
+            .ParamType(REQUIRED)
+            .DataType({ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT})
+            .Format(formats)
+            .UnknownShapeFormat(formats);
+        this->Attr("scale_value").AttrType(REQUIRED).Float();
+        this->Attr("head_num").AttrType(REQUIRED).Int();
+        this->Attr("compress_block_size").AttrType(REQUIRED).Int();
+        this->Attr("compress_stride").AttrType(REQUIRED).Int();
+        this->Attr("select_block_size").AttrType(REQUIRED).Int();
+        this->Attr("select_block_count").AttrType(REQUIRED).Int();
+        this->Attr("index_reading").AttrType(OPTIONAL).String("op");
+        this->Attr("relaxed").AttrType(OPTIONAL).Bool(false);
+        this->SetInferShape(ge::InferShape).SetInferDataType(ge::InferDataType);
+        this->AICore().SetTiling(optiling::TilingFunc);
+        this->AICore().AddConfig("ascend910b");
+        this->AICore().AddConfig("ascend910_93");
+    }
+};
+
+OP_ADD(NsaCompressAttentionCustom);
+
+}  // namespace ops

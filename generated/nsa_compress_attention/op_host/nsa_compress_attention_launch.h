@@ -1,0 +1,76 @@
+// From a checked call of nsa_compress_attention to its launch. Plain C++17, no CANN headers.
+#ifndef ATTNDSL_NSA_COMPRESS_ATTENTION_LAUNCH_H
+#define ATTNDSL_NSA_COMPRESS_ATTENTION_LAUNCH_H
+
+#include "nsa_compress_attention_check.h"
+#include "nsa_compress_attention_plan.h"
+
+namespace nsa_compress_attention_host {
+
+// A layout's place among those that apply to the passed tensors, which is how tiling functions tell layouts apart.
+inline int64_t LayoutIndex(const std::string &key, const std::vector<std::pair<const char *, bool>> &layouts)
+{
+    int64_t index = 0;
+    for (const auto &layout : layouts) {
+        if (key == layout.first) {
+            return index;
+        }
+        index += layout.second ? 1 : 0;
+    }
+    return 0;
+}
+
+// What the launch of a call depends on; `cores` is the number of cube cores.
+inline Problem Describe(const Call &call, const Sizes &sizes, int64_t cores)
+{
+    static_cast<void>(call);
+    Problem problem;
+    problem.queryDtype = call.query.dtype == DataType::kFloat16 ? 0 : 1;
+    problem.headSize = sizes.D1;
+    problem.valueSize = sizes.D2;
+    problem.topkMaskGiven = call.topk_mask.given ? 1 : 0;
+    problem.attenMaskGiven = call.atten_mask.given ? 1 : 0;
+    problem.N2 = sizes.N2;
+    problem.N1 = sizes.N1;
+    problem.T1 = sizes.T1;
+    problem.cores = cores;
+    problem.S1 = sizes.S1;
+    problem.B = sizes.B;
+    problem.scale_value = static_cast<float>(call.scale_value);
+    problem.D1 = sizes.D1;
+    problem.D2 = sizes.D2;
+    problem.selS2 = sizes.selS2;
+    problem.select_block_size = call.select_block_size;
+    problem.compress_stride = call.compress_stride;
+    problem.index_reading = call.index_reading == "op" ? 0 : call.index_reading == "paper" ? 1 : call.index_reading == "literal0" ? 2 : -1;
+    problem.compress_block_size = call.compress_block_size;
+    problem.select_block_count = call.select_block_count;
+    problem.T2 = sizes.T2;
+    problem.topkMaskDim1 = call.topk_mask.Rank() > 1 ? call.topk_mask.shape[1] : 0;
+    problem.attenMaskDim1 = call.atten_mask.Rank() > 1 ? call.atten_mask.shape[1] : 0;
+    return problem;
+}
+
+// Checks a call and plans its launch.
+inline Status PlanCall(Call &call, Sizes &sizes, int64_t cores, Plan &plan,
+    std::vector<std::string> &warnings)
+{
+    Status status = Check(call, sizes, warnings);
+    if (status.Ok()) {
+        status = CheckTarget(call, sizes);
+    }
+    if (!status.Ok()) {
+        return status;
+    }
+    plan = PlanLaunch(Describe(call, sizes, cores));
+    if (plan.key == 0) {
+        return Fail("NotGenerated",
+            std::string(kOperator) + ": no kernel of this project takes the call; generate one: "
+            "attndsl generate, with --dtype, --set D= and --feature as needed");
+    }
+    return status;
+}
+
+}  // namespace nsa_compress_attention_host
+
+#endif  // ATTNDSL_NSA_COMPRESS_ATTENTION_LAUNCH_H

@@ -1,0 +1,96 @@
+// Runs relay_attention without an operator package: checks the call, plans it, launches the kernel function.
+#ifndef ATTNDSL_RELAY_ATTENTION_RUN_H
+#define ATTNDSL_RELAY_ATTENTION_RUN_H
+
+#include <functional>
+
+#include "acl/acl.h"
+#include "aclrtlaunch_relay_attention_custom.h"
+#include "../op_host/relay_attention_launch.h"
+
+namespace relay_attention_host {
+
+// Where the tensors of a call are in device memory; null where one is absent.
+struct Addresses {
+    void * query = nullptr;
+    std::vector<void *> key;
+    std::vector<void *> value;
+    std::vector<void *> keyShare;
+    std::vector<void *> valueShare;
+    void * attentionMask = nullptr;
+    void * seqLen = nullptr;
+    void * kvSeqLen = nullptr;
+    void * kvShareMap = nullptr;
+    void * kvShareLen = nullptr;
+    void * out = nullptr;
+};
+
+// Device memory of so many bytes, which has to live until the stream has run.
+using Allocate = std::function<void *(size_t)>;
+
+// The system's part at the start of every workspace.
+constexpr size_t kSystemWorkspace = 16 << 20;
+
+// A list of tensors as kernels decode it: per tensor the number of dimensions and the sizes, then the addresses.
+inline void *ListOnDevice(const std::vector<Tensor> &entries, const std::vector<void *> &addresses,
+    const Allocate &allocate)
+{
+    std::vector<uint64_t> words(1);
+    for (size_t i = 0; i < entries.size(); ++i) {
+        const uint64_t index = i == 0 ? entries.size() : i;
+        words.push_back(index << 32 | entries[i].shape.size());
+        words.insert(words.end(), entries[i].shape.begin(), entries[i].shape.end());
+    }
+    words[0] = words.size() * sizeof(uint64_t);
+    for (void *address : addresses) {
+        words.push_back(reinterpret_cast<uint64_t>(address));
+    }
+    const size_t bytes = words.size() * sizeof(uint64_t);
+    void *list = allocate(bytes);
+    if (list != nullptr) {
+        aclrtMemcpy(list, bytes, words.data(), bytes, ACL_MEMCPY_HOST_TO_DEVICE);
+    }
+    return list;
+}
+
+// Launches a call on at most `cores` cube cores. The stream still has to be synchronised.
+inline Status Run(Call &call, const Addresses &at, int64_t cores, aclrtStream stream,
+    const Allocate &allocate,
+    std::vector<std::string> &warnings)
+{
+    Sizes sizes;
+    Plan plan;
+    const Status status = PlanCall(call, sizes, cores, plan, warnings);
+    if (!status.Ok()) {
+        return status;
+    }
+    void *workspace = allocate(kSystemWorkspace + static_cast<size_t>(plan.tiling.workspaceBytes));
+    void *tiling = allocate(sizeof(plan.tiling));
+    if (workspace == nullptr || tiling == nullptr) {
+        return Fail("OutOfMemory",
+            std::string(kOperator) + ": device memory for workspace and tiling data is missing");
+    }
+    aclrtMemcpy(tiling, sizeof(plan.tiling), &plan.tiling, sizeof(plan.tiling), ACL_MEMCPY_HOST_TO_DEVICE);
+    void *keyList = ListOnDevice(call.key.entries, at.key, allocate);
+    void *valueList = ListOnDevice(call.value.entries, at.value, allocate);
+    void *keyShareList = ListOnDevice(call.keyShare.entries, at.keyShare, allocate);
+    void *valueShareList = ListOnDevice(call.valueShare.entries, at.valueShare, allocate);
+    ACLRT_LAUNCH_KERNEL(relay_attention_custom)(static_cast<uint32_t>(plan.tiling.blocks), stream,
+        at.query,
+        keyList,
+        valueList,
+        keyShareList,
+        valueShareList,
+        at.attentionMask,
+        at.seqLen,
+        at.kvSeqLen,
+        at.kvShareMap,
+        at.kvShareLen,
+        at.out,
+        workspace, tiling);
+    return status;
+}
+
+}  // namespace relay_attention_host
+
+#endif  // ATTNDSL_RELAY_ATTENTION_RUN_H

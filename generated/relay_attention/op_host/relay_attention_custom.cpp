@@ -1,0 +1,206 @@
+// RelayAttentionCustom: operator definition, shape and dtype inference, and tiling of relay_attention.
+// Contract: ATB RelayAttentionOperation
+#include "relay_attention_launch.h"
+#include "tiling/platform/platform_ascendc.h"
+#include "cann_call.h"
+
+namespace {
+
+using namespace relay_attention_host;
+
+// The arguments of a call, as far as a context has them.
+template <typename Context>
+Call ReadCall(const Context *context)
+{
+    Call call;
+    call.query = ReadTensor(context, 0);
+    call.key = ReadList(context, 1, true, true);
+    call.value = ReadList(context, 2, true, true);
+    call.keyShare = ReadList(context, 3, true, true);
+    call.valueShare = ReadList(context, 4, true, true);
+    call.attentionMask = ReadTensor(context, 5);
+    call.seqLen = ReadTensor(context, 6, DataType::kInt32);
+    call.kvSeqLen = ReadTensor(context, 7, DataType::kInt32);
+    call.kvShareMap = ReadTensor(context, 8, DataType::kInt32);
+    call.kvShareLen = ReadTensor(context, 9, DataType::kInt32);
+    const gert::RuntimeAttrs *attrs = context->GetAttrs();
+    if (attrs == nullptr) {
+        return call;
+    }
+    if (const auto *value = attrs->GetInt(0); value != nullptr) {
+        call.headNum = *value;
+    }
+    if (const auto *value = attrs->GetFloat(1); value != nullptr) {
+        call.qkScale = *value;
+    }
+    if (const auto *value = attrs->GetInt(2); value != nullptr) {
+        call.kvHeadNum = *value;
+    }
+    if (const auto *value = attrs->GetInt(3); value != nullptr) {
+        call.maskType = *value;
+    }
+    return call;
+}
+
+// Shapes of the results, once the sizes of a call are known.
+[[maybe_unused]] std::vector<int64_t> ResultShape(size_t index, const Call &call, const Sizes &sizes)
+{
+    static_cast<void>(call);
+    if (index == 0) {
+        return {sizes.B, call.headNum * sizes.D};
+    }
+    return {};
+}
+
+// Dtypes of the results.
+[[maybe_unused]] ge::DataType ResultDtype(size_t index, const Call &call)
+{
+    DataType dtype = DataType::kNone;
+    if (index == 0) {
+        dtype = call.query.dtype;
+    }
+    static_cast<void>(call);
+    return ToGe(dtype);
+}
+
+}  // namespace
+
+namespace ge {
+
+static graphStatus InferShape(gert::InferShapeContext *context)
+{
+    Call call = ReadCall(context);
+    Sizes sizes;
+    const attndsl::Status status = Measure(call, sizes);
+    if (!status.Ok()) {
+        return Refuse(status);
+    }
+    SetShape(context->GetOutputShape(0), ResultShape(0, call, sizes));
+    return GRAPH_SUCCESS;
+}
+
+static graphStatus InferDataType(gert::InferDataTypeContext *context)
+{
+    Call call = ReadCall(context);
+    const attndsl::Status status = ResolveLists(call);
+    if (!status.Ok()) {
+        return Refuse(status);
+    }
+    context->SetOutputDataType(0, ResultDtype(0, call));
+    return GRAPH_SUCCESS;
+}
+
+}  // namespace ge
+
+namespace optiling {
+
+static ge::graphStatus TilingFunc(gert::TilingContext *context)
+{
+    Call call = ReadCall(context);
+    Sizes sizes;
+    std::vector<std::string> warnings;
+    auto platform = platform_ascendc::PlatformAscendC(context->GetPlatformInfo());
+    Plan plan;
+    const attndsl::Status status = PlanCall(call, sizes, platform.GetCoreNumAic(), plan, warnings);
+    for (const std::string &warning : warnings) {
+        std::fprintf(stderr, "warning: %s\n", warning.c_str());
+    }
+    if (!status.Ok()) {
+        return Refuse(status);
+    }
+    auto *tiling = context->GetTilingData<RelayAttentionTiling>();
+    size_t *workspace = context->GetWorkspaceSizes(1);
+    if (tiling == nullptr || workspace == nullptr) {
+        return ge::GRAPH_FAILED;
+    }
+    *tiling = plan.tiling;
+    workspace[0] = platform.GetLibApiWorkSpaceSize() + static_cast<size_t>(plan.tiling.workspaceBytes);
+    context->SetTilingKey(plan.key);
+    context->SetBlockDim(static_cast<uint32_t>(plan.tiling.blocks));
+    context->SetScheduleMode(plan.scheduleMode);
+    return ge::GRAPH_SUCCESS;
+}
+
+}  // namespace optiling
+
+namespace ops {
+
+class RelayAttentionCustom : public OpDef {
+public:
+    explicit RelayAttentionCustom(const char *name) : OpDef(name)
+    {
+        // One column a combination of dtypes.
+        const std::vector<ge::Format> formats(2, ge::FORMAT_ND);
+        this->Input("query")
+            .ParamType(REQUIRED)
+            .DataType({ge::DT_FLOAT16, ge::DT_BF16})
+            .Format(formats)
+            .UnknownShapeFormat(formats);
+        this->Input("key")
+            .ParamType(DYNAMIC)
+            .DataType({ge::DT_FLOAT16, ge::DT_BF16})
+            .Format(formats)
+            .UnknownShapeFormat(formats);
+        this->Input("value")
+            .ParamType(DYNAMIC)
+            .DataType({ge::DT_FLOAT16, ge::DT_BF16})
+            .Format(formats)
+            .UnknownShapeFormat(formats);
+        this->Input("keyShare")
+            .ParamType(DYNAMIC)
+            .DataType({ge::DT_FLOAT16, ge::DT_BF16})
+            .Format(formats)
+            .UnknownShapeFormat(formats);
+        this->Input("valueShare")
+            .ParamType(DYNAMIC)
+            .DataType({ge::DT_FLOAT16, ge::DT_BF16})
+            .Format(formats)
+            .UnknownShapeFormat(formats);
+        this->Input("attentionMask")
+            .ParamType(REQUIRED)
+            .DataType({ge::DT_FLOAT16, ge::DT_BF16})
+            .Format(formats)
+            .UnknownShapeFormat(formats);
+        this->Input("seqLen")
+            .ParamType(REQUIRED)
+            .ValueDepend(REQUIRED)
+            .DataType({ge::DT_INT64, ge::DT_INT64})
+            .Format(formats)
+            .UnknownShapeFormat(formats);
+        this->Input("kvSeqLen")
+            .ParamType(REQUIRED)
+            .ValueDepend(REQUIRED)
+            .DataType({ge::DT_INT64, ge::DT_INT64})
+            .Format(formats)
+            .UnknownShapeFormat(formats);
+        this->Input("kvShareMap")
+            .ParamType(REQUIRED)
+            .ValueDepend(REQUIRED)
+            .DataType({ge::DT_INT64, ge::DT_INT64})
+            .Format(formats)
+            .UnknownShapeFormat(formats);
+        this->Input("kvShareLen")
+            .ParamType(REQUIRED)
+            .ValueDepend(REQUIRED)
+            .DataType({ge::DT_INT64, ge::DT_INT64})
+            .Format(formats)
+            .UnknownShapeFormat(formats);
+        this->Output("out")
+            .ParamType(REQUIRED)
+            .DataType({ge::DT_FLOAT16, ge::DT_BF16})
+            .Format(formats)
+            .UnknownShapeFormat(formats);
+        this->Attr("headNum").AttrType(OPTIONAL).Int(0);
+        this->Attr("qkScale").AttrType(OPTIONAL).Float(1.0F);
+        this->Attr("kvHeadNum").AttrType(OPTIONAL).Int(0);
+        this->Attr("maskType").AttrType(OPTIONAL).Int(0);
+        this->SetInferShape(ge::InferShape).SetInferDataType(ge::InferDataType);
+        this->AICore().SetTiling(optiling::TilingFunc);
+        this->AICore().AddConfig("ascend910b");
+        this->AICore().AddConfig("ascend910_93");
+    }
+};
+
+OP_ADD(RelayAttentionCustom);
+
+}  // namespace ops

@@ -1,0 +1,64 @@
+// Tiling data of relay_attention: computed on the host, read by every core. Each kernel reads what it needs.
+#ifndef ATTNDSL_RELAY_ATTENTION_TILING_H
+#define ATTNDSL_RELAY_ATTENTION_TILING_H
+
+#include <cstdint>
+
+struct RelayAttentionTiling {
+    uint64_t key;  // the tiling key, for launches that have no other way to tell it
+    int64_t kvHeads;  // key/value heads
+    int64_t group;  // query heads of a key/value head
+    int64_t headsPerTask;  // query heads of a task, at most
+    int64_t headTiles;  // tasks that share the query heads of a key/value head
+    int64_t rowsPerTaskKey;  // query rows of a task, at most
+    int64_t tasksKey;  // units of work before keys are split
+    int64_t splitsKey;  // parts the keys of a row are split into
+    int64_t itemsKey;  // units of work: a task and a split
+    int64_t rowTotal;  // rows of the result
+    int64_t batchRows;  // batch rows
+    int64_t membersPerTask;  // batch rows of a task, at most
+    int64_t memberTiles;  // tasks that share the batch rows of a list entry
+    int64_t rowsPerTaskKeyShare;  // query rows of a task, at most
+    int64_t tasksKeyShare;  // units of work before keys are split
+    int64_t splitsKeyShare;  // parts the keys of a row are split into
+    int64_t itemsKeyShare;  // units of work: a task and a split
+    int64_t blocks;  // blocks that are launched
+    float qkScale;  // qkScale
+    int64_t headDim;  // true head size
+    int64_t keyStrideT;  // elements between neighbours of key along T
+    int64_t keyStrideK;  // elements between neighbours of key along K
+    int64_t valueStrideT;  // elements between neighbours of value along T
+    int64_t valueStrideK;  // elements between neighbours of value along K
+    int64_t queryHeads;  // query heads
+    int64_t keyCapacityKey;  // keys of a row when no lengths are given
+    int64_t queryStrideB;  // elements between neighbours of query along B
+    int64_t queryStrideN;  // elements between neighbours of query along N
+    int64_t keyShareStrideU;  // elements between neighbours of keyShare along U
+    int64_t keyShareStrideK;  // elements between neighbours of keyShare along K
+    int64_t valueShareStrideU;  // elements between neighbours of valueShare along U
+    int64_t valueShareStrideK;  // elements between neighbours of valueShare along K
+    int64_t keyCapacityKeyShare;  // keys of a row when no lengths are given
+    int64_t outStrideB;  // elements between neighbours of out along B
+    int64_t outStrideN;  // elements between neighbours of out along N
+    int64_t scoreRingKeyOffset;  // bytes from the workspace to the ring of score tiles, cube to vector
+    int64_t scoreRingKeyPart;  // bytes of one block's scoreRingKey
+    int64_t probRingKeyOffset;  // bytes from the workspace to the ring of probability tiles, vector to cube
+    int64_t probRingKeyPart;  // bytes of one block's probRingKey
+    int64_t outRingKeyOffset;  // bytes from the workspace to the ring of weighted sums, cube to vector
+    int64_t outRingKeyPart;  // bytes of one block's outRingKey
+    int64_t partialMaxKeyOffset;  // bytes from the workspace to the row maxima of key splits
+    int64_t partialSumKeyOffset;  // bytes from the workspace to the row sums of key splits
+    int64_t partialOutKeyOffset;  // bytes from the workspace to the weighted sums of key splits
+    int64_t scoreRingKeyShareOffset;  // bytes from the workspace to the ring of score tiles, cube to vector
+    int64_t scoreRingKeySharePart;  // bytes of one block's scoreRingKeyShare
+    int64_t probRingKeyShareOffset;  // bytes from the workspace to the ring of probability tiles, vector to cube
+    int64_t probRingKeySharePart;  // bytes of one block's probRingKeyShare
+    int64_t outRingKeyShareOffset;  // bytes from the workspace to the ring of weighted sums, cube to vector
+    int64_t outRingKeySharePart;  // bytes of one block's outRingKeyShare
+    int64_t partialMaxKeyShareOffset;  // bytes from the workspace to the row maxima of key splits
+    int64_t partialSumKeyShareOffset;  // bytes from the workspace to the row sums of key splits
+    int64_t partialOutKeyShareOffset;  // bytes from the workspace to the weighted sums of key splits
+    int64_t workspaceBytes;  // bytes of the user workspace
+};
+
+#endif  // ATTNDSL_RELAY_ATTENTION_TILING_H
