@@ -497,10 +497,6 @@ inline IncreFlashAttentionTiling TileFloat16D128BlockTable(const Problem &proble
     tiling.scaleValue = problem.scale_value;
     tiling.headDim = problem.D;
     tiling.blockSize = problem.block_size;
-    tiling.keyStrideR =
-        problem.keyLayout == 0
-            ? 0
-            : (problem.keyLayout == 1 ? 0 : (problem.keyLayout == 2 ? problem.kvN * problem.D : problem.D));
     tiling.blockTableStrideB = problem.max_block_num_per_seq;
     tiling.keyStrideP =
         problem.keyLayout == 0
@@ -510,10 +506,10 @@ inline IncreFlashAttentionTiling TileFloat16D128BlockTable(const Problem &proble
         problem.keyLayout == 0
             ? problem.D
             : (problem.keyLayout == 1 ? problem.S * problem.D : (problem.keyLayout == 2 ? problem.D : problem.block_size * problem.D));
-    tiling.valueStrideR =
-        problem.valueLayout == 0
+    tiling.keyStrideR =
+        problem.keyLayout == 0
             ? 0
-            : (problem.valueLayout == 1 ? 0 : (problem.valueLayout == 2 ? problem.kvN * problem.D : problem.D));
+            : (problem.keyLayout == 1 ? 0 : (problem.keyLayout == 2 ? problem.kvN * problem.D : problem.D));
     tiling.valueStrideP =
         problem.valueLayout == 0
             ? 0
@@ -522,6 +518,10 @@ inline IncreFlashAttentionTiling TileFloat16D128BlockTable(const Problem &proble
         problem.valueLayout == 0
             ? problem.D
             : (problem.valueLayout == 1 ? problem.S * problem.D : (problem.valueLayout == 2 ? problem.D : problem.block_size * problem.D));
+    tiling.valueStrideR =
+        problem.valueLayout == 0
+            ? 0
+            : (problem.valueLayout == 1 ? 0 : (problem.valueLayout == 2 ? problem.kvN * problem.D : problem.D));
     tiling.attentionOutStrideB = problem.N * problem.D;
     tiling.attentionOutStrideN = problem.D;
     tiling.queryHeads = problem.N;

@@ -57,11 +57,11 @@ struct IncreFlashAttentionTiling {
     int64_t antiquantOffsetStrideK;  // elements between neighbours of antiquant_offset along K
     int64_t antiquantOffsetStrideC;  // elements between neighbours of antiquant_offset along C
     int64_t blockSize;  // rows of a block
-    int64_t keyStrideR;  // elements between neighbours of key along R
     int64_t blockTableStrideB;  // elements between neighbours of block_table along B
     int64_t keyStrideP;  // elements between neighbours of key along P
-    int64_t valueStrideR;  // elements between neighbours of value along R
+    int64_t keyStrideR;  // elements between neighbours of key along R
     int64_t valueStrideP;  // elements between neighbours of value along P
+    int64_t valueStrideR;  // elements between neighbours of value along R
     int64_t S;  // S
 };
 
