@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from itertools import product
 
 import numpy as np
 import pytest
@@ -21,6 +22,15 @@ from .test_host_checks import LEGAL, TABLES, Untold, in_python
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="no C++ compiler")
 OPTIONAL, REQUIRED, DYNAMIC = 1, 2, 3
 EVERY = [each for name in LEGAL for each in (getattr(ops, name), *getattr(ops, name).modes)]
+FAST = "relay_attention"
+
+
+def mostly_long(items, name=str):
+    """Each takes a compiler's run over the host code of an operator; one of them is in the fast suite."""
+    return [
+        pytest.param(item, marks=() if name(item) == FAST else pytest.mark.long, id=name(item))
+        for item in items
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +38,7 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("op_host")
 
 
-@pytest.mark.parametrize("operator", EVERY, ids=lambda op: op.name)
+@pytest.mark.parametrize("operator", mostly_long(EVERY, lambda op: op.name))
 def test_the_definition_has_every_argument(operator, folder):
     """Names, kinds and order of the contract; one column a combination of dtypes; both series of devices."""
     made = op_host(operator, folder).definition()
@@ -56,6 +66,7 @@ def test_the_definition_has_every_argument(operator, folder):
     assert [port["name"] for port in made["outputs"]][: len(outputs)] == outputs
 
 
+@pytest.mark.long
 def test_what_is_updated_in_place_is_an_output_of_the_same_name(folder):
     made = op_host(ops.self_attention, folder).definition()
     assert [port["name"] for port in made["outputs"]] == ["output", "cacheK", "cacheV"]
@@ -67,7 +78,7 @@ def results(name, call):
     return found if isinstance(found, tuple) else (found,)
 
 
-@pytest.mark.parametrize("name", LEGAL)
+@pytest.mark.parametrize("name", mostly_long(LEGAL))
 def test_inferred_shapes_and_dtypes_are_those_of_the_results(name, folder):
     operator = getattr(ops, name)
     for label, call in LEGAL[name].items():
@@ -79,12 +90,18 @@ def test_inferred_shapes_and_dtypes_are_those_of_the_results(name, folder):
         assert got is not None and got[: len(expected)] == expected, label
 
 
+LENGTHS = [None, [3, 10], [7]]
+TILED_FAST = [("BSH", ("attn_mask",), None), ("BNSD", (), [3, 10])]
 DTYPES_FIRST = Selection(dtypes=("float16",), head_sizes=(16,))
 
 
-@pytest.mark.parametrize("lengths", [None, [3, 10], [7]])
-@pytest.mark.parametrize("features", [(), ("attn_mask",), ("attn_mask", "pse_shift")])
-@pytest.mark.parametrize("layout", ["BSH", "BNSD"])
+@pytest.mark.parametrize(
+    ("layout", "features", "lengths"),
+    [
+        pytest.param(*case, marks=() if case in TILED_FAST else pytest.mark.long)
+        for case in product(["BSH", "BNSD"], [(), ("attn_mask",), ("attn_mask", "pse_shift")], LENGTHS)
+    ],
+)
 def test_tiling_is_that_of_the_emulated_launch(layout, features, lengths, folder):
     """Key, blocks, workspace, schedule mode and every byte of the tiling data."""
     rng = np.random.default_rng(0)
@@ -123,6 +140,7 @@ def test_a_call_without_kernel_is_refused_and_says_how_to_get_one(folder, capfd)
     assert "attndsl generate" in capfd.readouterr().err
 
 
+@pytest.mark.long
 def test_bad_calls_are_refused_with_the_words_of_python(folder, capfd):
     operator, refused = ops.incre_flash_attention, 0
     for call in TABLES["incre_flash_attention"].values():
