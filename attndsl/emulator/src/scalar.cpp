@@ -136,10 +136,13 @@ void store_uncached(Place to, uint64_t bits, uint32_t bytes, const char* what, c
   to.memory->set_defined(to.at, bytes, true);
   std::memcpy(to.memory->data + to.at, &bits, bytes);
   core->polled = nullptr;
-  if (!core->published.size()) return;
+  // what the scalar unit waited for is complete; its own earlier stores are after a data barrier only
+  VectorClock known = core->pipe(Pipe::S).clock;
+  known[core->agent(Pipe::S)] = 0;
+  if (core->published.size()) known.join(core->published);
   SoftWord& flag = machine->soft_words[to.memory->data + to.at];
   if (!flag.clock.size()) flag.clock = VectorClock(machine->agents());
-  flag.clock.join(core->published);
+  flag.clock.join(known);
 }
 
 void data_barrier(const SourceLine& at) {

@@ -12,7 +12,7 @@ uint64_t scalar_load(Place from, uint32_t bytes, const char* what, const SourceL
 void scalar_store(Place to, uint64_t bits, uint32_t bytes, const char* what, const SourceLine& at);
 
 // The same around the cache. A load that finds the value of its predecessor again lets other cores run first. A store
-// hands over what the core completed before its latest data barrier; a load takes that over with the value.
+// hands over what the scalar unit waited for, and its own stores before its latest data barrier; a load takes that over.
 uint64_t load_uncached(Place from, uint32_t bytes, const char* what, const SourceLine& at);
 void store_uncached(Place to, uint64_t bits, uint32_t bytes, const char* what, const SourceLine& at);
 // Completes every access to global memory that the core issued so far.
