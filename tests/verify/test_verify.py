@@ -46,10 +46,10 @@ def probe(stream):
     """A small case that shows every key."""
 
     def wanted(case):
-        result = np.zeros(0) if case.data != "probe" else runner.reference.run(case.call())[0]
+        result = runner.reference.run(case.call())[0]
         return result.size > 100 and result.dtype != np.int8 and result.all()
 
-    return next(case for case in drawn(stream, 40) if wanted(case))
+    return next(case for each in drawn(stream, 40) if wanted(case := filled(each, "probe")))
 
 
 def replaced(monkeypatch, backend, function):
