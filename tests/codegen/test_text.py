@@ -64,17 +64,20 @@ print(hashlib.sha256(text.encode()).hexdigest())
 """
 
 
-def _digest_with_seed(seed: str) -> str:
+def _digest_in(seed: str, locale: str, folder: Path) -> str:
     package = str(Path(attndsl.__file__).parent.parent)
-    env = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": package}
+    plain = {"LC_ALL": locale, "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
+    env = {**os.environ, **plain, "PYTHONHASHSEED": seed, "PYTHONPATH": package}
     command = [sys.executable, "-P", "-c", _DIGEST]
-    done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
+    done = subprocess.run(command, env=env, cwd=folder, capture_output=True, text=True, check=True)
     return done.stdout.strip()
 
 
-def test_the_hash_seed_does_not_show():
+def test_hash_seed_locale_and_folder_do_not_show(tmp_path):
+    """An ASCII locale, a Turkish one where it is installed, and folders of other projects."""
+    places = (Path.cwd(), tmp_path, tmp_path)
     with ThreadPoolExecutor(2) as pool:
-        digests = set(pool.map(_digest_with_seed, ("0", "1", "271828")))
+        digests = set(pool.map(_digest_in, ("0", "1", "271828"), ("C", "C.UTF-8", "tr_TR.UTF-8"), places))
     compiled, files = made(128, "float16", "attn_mask", "pse_shift")
     text = "".join(f"{name}{body}" for name, body in files.items()) + print_program(compiled.program)
     assert digests == {hashlib.sha256(text.encode()).hexdigest()}
