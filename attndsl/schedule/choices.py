@@ -10,6 +10,9 @@ from attndsl.hardware import ATLAS_A2
 from attndsl.schedule.errors import IllegalScheduleValue, UnknownScheduleChoice
 from attndsl.source_line import UNKNOWN_LINE, SourceLine
 
+GRANULE = 128
+"""Keys that no row of a task sees are skipped at the front in whole multiples of this."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Schedule:

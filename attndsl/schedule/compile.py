@@ -14,7 +14,7 @@ from attndsl.schedule.errors import DoesNotFit, TooManyEvents
 from attndsl.schedule.events import synchronise
 from attndsl.schedule.field_names import NamesTaken, check_field_names
 from attndsl.schedule.lower import lower
-from attndsl.schedule.lowerable import check_lowerable
+from attndsl.schedule.lowerable import check_lowerable, meant_choices
 from attndsl.schedule.pattern import Computation, recognise
 from attndsl.schedule.plan_memory import plan_memory
 from attndsl.schedule.problem import Problem, candidate, describe_problem
@@ -92,9 +92,9 @@ def compile_operator(operator: Operator, specialisation: Specialisation) -> Comp
     Raises:
         ScheduleError: a choice is illegal, does not fit, or the graph has no lowering.
     """
-    stated = operator.schedule_choices
-    schedule = resolve(stated, operator.schedule_lines)
     computation, problem = _recognised(operator, specialisation)
+    stated = _stated(operator, computation)
+    schedule = resolve(stated, operator.schedule_lines)
     while True:
         try:
             joint, program = _compile(computation, problem, schedule)
@@ -126,12 +126,17 @@ def check_lowers(operator: Operator, specialisation: Specialisation) -> None:
         NotLowered: it has none.
         ScheduleError: a choice is illegal or, where the lowering itself sees it, does not fit.
     """
-    schedule = resolve(operator.schedule_choices, operator.schedule_lines)
     computation, problem = _recognised(operator, specialisation)
+    schedule = resolve(_stated(operator, computation), operator.schedule_lines)
     try:
         lower(computation, problem, schedule)
     except (DoesNotFit, NamesTaken):  # another schedule or other names will do
         compile_operator(operator, specialisation)
+
+
+def _stated(operator: Operator, computation: Computation) -> dict[str, object]:
+    """The author's choices, and those that the computation leaves no choice in."""
+    return {**operator.schedule_choices, **meant_choices(computation)}
 
 
 def _recognised(operator: Operator, specialisation: Specialisation) -> tuple[Computation, Problem]:

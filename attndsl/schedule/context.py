@@ -110,6 +110,11 @@ class Context:
         return self.problem.dtype
 
     @property
+    def product_dtype(self) -> str:
+        """What matrix multiplies of the io dtype give."""
+        return "int32" if self.dtype == "int8" else "float32"
+
+    @property
     def where(self) -> SourceLine:
         """The spec line of the result."""
         return self.computation.output.where

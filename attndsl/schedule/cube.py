@@ -23,16 +23,16 @@ from attndsl.schedule.context import (
     TILES,
     Context,
 )
+from attndsl.schedule.errors import NotLowered
 from attndsl.schedule.key_source import KeySource
 from attndsl.schedule.rings import out_ring, prob_ring, score_ring
 from attndsl.schedule.visibility import begins_late
 from attndsl.symbolic import Const, Expr, Named, Symbol, as_expr, ceil_div, minimum
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import Fixpipe, LoadFractals, LoadNz, Mmad
-from attndsl.tile.instructions.cube import FRACTAL_SIZE, padded
+from attndsl.tile.instructions.cube import FRACTAL_SIZE, fractal_depth, padded
 from attndsl.tile.statements import Alloc, For, If, Let, Note, Seq, Stage, Statement, seq
 
-_FRACTAL_ELEMENTS = FRACTAL_SIZE * FRACTAL_SIZE
 _N0, _D0, _K0 = Symbol("n0"), Symbol("d0"), Symbol("k0")
 _DEPTH_FRACTALS, _COLUMN_FRACTALS = Symbol("depthFractals"), Symbol("columnFractals")
 _ROW_GROUP, _DEPTH_GROUP = Symbol("rowGroup"), Symbol("depthGroup")
@@ -55,8 +55,9 @@ class CubeBuffers:
 
 def cube_buffers(context: Context) -> CubeBuffers:
     """The buffers that the cube's stages share."""
-    s, dtype, buffer = context.schedule, context.dtype, context.buffer
+    s, dtype, product, buffer = context.schedule, context.dtype, context.product_dtype, context.buffer
     bucket, value_bucket = context.problem.bucket, context.problem.value_bucket
+    _check_depths(context)
     wide, columns = min(s.base_k, bucket), min(s.base_n, value_bucket)
     block = max(s.base_n * wide, s.base_k * columns)
     l1, l0a, l0b, l0c = MemorySpace.L1, MemorySpace.L0A, MemorySpace.L0B, MemorySpace.L0C
@@ -67,9 +68,25 @@ def cube_buffers(context: Context) -> CubeBuffers:
         value=buffer("valueL1", l1, dtype, s.base_k * columns, "value block, Nz", 2),
         left=buffer("leftL0", l0a, dtype, s.max_rows * s.base_k, "left operand, Zz", 2),
         right=buffer("rightL0", l0b, dtype, block, "right operand, Zn", 2),
-        score=buffer("scoreL0", l0c, "float32", s.max_rows * s.base_n, "scores of a key block, Nz", 2),
-        out=buffer("outL0", l0c, "float32", s.max_rows * columns, "weighted sum of values, Nz", 2),
+        score=buffer("scoreL0", l0c, product, s.max_rows * s.base_n, "scores of a key block, Nz", 2),
+        out=buffer("outL0", l0c, product, s.max_rows * columns, "weighted sum of values, Nz", 2),
     )
+
+
+def _check_depths(context: Context) -> None:
+    """Parts of matrices begin and end with whole fractals.
+
+    Raises:
+        NotLowered: a head size or a size of one matrix multiply is no multiple of a fractal's columns.
+    """
+    s, problem = context.schedule, context.problem
+    depth = int(fractal_depth(context.dtype).value)
+    sizes = {"heads of": problem.bucket, "heads of values of": problem.value_bucket}
+    sizes |= {"base_n": s.base_n, "base_k": s.base_k}
+    for name, size in sizes.items():
+        if size % depth:
+            what = f"{context.dtype} with {name} {size} (multiples of {depth})"
+            raise NotLowered(what, context.attention.where)
 
 
 def tile_bounds(context: Context) -> list[Statement]:
@@ -145,7 +162,7 @@ def _score_block(context: Context, cols: Expr, d0: Expr, width: Expr) -> Stateme
     where, b = context.keys.where, cube_buffers(context)
     load = context.keys.load(context, b.key, _N0, cols, d0, _true_width(context.head_dim, d0, width))
     operands = seq(
-        Let(symbol=_DEPTH_FRACTALS, value=ceil_div(width, FRACTAL_SIZE)),
+        Let(symbol=_DEPTH_FRACTALS, value=ceil_div(width, fractal_depth(context.dtype))),
         Let(symbol=_COLUMN_FRACTALS, value=ceil_div(cols, FRACTAL_SIZE)),
         _left_operand(b.query, b.left, d0),
         LoadFractals(
@@ -230,7 +247,7 @@ def _weighted_block(context: Context, depth: Expr, d0: Expr, width: Expr) -> Sta
         where=values.where,
     )
     operands = seq(
-        Let(symbol=_DEPTH_FRACTALS, value=ceil_div(depth, FRACTAL_SIZE)),
+        Let(symbol=_DEPTH_FRACTALS, value=ceil_div(depth, fractal_depth(context.dtype))),
         Let(symbol=_COLUMN_FRACTALS, value=ceil_div(width, FRACTAL_SIZE)),
         _left_operand(b.prob, b.left, _K0),
         _transposed(b.value, b.right, values),
@@ -240,11 +257,16 @@ def _weighted_block(context: Context, depth: Expr, d0: Expr, width: Expr) -> Sta
 
 
 def _transposed(source: Buffer, target: Buffer, values: KeySource) -> For:
-    """A block of values, Nz in L1, as Zn right operand: every fractal transposed."""
+    """A block of values, Nz in L1, as Zn right operand: every square transposed.
+
+    A square of 16-bit data is a fractal, one of int8 two, of 16 rows each.
+    """
+    depth = fractal_depth(source.dtype)
+    squares = _COLUMN_FRACTALS if depth.same(FRACTAL_SIZE) else _COLUMN_FRACTALS * FRACTAL_SIZE // depth
     load = LoadFractals(
-        dst=target.region(_DEPTH_GROUP * _COLUMN_FRACTALS * _FRACTAL_ELEMENTS),
-        src=source.region(_DEPTH_GROUP * _FRACTAL_ELEMENTS),
-        repeat=_COLUMN_FRACTALS,
+        dst=target.region(_DEPTH_GROUP * _COLUMN_FRACTALS * _fractal(target)),
+        src=source.region(_DEPTH_GROUP * depth * depth),
+        repeat=squares,
         src_stride=_DEPTH_FRACTALS,
         transpose=True,
         where=values.where,
@@ -272,11 +294,16 @@ def _left_operand(source: Buffer, target: Buffer, k0: Expr) -> For:
 
     Nz holds the fractals of a column of the matrix one after the other, Zz those of a row.
     """
-    first = k0 // FRACTAL_SIZE * ROW_FRACTALS
+    first = k0 // fractal_depth(source.dtype) * ROW_FRACTALS
     load = LoadFractals(
-        dst=target.region(_ROW_GROUP * _DEPTH_FRACTALS * _FRACTAL_ELEMENTS),
-        src=source.region((first + _ROW_GROUP) * _FRACTAL_ELEMENTS),
+        dst=target.region(_ROW_GROUP * _DEPTH_FRACTALS * _fractal(target)),
+        src=source.region((first + _ROW_GROUP) * _fractal(source)),
         repeat=_DEPTH_FRACTALS,
         src_stride=ROW_FRACTALS,
     )
     return For(var=_ROW_GROUP, end=ROW_FRACTALS, body=seq(load), disjoint=(target,), runs=True)
+
+
+def _fractal(buffer: Buffer) -> Expr:
+    """Elements of a fractal."""
+    return FRACTAL_SIZE * fractal_depth(buffer.dtype)

@@ -14,6 +14,7 @@ from attndsl.schedule.errors import NotLowered
 from attndsl.schedule.key_source import stored_plain
 from attndsl.schedule.padding_rows import pads_rows
 from attndsl.schedule.row_space import Run
+from attndsl.schedule.row_values import row_value
 from attndsl.symbolic import Const, Expr, Load, Symbol
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Binary, Convert, LoadRows, StoreRows, WithScalar
@@ -154,9 +155,39 @@ def _cast(
     return []
 
 
+def _by_row(
+    context: Context, node: nodes.Node, source: Buffer, offset: Expr, each_run: EachRun
+) -> list[Statement]:
+    """A factor that each query head has of its own, or one for all."""
+    assert isinstance(node, nodes.Elementwise)
+    other = _operand_without_attention(node)
+    if node.op != "multiply" or other is None or not set(_axes(other)) <= {"N"}:
+        raise NotLowered(f"'{node.op}' of the result", node.where)
+    bucket = context.value_bucket
+
+    def one(run: Run) -> Statement:
+        row = whole(source, offset + run.row * bucket, bucket)
+        return WithScalar(op="Muls", dst=row, src=row, scalar=row_value(context, other), where=node.where)
+
+    title = Note(text=f"result = result * a factor of its head  ({node.where})")
+    return [title, each_run(one, (source,), spread=False)]
+
+
+def _operand_without_attention(node: nodes.Elementwise) -> nodes.Node | None:
+    """The operand that no attention result is part of."""
+    plain = (each for each in node.inputs if not any(isinstance(n, nodes.WeightedSum) for n in each.walk()))
+    return next(plain, None)
+
+
+def _axes(node: nodes.Node) -> tuple[str, ...]:
+    """The axes along which anything in a value differs."""
+    return tuple(axis for each in node.walk() for axis in getattr(each, "axes", ()))
+
+
 _Rule = Callable[[Context, nodes.Node, Buffer, Expr, EachRun], list[Statement]]
 _RULES: dict[type[nodes.Node], _Rule] = {
     nodes.Quantize: _quantise,
+    nodes.Elementwise: _by_row,
     nodes.Replace: _padded,
     nodes.Cast: _cast,
 }

@@ -17,10 +17,10 @@ from attndsl.hardware import ATLAS_A2
 from attndsl.schedule.context import BATCH, FIRST_KEY, KV_HEAD, Context
 from attndsl.schedule.errors import NotLowered
 from attndsl.source_line import SourceLine
-from attndsl.symbolic import Const, Expr, Load, Symbol, ceil_div, maximum, minimum, select
+from attndsl.symbolic import Const, Expr, Load, Symbol, ceil_div, maximum, minimum, round_up, select
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import LoadNz
-from attndsl.tile.instructions.cube import FRACTAL_SIZE, padded
+from attndsl.tile.instructions.cube import fractal_depth, padded
 from attndsl.tile.statements import For, If, Let, PickTensor, Stage, Statement, seq
 
 _ROW, _PAGE = Symbol("row"), Symbol("page")
@@ -122,9 +122,17 @@ class KeySource(ABC):
         tensor = context.parameter(self.name)
 
         def to_l1(piece: Piece) -> Statement:
-            return load_matrix(target, tensor, piece, rows, column, width)
+            return load_matrix(target, tensor, piece, self.image_rows(target, rows), column, width)
 
         return self.pieces(context, n0, rows, to_l1, (target,))
+
+    def image_rows(self, target: Buffer, rows: Expr) -> Expr:
+        """Rows of a block in L1, before they are padded to fractals.
+
+        Values are transposed on their way to L0B, int8 in squares of as many rows as a fractal has columns.
+        """
+        squares = self.role == "value" and target.dtype == "int8"
+        return round_up(rows, fractal_depth(target.dtype)) if squares else rows
 
     def fixed_offset(self, context: Context) -> Expr:
         """Elements to the part of the tensor that the fixed indices name."""
@@ -348,14 +356,14 @@ def load_matrix(
 
     ``total_rows``: rows of the whole matrix in L1.
     """
-    offset = piece.offset + column
+    offset, depth = piece.offset + column, fractal_depth(target.dtype)
     all_rows = LoadNz(
-        dst=target.region(piece.at * FRACTAL_SIZE),
+        dst=target.region(piece.at * depth),
         src=tensor.region(offset, piece.rows, width, piece.pitch),
         padded_rows=padded(total_rows),
     )
     one_row = LoadNz(
-        dst=target.region((piece.at + _ROW) * FRACTAL_SIZE),
+        dst=target.region((piece.at + _ROW) * depth),
         src=tensor.region(offset + _ROW * piece.pitch, 1, width, width),
         padded_rows=padded(total_rows),
     )

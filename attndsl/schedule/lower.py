@@ -43,7 +43,7 @@ from attndsl.schedule.tiling import add_work_fields, place_workspace
 from attndsl.schedule.vector import softmax_tile, start_rows, update_tile, vector_buffers
 from attndsl.schedule.visibility import begins_late, first_visible, visible_end
 from attndsl.symbolic import Const, Symbol, ceil_div, maximum, minimum, select
-from attndsl.tile.instructions.cube import FRACTAL_SIZE
+from attndsl.tile.instructions.cube import FRACTAL_SIZE, INT8_DEPTH
 from attndsl.tile.naming import camel
 from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, Program
 from attndsl.tile.statements import Alloc, For, If, Let, Pipelined, Statement, seq
@@ -57,6 +57,8 @@ def lower(computation: Computation, problem: Problem, schedule: Schedule) -> Pro
     """
     if computation.statistics or computation.selection:
         schedule = replace(schedule, split_kv=1)  # they are made of final maxima and sums
+    if any(each.requantize and each.requantize.scale for each in computation.attentions):
+        schedule = replace(schedule, split_kv=1)  # given steps divide p by the maximum of all keys so far
     inventory = Inventory()
     contexts = tuple(
         _context(computation, attention, problem, schedule, inventory) for attention in computation.attentions
@@ -74,7 +76,7 @@ def lower(computation: Computation, problem: Problem, schedule: Schedule) -> Pro
         parameters=problem.parameters,
         workspace=inventory.workspace,
         tiling=(*inventory.fields, *place_workspace(inventory.workspace)),
-        constants=(*inventory.constants, *_EXTREMES),
+        constants=(*inventory.constants, *_EXTREMES, *(_OF_INT8 if problem.dtype == "int8" else ())),
         body=seq(*body),
     )
 
@@ -85,6 +87,8 @@ _EXTREMES = (
     (LOWEST, "stands for minus infinity where no key was seen"),
     (SMALLEST, "smallest normal number, the sum of a row without keys"),
 )
+
+_OF_INT8 = ((INT8_DEPTH, "columns of a cube fractal of int8"),)
 
 
 def _context(

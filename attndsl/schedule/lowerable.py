@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from attndsl.graph import nodes
 from attndsl.hardware import ATLAS_A2
-from attndsl.schedule.choices import resolve
+from attndsl.schedule.choices import GRANULE, resolve
 from attndsl.schedule.errors import NotLowered
 from attndsl.schedule.pattern import Computation
 from attndsl.schedule.windows import MOST_CARRIED, parameter_ranges, range_of, window_limits
@@ -22,13 +22,14 @@ from attndsl.spec.operator import Operator
 from attndsl.symbolic import Const, Expr
 
 # The io dtypes that cube and vector instructions of the lowering take.
-IO_DTYPES = ("float16", "bfloat16")
+IO_DTYPES = ("float16", "bfloat16", "int8")
 # Copies of a row statistic in its result: the fp32 lanes of one block.
 STATISTIC_COPIES = 8
 # Largest padded head size: the distance of two fp32 rows is at most 255 blocks of 32 bytes.
 LARGEST_HEAD = ATLAS_A2.max_repeat_stride * 8 // ATLAS_A2.fractal * ATLAS_A2.fractal
 # Blocks that a selection keeps of each position: one group of sorted records.
 MOST_SELECTED = 32
+_TILES = (64, 128)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ def check_lowerable(candidate: Candidate) -> None:
             raise NotLowered(what, where)
 
 
-def io_dtype_is_16_bit(c: Candidate) -> Iterator[Finding]:
+def the_cube_takes_the_io_dtype(c: Candidate) -> Iterator[Finding]:
     """Probabilities are stored in the io dtype and multiplied on the cube."""
     if c.dtype not in IO_DTYPES:
         yield f"io dtype {c.dtype} (kernels take {' and '.join(IO_DTYPES)})", c.computation.output.where
@@ -153,11 +154,41 @@ def groups_fit_a_vector_core(c: Candidate) -> Iterator[Finding]:
             return
 
 
-def probabilities_stay(c: Candidate) -> Iterator[Finding]:
-    """Probabilities are multiplied in the io dtype."""
+def probabilities_have_the_io_dtype(c: Candidate) -> Iterator[Finding]:
+    """Probabilities are multiplied in the io dtype: through int8 exactly where values are int8."""
     for attention in c.computation.attentions:
-        if attention.requantize is not None:
-            yield "probabilities through int8", attention.requantize.where
+        node = attention.requantize
+        if node is None and c.dtype == "int8":
+            yield "int8 values whose probabilities do not pass through int8", attention.where
+        if node is not None and c.dtype != "int8":
+            yield f"probabilities through int8 for {c.dtype} values", node.where
+
+
+def blocks_are_tiles(c: Candidate) -> Iterator[Finding]:
+    """Probabilities pass through int8 tile by tile, and tiles begin where blocks do.
+
+    Keys that no row sees are skipped in granules, of which a block must be a part.
+    """
+    blocks = {str(each.requantize.block): each for each in c.computation.attentions if each.requantize}
+    for attention in blocks.values():
+        node = attention.requantize
+        assert node is not None
+        block = node.block.value if isinstance(node.block, Const) else 0
+        legal = [size for size in _TILES if GRANULE % size == 0]
+        if block not in legal:
+            sizes = " or ".join(str(size) for size in legal)
+            yield f"probabilities through int8 in blocks of {node.block} keys (not {sizes})", node.where
+        if len(blocks) > 1:
+            yield "attentions with other blocks of probabilities", node.where
+        if getattr(attention.keys, "start", None) is not None:
+            yield "probabilities through int8 of keys behind a first one", node.where
+
+
+def meant_choices(computation: Computation) -> dict[str, int]:
+    """Choices of the schedule that are part of what is computed: a block of probabilities is a tile."""
+    blocks = (each.requantize.block for each in computation.attentions if each.requantize)
+    sizes = [int(block.value) for block in blocks if isinstance(block, Const)]
+    return {"tile_k": sizes[0]} if sizes else {}
 
 
 def rows_are_contiguous(c: Candidate) -> Iterator[Finding]:
@@ -203,6 +234,10 @@ def output_follows_the_query(c: Candidate) -> Iterator[Finding]:
     output = _spec(c, c.computation.output)
     if output.dtype:
         yield f"result {output.name} of dtype {output.dtype}", c.computation.output.where
+    if c.dtype == "int8" and not any(
+        isinstance(n, nodes.Cast | nodes.Quantize) for n in c.computation.finish
+    ):
+        yield f"result {output.name} in int8 that nothing rounds", c.computation.output.where
 
 
 def differences_have_the_score_first(c: Candidate) -> Iterator[Finding]:
@@ -215,7 +250,7 @@ def differences_have_the_score_first(c: Candidate) -> Iterator[Finding]:
 
 
 RULES: tuple[Rule, ...] = (
-    io_dtype_is_16_bit,
+    the_cube_takes_the_io_dtype,
     rows_fit_an_instruction,
     padding_is_added_last,
     statistics_have_eight_copies,
@@ -223,7 +258,8 @@ RULES: tuple[Rule, ...] = (
     windows_are_short,
     selections_see_all_keys,
     groups_fit_a_vector_core,
-    probabilities_stay,
+    probabilities_have_the_io_dtype,
+    blocks_are_tiles,
     rows_are_contiguous,
     tensors_of_a_list_have_one_shape,
     tensors_have_the_io_dtype,

@@ -16,7 +16,8 @@ STATISTIC_LANES = 8
 
 def score_ring(context: Context, name: str = "scoreRing") -> GlobalTensor:
     """Score tiles, cube to vector."""
-    return _ring(context, name, "float32", context.schedule.tile_k, "ring of score tiles, cube to vector")
+    dtype = context.product_dtype
+    return _ring(context, name, dtype, context.schedule.tile_k, "ring of score tiles, cube to vector")
 
 
 def prob_ring(context: Context) -> GlobalTensor:
@@ -28,7 +29,7 @@ def prob_ring(context: Context) -> GlobalTensor:
 def out_ring(context: Context) -> GlobalTensor:
     """Weighted sums of tiles, cube to vector."""
     meaning = "ring of weighted sums, cube to vector"
-    return _ring(context, "outRing", "float32", context.problem.value_bucket, meaning)
+    return _ring(context, "outRing", context.product_dtype, context.problem.value_bucket, meaning)
 
 
 def _ring(context: Context, name: str, dtype: str, row: int, meaning: str) -> GlobalTensor:

@@ -38,7 +38,7 @@ from attndsl.source_line import SourceLine
 from attndsl.symbolic import Const, Expr, Symbol, ceil_div, maximum, minimum
 from attndsl.tile.buffers import Buffer, GlobalRegion, GlobalTensor
 from attndsl.tile.instructions import LoadNz
-from attndsl.tile.instructions.cube import FRACTAL_SIZE
+from attndsl.tile.instructions.cube import FRACTAL_SIZE, fractal_depth
 from attndsl.tile.program import SUB_BLOCK, earlier
 from attndsl.tile.statements import For, If, Let, Seq, Statement, seq
 
@@ -263,7 +263,7 @@ class RowSpace:
         if not all(each.get("N", Const(0)).same(context.problem.extents["D"]) for each in layouts):
             return load_matrix(target, tensor, piece, padded_rows, Const(0), dim)
         source = tensor.region(offset, HEADS, dim, piece.pitch)  # heads side by side: a short pitch
-        place = target.region(at * FRACTAL_SIZE)
+        place = target.region(at * fractal_depth(target.dtype))
         return LoadNz(dst=place, src=source, padded_rows=padded_rows, where=self.where)
 
     def offset(self, context: Context, tensor: str, head: Expr, query: Expr) -> Expr:

@@ -28,10 +28,11 @@ from attndsl.schedule.context import (
     whole,
 )
 from attndsl.schedule.cube import tile_bounds
+from attndsl.schedule.requantize import keep_steps, quantise, spread_steps, whole_partial, whole_scores
 from attndsl.schedule.rings import out_ring, prob_ring, score_ring
 from attndsl.schedule.score_step import ScoreStep, ScoreSteps
 from attndsl.symbolic import Const, Expr, Symbol, as_expr, minimum, round_up
-from attndsl.tile.buffers import Buffer, Region
+from attndsl.tile.buffers import Buffer, GlobalRegion, Region
 from attndsl.tile.instructions import (
     Binary,
     BroadcastRows,
@@ -110,18 +111,21 @@ def softmax_tile(context: Context, steps: ScoreSteps) -> Stage:
     where, size, b = context.where, context.tile_keys, vector_buffers(context)
     rows_per_task = context.rows.rows_per_task(context)
     stat = SLOT * context.rows_per_vector + R0
+    requantizes = context.attention.requantize is not None
+    rounded = Convert(dst=whole(b.prob, 0, SPAN), src=whole(b.score, 0, SPAN), mode="CAST_RINT")
 
     def one_chunk(r0: Expr, chunk: Expr) -> list[Statement]:
         offset = (SLOT * rows_per_task + ROW_BEGIN + r0) * size
         body = seq(
             *scored(context, steps, score_ring(context).region(offset, chunk, KEYS, size)),
             *_update_maximum(context, stat),
+            *(keep_steps(context, b, stat) if requantizes else ()),
             *exponentials(context, b.new_max),
             *_update_sum(context, stat),
             Alloc(
                 buffers=(b.prob,),
                 body=seq(
-                    Convert(dst=whole(b.prob, 0, SPAN), src=whole(b.score, 0, SPAN), mode="CAST_RINT"),
+                    *(quantise(context, b, stat) if requantizes else (rounded,)),
                     StoreRows(
                         dst=prob_ring(context).region(offset, chunk, KEYS, size),
                         src=b.prob.region(0, chunk, KEYS, size),
@@ -139,19 +143,36 @@ def softmax_tile(context: Context, steps: ScoreSteps) -> Stage:
 
 def loaded_buffers(context: Context, steps: ScoreSteps) -> tuple[Buffer, ...]:
     """What is loaded with each chunk of rows: one lifetime."""
+<<<<<<< HEAD
     return (vector_buffers(context).score, *steps.row_loads)
 
 
 def scored(context: Context, steps: ScoreSteps, source: object) -> list[Statement]:
+=======
+    own = (whole_scores(context),) if context.dtype == "int8" else ()
+    return (*own, vector_buffers(context).score, *(buffer for step in steps for buffer in step.row_loads))
+
+
+def scored(context: Context, steps: tuple[ScoreStep, ...], source: GlobalRegion) -> list[Statement]:
+>>>>>>> ba9e817 (Int8 attention is lowered: integer products, probabilities through int8 with the step of each row and tile)
     """The step's scores in the unified buffer, modified; lanes behind the last key hold the lowest number."""
     size, b = context.tile_keys, vector_buffers(context)
-    load = LoadRows(dst=b.score.region(0, CHUNK, KEYS, size), src=source, where=context.where)  # type: ignore[arg-type]
+    arrives, widen = b.score, []
+    if context.dtype == "int8":
+        arrives = whole_scores(context)
+        widen = [Convert(dst=whole(b.score, 0, SPAN), src=whole(arrives, 0, SPAN), mode="CAST_RINT")]
+    load = LoadRows(dst=arrives.region(0, CHUNK, KEYS, size), src=source, where=context.where)
     return [
         *context.rows.first_of_step(),
         load,
         *(statement for step in steps.steps for statement in step.load_rows(context)),
         Let(symbol=SPAN, value=(CHUNK - 1) * size + round_up(KEYS, REPEAT_LANES)),
+<<<<<<< HEAD
         *(statement for step in steps.steps for statement in _applied(context, step)),
+=======
+        *widen,
+        *(statement for step in steps for statement in _applied(context, step)),
+>>>>>>> ba9e817 (Int8 attention is lowered: integer products, probabilities through int8 with the step of each row and tile)
         Note(text="Lanes behind the last key take no part in the maximum, nor below in the sum."),
         _fill_tail(context, LOWEST),
     ]
@@ -245,14 +266,25 @@ def update_tile(context: Context) -> Stage:
         offset = (SLOT * rows_per_task + ROW_BEGIN + r0) * bucket
         accumulator = whole(b.accumulator, r0 * bucket, chunk * bucket)
         partial = whole(b.partial, 0, chunk * bucket)
+        arrives, scale = b.partial, []
+        if context.attention.requantize is not None:
+            arrives = whole_partial(context)
+            scale = [
+                Convert(dst=partial, src=whole(arrives, 0, chunk * bucket), mode="CAST_RINT", where=where),
+                Note(text="partial = partial * step"),
+                spread_steps(context, b, SLOT * context.rows_per_vector + r0),
+                scale_rows(context, "Mul", b.partial, 0, b.row_blocks),
+            ]
+        source = out_ring(context).region(offset, 1, chunk * bucket)
         body = seq(
-            LoadRows(dst=partial, src=out_ring(context).region(offset, 1, chunk * bucket), where=where),
+            LoadRows(dst=whole(arrives, 0, chunk * bucket), src=source, where=where),
+            *scale,
             Note(text="accumulator = accumulator * rescale + partial"),
             broadcast(context, b.row_blocks, b.rescale, SLOT * context.rows_per_vector + r0),
             scale_rows(context, "Mul", b.accumulator, r0 * bucket, b.row_blocks),
             Binary(op="Add", dst=accumulator, first=accumulator, second=partial, where=where),
         )
-        return [Alloc(buffers=(b.partial,), body=body)]
+        return [Alloc(buffers=(arrives, *(() if arrives is b.partial else (b.partial,))), body=body)]
 
     body = seq(
         Let(symbol=SLOT, value=TILE % context.ring),

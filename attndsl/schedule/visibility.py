@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from functools import reduce
 
 from attndsl.graph import nodes
+from attndsl.schedule.choices import GRANULE
 from attndsl.schedule.context import BATCH, FIRST_KEY, KEYS, Context
 from attndsl.symbolic import Binary, Compare, Const, Expr, Logic, Symbol, maximum, minimum
 
 _Join = Callable[[Expr, Expr], Expr]
 _KEY, _QUERY = "j", "i"
 _FLIPPED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
-GRANULE = 128
-"""Keys that are skipped at the front are whole multiples of this."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,7 @@ from attndsl.tile.instructions.base import (
 
 FRACTAL = ATLAS_A2.fractal
 FRACTAL_SIZE = Named(FRACTAL, "fractal", "kFractal")
+INT8_DEPTH = Named(32, "int8Depth", "kInt8Depth")
 _FRACTAL_BYTES = 512
 _FACTORS = ("float16", "bfloat16", "int8")
 _PRODUCTS = {"float16": "float32", "bfloat16": "float32", "int8": "int32"}
@@ -44,6 +45,11 @@ _up16 = ATLAS_A2.whole_fractals
 def fractal_elements(dtype: str) -> int:
     """Elements of one fractal of a factor."""
     return _FRACTAL_BYTES // item_bytes(dtype)
+
+
+def fractal_depth(dtype: str) -> Named:
+    """Columns of a fractal of a factor."""
+    return INT8_DEPTH if dtype == "int8" else FRACTAL_SIZE
 
 
 def _up(size: int, unit: int) -> int:
