@@ -284,7 +284,8 @@ def update_tile(context: Context) -> Stage:
             scale_rows(context, "Mul", b.accumulator, r0 * bucket, b.row_blocks),
             Binary(op="Add", dst=accumulator, first=accumulator, second=partial, where=where),
         )
-        return [Alloc(buffers=(arrives, *(() if arrives is b.partial else (b.partial,))), body=body)]
+        one = Alloc(buffers=(b.partial,), body=body)
+        return [one if arrives is b.partial else Alloc(buffers=(arrives,), body=seq(one))]
 
     body = seq(
         Let(symbol=SLOT, value=TILE % context.ring),
