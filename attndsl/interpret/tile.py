@@ -259,6 +259,13 @@ class _CoreRun:
         self._scalars[statement.count.name] = len(found)
 
     def _iterations(self, loop: For) -> Iterator[int]:
+        """The values of a loop's variable; scalars of its body end with it, and outer ones of their names
+        are again what they were."""
+        outer = {name: self._scalars[name] for name in _named_inside(loop) if name in self._scalars}
+        yield from self._checked_values(loop)
+        self._scalars.update(outer)
+
+    def _checked_values(self, loop: For) -> Iterator[int]:
         """The values of a loop's variable; what the loop declares about them is checked."""
         values = range(*(int(self.value(bound)) for bound in (loop.begin, loop.end, loop.step)))
         if loop.runs and not values:
@@ -284,3 +291,15 @@ def _can_pause(statement: Statement) -> bool:
     if statement not in _PAUSES:
         _PAUSES[statement] = any(isinstance(item, WaitCrossFlag) for item in statement.walk())
     return _PAUSES[statement]
+
+
+_NAMES: dict[For, frozenset[str]] = {}
+
+
+def _named_inside(loop: For) -> frozenset[str]:
+    """The scalars that a loop and its body define."""
+    if loop not in _NAMES:
+        items = tuple(loop.body.walk())
+        lets = (item.symbol.name for item in items if isinstance(item, Let))
+        _NAMES[loop] = frozenset({loop.var.name, *lets})
+    return _NAMES[loop]

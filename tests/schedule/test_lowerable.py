@@ -67,8 +67,9 @@ def compile_(op: Operator, dtype: str = "float16", features: frozenset[str] = fr
     compile_operator(op, Specialisation(dtype=dtype, bucket=32, features=features))
 
 
+INT8 = {"io": '("float16", "int8")', "result": 'out.cast("float16")', "modified": "s"}
 REFUSED = {
-    "io_dtype_is_16_bit": ({"io": '("float32", "float16")'}, "float32"),
+    "the_cube_takes_the_io_dtype": ({"io": '("float32", "float16")'}, "float32"),
     "statistics_have_eight_copies": (
         {"more": 'op.output("peaks", p.row_max.repeated(), like=query, layouts="B N 1 8")'},
         "output 'peaks' of other than 8 fp32 copies",
@@ -81,7 +82,8 @@ REFUSED = {
         },
         "'best' for queries that are not packed",
     ),
-    "probabilities_stay": ({"weights": "attend.requantize(p, 128)"}, "through int8"),
+    "probabilities_have_the_io_dtype": ({"weights": "attend.requantize(p, 128)"}, "through int8 for float16"),
+    "blocks_are_tiles": (INT8 | {"weights": "attend.requantize(p, 96)"}, "in blocks of 96 keys"),
     "rows_are_contiguous": ({"key": "B KN D T"}, "not contiguous"),
     "tensors_of_a_list_have_one_shape": (
         {
@@ -132,8 +134,9 @@ def test_the_plain_spec_compiles(tmp_path: Path) -> None:
 @pytest.mark.parametrize("rule", REFUSED)
 def test_rule_refuses_and_names_the_line(tmp_path: Path, rule: str) -> None:
     changes, words = REFUSED[rule]
+    dtypes = {"the_cube_takes_the_io_dtype": "float32", "blocks_are_tiles": "int8"}
     with pytest.raises(NotLowered, match=words) as caught:
-        compile_(operator(tmp_path, **changes), "float32" if rule == "io_dtype_is_16_bit" else "float16")
+        compile_(operator(tmp_path, **changes), dtypes.get(rule, "float16"))
     assert "some_attention.py:" in str(caught.value)
 
 
