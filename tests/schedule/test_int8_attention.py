@@ -107,6 +107,17 @@ def test_emulator_against_the_oracle(name: str) -> None:
     agrees(sa(**call, backend="emulator"), prompt(**known))
 
 
+@pytest.mark.parametrize(
+    "changes", [{"result": "attend.softmax(s) @ attend.rows(value)"}, {"block": "64"}], ids=["plain", "block"]
+)
+def test_other_probabilities_are_told_apart(tmp_path: Path, changes: dict[str, str]) -> None:
+    """What :func:`agrees` lets pass is narrower than the way through int8, and than another block's."""
+    wanted, other = small(tmp_path)(**arguments()), small(tmp_path, **changes)(**arguments())
+    agrees(wanted, wanted.copy())
+    with pytest.raises(AssertionError):
+        agrees(other, wanted)
+
+
 def test_given_steps_keep_keys_together_and_their_own_do_not() -> None:
     """With a given step, p is divided after the maximum of all keys before it; a step of the tile's own
     largest p does not see that maximum."""
