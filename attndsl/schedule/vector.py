@@ -143,18 +143,11 @@ def softmax_tile(context: Context, steps: ScoreSteps) -> Stage:
 
 def loaded_buffers(context: Context, steps: ScoreSteps) -> tuple[Buffer, ...]:
     """What is loaded with each chunk of rows: one lifetime."""
-<<<<<<< HEAD
-    return (vector_buffers(context).score, *steps.row_loads)
-
-
-def scored(context: Context, steps: ScoreSteps, source: object) -> list[Statement]:
-=======
     own = (whole_scores(context),) if context.dtype == "int8" else ()
-    return (*own, vector_buffers(context).score, *(buffer for step in steps for buffer in step.row_loads))
+    return (*own, vector_buffers(context).score, *steps.row_loads)
 
 
-def scored(context: Context, steps: tuple[ScoreStep, ...], source: GlobalRegion) -> list[Statement]:
->>>>>>> ba9e817 (Int8 attention is lowered: integer products, probabilities through int8 with the step of each row and tile)
+def scored(context: Context, steps: ScoreSteps, source: GlobalRegion) -> list[Statement]:
     """The step's scores in the unified buffer, modified; lanes behind the last key hold the lowest number."""
     size, b = context.tile_keys, vector_buffers(context)
     arrives, widen = b.score, []
@@ -167,12 +160,8 @@ def scored(context: Context, steps: tuple[ScoreStep, ...], source: GlobalRegion)
         load,
         *(statement for step in steps.steps for statement in step.load_rows(context)),
         Let(symbol=SPAN, value=(CHUNK - 1) * size + round_up(KEYS, REPEAT_LANES)),
-<<<<<<< HEAD
-        *(statement for step in steps.steps for statement in _applied(context, step)),
-=======
         *widen,
-        *(statement for step in steps for statement in _applied(context, step)),
->>>>>>> ba9e817 (Int8 attention is lowered: integer products, probabilities through int8 with the step of each row and tile)
+        *(statement for step in steps.steps for statement in _applied(context, step)),
         Note(text="Lanes behind the last key take no part in the maximum, nor below in the sum."),
         _fill_tail(context, LOWEST),
     ]
