@@ -11,7 +11,7 @@ from typing import Any
 from attndsl.folds import Fold
 from attndsl.graph.errors import GraphError
 from attndsl.graph.graph import Graph
-from attndsl.graph.nodes import Dequantize, Input, expressions_of, names_read
+from attndsl.graph.nodes import Dequantize, Input, Node, Scores, WeightedSum, expressions_of, names_read
 from attndsl.intervals import Range
 from attndsl.schedule.lowerable import Candidate
 from attndsl.schedule.pattern import Computation
@@ -112,15 +112,19 @@ def describe_problem(
     present = kernel_inputs(operator, features)
     graph = operator.graph(present, settings)
     own = {node.name: node.dtype for node in graph.outputs if node.dtype in DTYPES}
-    int8 = _dequantised(graph)
+    int8 = _stored_int8(graph, dtype)
     tensors = [spec for spec in operator.tensors if spec.name in present]
     layouts = {}
     for spec in tensors:
         legal = legal_layouts(spec, present, settings)
         stored = [measured(spec, layout) for layout in legal] if spec.at_least else legal
         layouts[spec.name] = _tensor_layout(spec.name, stored)
+    chosen = settings or {}
     arguments = {
-        spec.name: _argument(spec, "int8" if spec.name in int8 else dtype, settings or {}) for spec in tensors
+        spec.name: replace(_argument(spec, "int8", chosen), dtype="int8")
+        if spec.name in int8 and "int8" in spec.dtypes
+        else _argument(spec, dtype, chosen)
+        for spec in tensors
     }
     outputs = []
     for output in operator.outputs:
@@ -384,9 +388,14 @@ def _may_apply(layout: Layout, present: frozenset[str]) -> bool:
         return True
 
 
-def _dequantised(graph: Graph) -> frozenset[str]:
-    """The tensors that are stored in int8 and dequantised where they are read."""
-    sources = (node.source for node in graph.nodes if isinstance(node, Dequantize))
+def _stored_int8(graph: Graph, dtype: str) -> frozenset[str]:
+    """The tensors of int8 numbers: dequantised where they are read, or multiplied as they are."""
+    sources: list[Node] = [node.source for node in graph.nodes if isinstance(node, Dequantize)]
+    for node in graph.nodes if dtype == "int8" else ():
+        if isinstance(node, Scores):
+            sources += [node.query, node.keys]
+        if isinstance(node, WeightedSum):
+            sources.append(node.values)
     return frozenset(inner.name for node in sources for inner in node.walk() if isinstance(inner, Input))
 
 

@@ -137,7 +137,7 @@ from attndsl.spec import Operator, attend
 op = Operator("small_int8", summary="Small.")
 B, N, KN, Q, T, D = op.dims("B N KN Q T D")
 op.axes(B=B, N=N, K=KN, Q=Q, T=T, D=D, E=D)
-query = op.input("query", "B Q N D", dtype=("float16", "int8"), axes="B Q N D")
+query = op.input("query", "B Q N D", dtype={io}, axes="B Q N D")
 key = op.input("key", "B T KN D", dtype=query, axes="B T K D")
 value = op.input("value", "B T KN D", dtype=query, axes="B T K E")
 steps = op.input("steps", "B N", dtype="float32", axes="B N", optional=True)
@@ -148,6 +148,7 @@ p = attend.requantize(attend.softmax(s), {block}, {steps})
 op.output("out", ({result}).cast("{dtype}"), like=query)
 """
 PLAIN = {
+    "io": '("float16", "int8")',
     "block": "128",
     "steps": "None",
     "masked": "s",
@@ -174,7 +175,7 @@ WINDOW = "s.where((attend.KEY <= attend.QUERY * 40 + 20) & (attend.QUERY * 40 - 
 @pytest.mark.parametrize(
     "changes",
     [
-        {"block": "64"},
+        {"block": "64", "io": '"int8"'},
         {"dtype": "bfloat16", "steps": "steps"},
         {"result": "0.5 * (p @ attend.rows(value))"},
         {"masked": WINDOW},
