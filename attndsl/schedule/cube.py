@@ -265,7 +265,7 @@ def _transposed(source: Buffer, target: Buffer, values: KeySource) -> For:
     squares = _COLUMN_FRACTALS if depth.same(FRACTAL_SIZE) else _COLUMN_FRACTALS * FRACTAL_SIZE // depth
     load = LoadFractals(
         dst=target.region(_DEPTH_GROUP * _COLUMN_FRACTALS * _fractal(target)),
-        src=source.region(_DEPTH_GROUP * depth * depth),
+        src=source.region(_DEPTH_GROUP * (depth * depth)),
         repeat=squares,
         src_stride=_DEPTH_FRACTALS,
         transpose=True,
