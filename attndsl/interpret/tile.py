@@ -24,6 +24,8 @@ from attndsl.tile.buffers import NUMPY_DTYPES, Buffer, GlobalTensor
 from attndsl.tile.instructions import Instruction
 from attndsl.tile.naming import gm_member
 from attndsl.tile.statements import (
+    BLOCK_MODE,
+    DEVICE_MODE,
     Alloc,
     Collect,
     For,
@@ -95,13 +97,13 @@ class _Device:
 
     def raise_flag(self, core: _CoreRun, flag: SetCrossFlag) -> None:
         """Count an arrival; when all participants have arrived, the other side may go on."""
-        if flag.mode == 2 and core.kind is Core.AIC:
+        if flag.mode == BLOCK_MODE and core.kind is Core.AIC:
             for sub in range(ATLAS_A2.aiv_per_aic):
                 self._count((Core.AIV, core.block, sub, flag.flag))
-        elif flag.mode == 2:
+        elif flag.mode == BLOCK_MODE:
             if self._all_arrived((2, core.block, flag.flag), core.sub, ATLAS_A2.aiv_per_aic):
                 self._count((Core.AIC, core.block, 0, flag.flag))
-        elif flag.mode == 0:
+        elif flag.mode == DEVICE_MODE:
             number = core.block * ATLAS_A2.aiv_per_aic + core.sub
             if self._all_arrived((0, 0, flag.flag), number, self.blocks * ATLAS_A2.aiv_per_aic):
                 for block in range(self.blocks):

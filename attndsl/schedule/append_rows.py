@@ -13,7 +13,7 @@ from attndsl.schedule.context import BATCH, KV_HEAD, R0, Context, chunks
 from attndsl.schedule.key_source import KeySource, batch_scalar
 from attndsl.symbolic import Const, Expr, Symbol, maximum
 from attndsl.tile.instructions import LoadRows, StoreRows
-from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, SUB_BLOCK
+from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, SUB_BLOCK, tiling_scalar
 from attndsl.tile.statements import Alloc, For, Let, Stage, Statement, seq
 
 _NEW, _NEW_ROWS, _SLOT = Symbol("newRow"), Symbol("newRows"), Symbol("cacheRow")
@@ -78,7 +78,7 @@ def _rows_of(context: Context, source: AppendedRows) -> Statement:
             ),
         ]
 
-    kv_heads = Symbol("kvHeads", "kvHeads_")
+    kv_heads = tiling_scalar("kvHeads")
     one = seq(
         Let(symbol=_SLOT, value=slot),
         chunks(kv_heads, context.rows_per_step, heads, source.where),

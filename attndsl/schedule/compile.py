@@ -6,6 +6,7 @@ import re
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from attndsl.schedule.choices import Schedule, resolve, smaller
@@ -150,8 +151,9 @@ def _recognised(operator: Operator, specialisation: Specialisation) -> tuple[Com
     return computation, problem
 
 
+@lru_cache(maxsize=256)
 def problem_of(operator: Operator, special: Specialisation) -> Problem:
-    """The operator's part of a lowering."""
+    """The operator's part of a lowering; described once a process, every launch asks for it."""
     return describe_problem(
         operator,
         special.dtype,

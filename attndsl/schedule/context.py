@@ -44,14 +44,16 @@ from attndsl.symbolic import (
     minimum,
 )
 from attndsl.tile.buffers import Buffer, GlobalRegion, GlobalTensor, Region
+from attndsl.tile.instructions.base import repeat_elements
 from attndsl.tile.naming import camel, gm_member
+from attndsl.tile.program import tiling_scalar
 from attndsl.tile.statements import For, Let, Statement, seq
 
 if TYPE_CHECKING:
     from attndsl.schedule.key_source import KeySource
     from attndsl.schedule.row_space import RowSpace
 
-LANES = 64
+LANES = repeat_elements("float32")
 REPEAT_LANES = Named(LANES, "repeatLanes", "kRepeatLanes")
 LOWEST = Named(-3.4028234663852886e38, "LOWEST", "kLowest")
 SMALLEST = Named(1.1754943508222875e-38, "SMALLEST", "kSmallest")
@@ -187,12 +189,12 @@ class Context:
     @property
     def splits(self) -> Symbol:
         """Parts that the keys of a task are split into."""
-        return _counted(self.label("splits"))
+        return tiling_scalar(self.label("splits"))
 
     @property
     def items(self) -> Symbol:
         """Units of work."""
-        return _counted(self.label("items"))
+        return tiling_scalar(self.label("items"))
 
     # Scalars ------------------------------------------------------------------------------------------
 
@@ -287,11 +289,6 @@ class Context:
     def in_ub(self, name: str, dtype: str, elements: int, meaning: str, slots: int = 1) -> Buffer:
         """A buffer of the vector cores."""
         return self.buffer(name, MemorySpace.UB, dtype, elements, meaning, slots)
-
-
-def _counted(name: str) -> Symbol:
-    """A tiling field that :func:`tiling.add_work_fields` has added."""
-    return Symbol(name, f"{name}_")
 
 
 def _check_host_knows(expr: Expr, where: SourceLine) -> None:

@@ -32,6 +32,8 @@ from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.instructions import Instruction
 from attndsl.tile.program import Program
 from attndsl.tile.statements import (
+    BLOCK_MODE,
+    DEVICE_MODE,
     For,
     If,
     Pipelined,
@@ -44,8 +46,6 @@ from attndsl.tile.statements import (
     rewrite,
     seq,
 )
-
-_BLOCK_MODE, _DEVICE_MODE = 2, 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ def _with_early(body: Seq, early: dict[Stage, Handover], flags: dict[str, int]) 
         if item is None:
             continue
         name, ready = f"all{item.writer.name}", item.ready
-        go_on = SetCrossFlag(name=ready, flag=flags[ready], mode=_BLOCK_MODE, pipe=item.pipe)
+        go_on = SetCrossFlag(name=ready, flag=flags[ready], mode=BLOCK_MODE, pipe=item.pipe)
         meet = _meet_all(Seq(body=(go_on,)), name, flags[name])
         await_it = seq(WaitCrossFlag(name=ready, flag=flags[ready]))
         found += [
@@ -210,7 +210,7 @@ def _with_flags(stage: Stage, rings: list[Handover], flags: dict[str, int]) -> S
                 SetCrossFlag(
                     name=item.ready,
                     flag=flags[item.ready],
-                    mode=_BLOCK_MODE,
+                    mode=BLOCK_MODE,
                     pipe=item.pipe,
                     where=stage.where,
                 )
@@ -229,7 +229,7 @@ def _slot_is_free(item: Handover, stage: Stage, flags: dict[str, int]) -> list[S
     raised = SetCrossFlag(
         name=item.free,
         flag=flags[item.free],
-        mode=_BLOCK_MODE,
+        mode=BLOCK_MODE,
         pipe=pipes.pop(),
         ring=item.tensor,
         where=stage.where,
@@ -251,7 +251,7 @@ def _touches_any(statement: Statement, tensors: set[GlobalTensor]) -> bool:
 
 
 def _meet_all(body: Seq, name: str, flag: int) -> Seq:
-    raised = SetCrossFlag(name=name, flag=flag, mode=_DEVICE_MODE, pipe=Pipe.MTE3)
+    raised = SetCrossFlag(name=name, flag=flag, mode=DEVICE_MODE, pipe=Pipe.MTE3)
     return seq(raised, WaitCrossFlag(name=name, flag=flag), body)
 
 

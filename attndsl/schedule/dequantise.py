@@ -20,10 +20,11 @@ from attndsl.schedule.key_source import KeySource, Piece, load_matrix, stored_in
 from attndsl.symbolic import Const, Expr, Named, Symbol, ceil_div, minimum
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import Binary, Convert, LoadRows, StoreRows
+from attndsl.tile.instructions.base import block_elements
 from attndsl.tile.program import SUB_BLOCK
 from attndsl.tile.statements import Alloc, For, Let, Note, Seq, Stage, Statement, seq
 
-_INT8_BLOCK = 32
+_INT8_BLOCK = block_elements("int8")
 _ROWS = 16
 _K0, _COUNT, _ROW = Symbol("k0"), Symbol("count"), Symbol("row")
 _BEGIN, _END = Symbol("keyBeginHere"), Symbol("keyEndHere")

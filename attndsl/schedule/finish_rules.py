@@ -18,10 +18,11 @@ from attndsl.schedule.row_values import row_value
 from attndsl.symbolic import Const, Expr, Load, Symbol
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Binary, Convert, LoadRows, StoreRows, WithScalar
+from attndsl.tile.instructions.base import block_elements
 from attndsl.tile.naming import gm_member
 from attndsl.tile.statements import Alloc, For, If, Note, Seq, Statement, seq
 
-_INT8_BLOCK = 32
+_INT8_BLOCK = block_elements("int8")
 _ROW = Symbol("row")
 
 

@@ -9,7 +9,7 @@ from attndsl.hardware import MemorySpace
 from attndsl.schedule.field_names import NamesTaken
 from attndsl.symbolic import Expr, Named, Symbol
 from attndsl.tile.buffers import Buffer, GlobalTensor
-from attndsl.tile.program import BLOCK_INDEX, TilingField
+from attndsl.tile.program import BLOCK_INDEX, TilingField, tiling_scalar
 
 
 class Inventory:
@@ -67,9 +67,9 @@ class Inventory:
 
     def tensor(self, name: str, dtype: str, elements: Expr, shared: str, meaning: str) -> GlobalTensor:
         """A workspace tensor. Its place are tiling fields that :func:`tiling.place_workspace` computes."""
-        offset: Expr = Symbol(f"{name}Offset", f"{name}Offset_")
+        offset: Expr = tiling_scalar(f"{name}Offset")
         if shared == "block":
-            offset = offset + BLOCK_INDEX * Symbol(f"{name}Part", f"{name}Part_")
+            offset = offset + BLOCK_INDEX * tiling_scalar(f"{name}Part")
         made = GlobalTensor(
             name=name,
             dtype=dtype,

@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from attndsl.graph.nodes import Scalar
+from attndsl.graph.nodes import names_read
 from attndsl.hardware import ATLAS_A2
 from attndsl.schedule.compile import Compiled, Specialisation, compile_operator, problem_of
 from attndsl.schedule.errors import NotLowered
 from attndsl.schedule.problem import canonical_settings, feature_names, host_scalars
 from attndsl.spec.call import Call
 from attndsl.spec.operator import Operator
-from attndsl.symbolic import Load
 from attndsl.tile.buffers import NUMPY_DTYPES, GlobalTensor
 
 Array = npt.NDArray[Any]
@@ -82,7 +81,8 @@ def specialisation_of(call: Call) -> Specialisation:
     operator, env = call.operator, call.env()
     sizes = {axis: int(operator.axis_extents[axis].evaluate(env)) for axis in "DE"}
     one_size = operator.axis_extents["E"].same(operator.axis_extents["D"])
-    features = _used(call) & frozenset(feature_names(operator))
+    # What this very call passes and does not read tells no kernels apart.
+    features = call.present & names_read(call.graph.outputs) & frozenset(feature_names(operator))
     settings = tuple((name, env.get(name)) for name in sorted(operator.settings))
     return Specialisation(
         dtype=call.dtype,
@@ -91,13 +91,6 @@ def specialisation_of(call: Call) -> Specialisation:
         value_bucket=None if one_size else ATLAS_A2.whole_fractals(sizes["E"]),
         settings=canonical_settings(operator, features, settings),
     )
-
-
-def _used(call: Call) -> frozenset[str]:
-    """The tensors that this very call looks at: what it passes and does not read tells no kernels apart."""
-    scalars = (node.value for node in call.graph.nodes if isinstance(node, Scalar))
-    loads = (inner.source for expr in scalars for inner in expr.walk() if isinstance(inner, Load))
-    return call.present & (frozenset(node.name for node in call.graph.inputs()) | frozenset(loads))
 
 
 @lru_cache(maxsize=256)

@@ -20,11 +20,12 @@ from attndsl.spec.arguments import OutputSpec, TensorSpec
 from attndsl.spec.layout import Layout
 from attndsl.spec.operator import Operator
 from attndsl.symbolic import Const, Expr
+from attndsl.tile.instructions.base import block_elements
 
 # The io dtypes that cube and vector instructions of the lowering take.
 IO_DTYPES = ("float16", "bfloat16", "int8")
 # Copies of a row statistic in its result: the fp32 lanes of one block.
-STATISTIC_COPIES = 8
+STATISTIC_COPIES = block_elements("float32")
 # Largest padded head size: the distance of two fp32 rows is at most 255 blocks of 32 bytes.
 LARGEST_HEAD = ATLAS_A2.max_repeat_stride * 8 // ATLAS_A2.fractal * ATLAS_A2.fractal
 # Blocks that a selection keeps of each position: one group of sorted records.

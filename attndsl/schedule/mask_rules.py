@@ -17,11 +17,12 @@ from attndsl.tile.instructions import (
     LoadRows,
     SelectOrScalar,
 )
+from attndsl.tile.instructions.base import repeat_elements
 from attndsl.tile.naming import camel
 from attndsl.tile.statements import For, If, Statement, seq
 
 _ROW = Symbol("row")
-_MASK_REPEAT = 128  # fp16 lanes of one compare repeat
+_MASK_REPEAT = repeat_elements("float16")
 
 
 def replace_rule(context: Context, node: nodes.Node) -> ScoreStep:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from attndsl.graph import nodes
 from attndsl.hardware import ATLAS_A2
-from attndsl.schedule.context import FIRST_KEY, KEYS, SPAN, Context, whole
+from attndsl.schedule.context import FIRST_KEY, KEYS, LANES, SPAN, Context, whole
 from attndsl.schedule.errors import NotLowered
 from attndsl.schedule.key_source import stored_plain
 from attndsl.schedule.row_space import Run
@@ -26,7 +26,6 @@ from attndsl.tile.statements import For, Let, Statement, seq
 
 _KEY = Symbol("j")
 _SEGMENT, _BEGIN, _END = Symbol("segment"), Symbol("segmentBegin"), Symbol("segmentEnd")
-_LANES = 64
 
 WITH_SCALAR = {"multiply": "Muls", "add": "Adds", "minimum": "Mins", "maximum": "Maxs"}
 _UNARY = {"sqrt": "Sqrt", "exp": "Exp", "log": "Ln"}
@@ -64,7 +63,7 @@ def key_operand(context: Context, node: nodes.Node) -> KeyOperand:
 
 def row_lanes(context: Context, buffer: Buffer, row: Expr) -> Region:
     """The lanes of the tile's keys in one row of a buffer, whole repeats."""
-    return whole(buffer, row * context.tile_keys, round_up(KEYS, _LANES))
+    return whole(buffer, row * context.tile_keys, round_up(KEYS, LANES))
 
 
 def each_row_with_scalar(
@@ -215,7 +214,7 @@ def _indexed(context: Context, node: nodes.Node) -> KeyOperand:
 
     def compute(context: Context, target: Buffer) -> list[Statement]:
         def one(row: Expr) -> Statement:
-            lanes, keys = row_lanes(context, target, row), whole(numbers, 0, round_up(KEYS, _LANES))
+            lanes, keys = row_lanes(context, target, row), whole(numbers, 0, round_up(KEYS, LANES))
             return seq(*_arithmetic(context, node.value, lanes, keys, node.where))
 
         return [context.rows.each_row(one, (target,))]

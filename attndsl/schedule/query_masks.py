@@ -24,11 +24,12 @@ from attndsl.schedule.score_step import ScoreStep
 from attndsl.schedule.vector import vector_buffers
 from attndsl.symbolic import Const, Expr, Symbol, round_up
 from attndsl.tile.instructions import CompareWithScalar, Convert, LoadRows, SelectOrScalar
+from attndsl.tile.instructions.base import repeat_elements
 from attndsl.tile.naming import camel
 from attndsl.tile.statements import For, Statement, seq
 
 _ROW, _POSITION = Symbol("row"), Symbol("position")
-_HALF_REPEAT = 128  # fp16 lanes of one compare repeat
+_HALF_REPEAT = repeat_elements("float16")
 _BITS_BLOCK = 256  # lanes whose bits fill a block of 32 bytes
 
 

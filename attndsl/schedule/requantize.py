@@ -18,13 +18,14 @@ from attndsl.schedule.row_values import row_value
 from attndsl.symbolic import Const, Expr, Symbol, select
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Binary, BroadcastRows, Convert, Fill, Unary, WithScalar
+from attndsl.tile.instructions.base import block_elements
 from attndsl.tile.statements import For, Note, Statement, seq
 
 if TYPE_CHECKING:
     from attndsl.schedule.vector import VectorBuffers
 
 LARGEST = 127
-_BLOCK = 8  # fp32 lanes of a 32-byte block
+_BLOCK = block_elements("float32")
 _C0 = Symbol("c0")
 
 

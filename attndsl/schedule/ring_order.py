@@ -14,9 +14,7 @@ from attndsl.schedule.hazards import State, Walker
 from attndsl.symbolic import Const, Symbol
 from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.instructions import Instruction
-from attndsl.tile.statements import For, Let, Seq, SetCrossFlag, Statement, seq
-
-_BLOCK_MODE = 2
+from attndsl.tile.statements import BLOCK_MODE, For, Let, Seq, SetCrossFlag, Statement, seq
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +59,7 @@ class _FlagWalker(Walker):
         )
 
     def walk(self, statement: Statement, state: State) -> tuple[Statement, State]:
-        if isinstance(statement, SetCrossFlag) and statement.mode == _BLOCK_MODE:
+        if isinstance(statement, SetCrossFlag) and statement.mode == BLOCK_MODE:
             self._flag(statement, state)
         return super().walk(statement, state)
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 from attndsl.schedule.context import Context
 from attndsl.symbolic import Expr, select
 from attndsl.tile.buffers import GlobalTensor
+from attndsl.tile.instructions.base import block_elements
 from attndsl.tile.program import earlier
 
-STATISTIC_LANES = 8
+STATISTIC_LANES = block_elements("float32")
 """A row statistic in the workspace is a 32-byte block of equal fp32 lanes: any row can be addressed."""
 
 

@@ -27,11 +27,11 @@ from attndsl.schedule.context import (
     Context,
 )
 from attndsl.schedule.pattern import Attention, Computation, other_operand
-from attndsl.schedule.row_space import HEAD_TILE, RowSpace, Run
+from attndsl.schedule.row_space import RowSpace, Run
 from attndsl.symbolic import Const, Expr, Symbol, ceil_div, maximum, minimum, select
 from attndsl.tile.buffers import Buffer, GlobalRegion, ScalarArray
 from attndsl.tile.instructions.cube import FRACTAL_SIZE
-from attndsl.tile.program import earlier
+from attndsl.tile.program import earlier, tiling_scalar
 from attndsl.tile.statements import Collect, For, Let, Seq, Statement, seq
 
 LIST_ENTRY, MEMBER_TILE, MEMBERS = Symbol("listEntry"), Symbol("memberTile"), Symbol("members")
@@ -64,12 +64,7 @@ class GroupedRows(RowSpace):
 
     def tasks(self, context: Context) -> Symbol:
         add, extents, most = context.inventory.field, context.problem.extents, context.schedule.max_rows
-        add("kvHeads", extents["K"], "key/value heads")
-        add("group", extents["N"] // extents["K"], "query heads of a key/value head")
-        add("headsPerTask", minimum(earlier("group"), most), "query heads of a task, at most")
-        heads = earlier("headsPerTask")
-        head_tiles = ceil_div(earlier("group"), heads)
-        add("headTiles", head_tiles, "tasks that share the query heads of a key/value head")
+        heads = self.heads_per_task(context)
         add("batchRows", extents["B"], "batch rows")
         members = maximum(1, most // maximum(heads, 1))
         add("membersPerTask", members, "batch rows of a task, at most")
@@ -82,17 +77,10 @@ class GroupedRows(RowSpace):
         return add(context.label("tasks"), count, "units of work before keys are split")
 
     def enter(self, context: Context) -> list[Statement]:
-        group, per_task, head_tiles, kv_heads, member_tiles = (
-            _field(name) for name in ("group", "headsPerTask", "headTiles", "kvHeads", "memberTiles")
-        )
-        outer = TASK // member_tiles
+        member_tiles = tiling_scalar("memberTiles")
         return [
             Let(symbol=MEMBER_TILE, value=TASK % member_tiles),
-            Let(symbol=HEAD_TILE, value=outer % head_tiles),
-            Let(symbol=KV_HEAD, value=outer // head_tiles % kv_heads),
-            Let(symbol=LIST_ENTRY, value=outer // (head_tiles * kv_heads)),
-            Let(symbol=FIRST_HEAD, value=KV_HEAD * group + HEAD_TILE * per_task),
-            Let(symbol=HEADS, value=minimum(per_task, group - HEAD_TILE * per_task)),
+            *self.enter_heads(TASK // member_tiles, LIST_ENTRY),
             *self._members(context),
             Let(symbol=TASK_ROWS, value=HEADS * MEMBERS),
             Let(symbol=ROW_FRACTALS, value=ceil_div(TASK_ROWS, FRACTAL_SIZE)),
@@ -102,7 +90,7 @@ class GroupedRows(RowSpace):
 
     def _members(self, context: Context) -> list[Statement]:
         """The batch rows of the task: of those that name the entry, a run of ``membersPerTask``."""
-        per_task = _field("membersPerTask")
+        per_task = tiling_scalar("membersPerTask")
 
         def names_it(row: Symbol) -> Expr:
             return context.in_kernel(self.index, {"b": row}) == LIST_ENTRY
@@ -112,7 +100,7 @@ class GroupedRows(RowSpace):
             array=self.member_rows,
             count=_FOUND,
             index=_CANDIDATE,
-            extent=_field("batchRows"),
+            extent=tiling_scalar("batchRows"),
             condition=names_it(_CANDIDATE) & (before >= MEMBER_TILE * per_task),
             where=self.where,
         )
@@ -212,7 +200,3 @@ def _depends_on_entry_alone(node: nodes.Node, index: Expr, entry: Symbol) -> boo
         return False
     left = node.value.mapped(lambda part: entry if part.same(index) else None)
     return "b" not in left.symbols()
-
-
-def _field(name: str) -> Symbol:
-    return Symbol(name, f"{name}_")

@@ -39,7 +39,7 @@ from attndsl.symbolic import Const, Expr, Symbol, ceil_div, maximum, minimum
 from attndsl.tile.buffers import Buffer, GlobalRegion, GlobalTensor
 from attndsl.tile.instructions import LoadNz
 from attndsl.tile.instructions.cube import FRACTAL_SIZE, fractal_depth
-from attndsl.tile.program import SUB_BLOCK, earlier
+from attndsl.tile.program import SUB_BLOCK, earlier, tiling_scalar
 from attndsl.tile.statements import For, If, Let, Seq, Statement, seq
 
 HEAD_TILE, QUERY_TILE = Symbol("headTile"), Symbol("queryTile")
@@ -97,14 +97,8 @@ class RowSpace:
 
     def tasks(self, context: Context) -> Symbol:
         """The number of tasks, with the tiling fields it is made of."""
-        add, extents = context.inventory.field, context.problem.extents
-        add("kvHeads", extents["K"], "key/value heads")
-        add("group", extents["N"] // extents["K"], "query heads of a key/value head")
-        most = context.schedule.max_rows
-        group = earlier("group")
-        add("headsPerTask", minimum(group, most), "query heads of a task, at most")
-        heads = earlier("headsPerTask")
-        add("headTiles", ceil_div(group, heads), "tasks that share the query heads of a key/value head")
+        add, extents, most = context.inventory.field, context.problem.extents, context.schedule.max_rows
+        heads = self.heads_per_task(context)
         count = extents["B"] * earlier("kvHeads") * earlier("headTiles")
         per_task: Expr = heads
         if not self.one_position:
@@ -118,6 +112,18 @@ class RowSpace:
         add(context.label("rowsPerTask"), per_task, "query rows of a task, at most")
         return add(context.label("tasks"), count, "units of work before keys are split")
 
+    def heads_per_task(self, context: Context) -> Expr:
+        """Query heads of a task at most, with the tiling fields that cut the heads into tasks."""
+        add, extents = context.inventory.field, context.problem.extents
+        add("kvHeads", extents["K"], "key/value heads")
+        add("group", extents["N"] // extents["K"], "query heads of a key/value head")
+        most = minimum(earlier("group"), context.schedule.max_rows)
+        add("headsPerTask", most, "query heads of a task, at most")
+        heads = earlier("headsPerTask")
+        tiles = ceil_div(earlier("group"), heads)
+        add("headTiles", tiles, "tasks that share the query heads of a key/value head")
+        return heads
+
     def _positions_per_core(self, context: Context, heads: Expr) -> Expr:
         """As many as a vector core holds with all their heads, fewer where cores would be idle."""
         most, extents = context.schedule.max_rows, context.problem.extents
@@ -128,27 +134,30 @@ class RowSpace:
 
     def rows_per_task(self, context: Context) -> Expr:
         """Rows of a task at most, in the kernel."""
-        return _field(context.label("rowsPerTask"))
+        return tiling_scalar(context.label("rowsPerTask"))
 
     def enter(self, context: Context) -> list[Statement]:
         """The scalars of task ``task``: batch row, heads, positions, rows."""
-        group, per_task, head_tiles, kv_heads = (
-            _field(name) for name in ("group", "headsPerTask", "headTiles", "kvHeads")
-        )
         outer: Expr = TASK
         lets: list[Statement] = []
         if not self.one_position:
-            query_tiles = _field("queryTiles")
+            query_tiles = tiling_scalar("queryTiles")
             lets.append(Let(symbol=QUERY_TILE, value=TASK % query_tiles))
             outer = TASK // query_tiles
-        lets += [
+        return [*lets, *self.enter_heads(outer, BATCH), *self._positions(context)]
+
+    def enter_heads(self, outer: Expr, outermost: Symbol) -> list[Statement]:
+        """The heads of a task, and what remains of its number ``outer`` without them, as ``outermost``."""
+        group, per_task, head_tiles, kv_heads = (
+            tiling_scalar(name) for name in ("group", "headsPerTask", "headTiles", "kvHeads")
+        )
+        return [
             Let(symbol=HEAD_TILE, value=outer % head_tiles),
             Let(symbol=KV_HEAD, value=outer // head_tiles % kv_heads),
-            Let(symbol=BATCH, value=outer // (head_tiles * kv_heads)),
+            Let(symbol=outermost, value=outer // (head_tiles * kv_heads)),
             Let(symbol=FIRST_HEAD, value=KV_HEAD * group + HEAD_TILE * per_task),
             Let(symbol=HEADS, value=minimum(per_task, group - HEAD_TILE * per_task)),
         ]
-        return [*lets, *self._positions(context)]
 
     def _positions(self, context: Context) -> list[Statement]:
         if self.one_position:
@@ -156,7 +165,7 @@ class RowSpace:
                 Let(symbol=TASK_ROWS, value=HEADS),
                 Let(symbol=ROW_FRACTALS, value=ceil_div(TASK_ROWS, FRACTAL_SIZE)),
             ]
-        per_task = _field("queriesPerTask")
+        per_task = tiling_scalar("queriesPerTask")
         longest = context.host(context.problem.extents["Q"], "query positions of the longest batch row")
         length = batch_scalar(context, self.valid, longest)
         lets: list[Statement] = [
@@ -374,10 +383,6 @@ class RowSpace:
 def _moves(strides: Mapping[str, Expr], axis: str) -> bool:
     """Whether neighbours along an axis lie apart."""
     return not strides.get(axis, Const(0)).same(Const(0))
-
-
-def _field(name: str) -> Symbol:
-    return Symbol(name, f"{name}_")
 
 
 # ------------------------------------------------------------------------------------------------

@@ -45,10 +45,11 @@ from attndsl.tile.instructions import (
     Unary,
     WithScalar,
 )
+from attndsl.tile.instructions.base import block_elements
 from attndsl.tile.statements import Alloc, For, If, Let, Note, Stage, Statement, seq
 
 _C0, _D0 = Symbol("c0"), Symbol("d0")
-_BLOCK = 8  # fp32 lanes of a 32-byte block
+_BLOCK = block_elements("float32")
 
 
 @dataclass(frozen=True, slots=True)

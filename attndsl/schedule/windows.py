@@ -10,8 +10,9 @@ from attndsl.graph import nodes
 from attndsl.intervals import ANYTHING, Range, bounds
 from attndsl.spec.operator import Operator
 from attndsl.symbolic import Const, Expr, minimum
+from attndsl.tile.instructions.base import block_elements
 
-_BLOCK = 8  # fp32 lanes of a 32-byte block
+_BLOCK = block_elements("float32")
 MOST_CARRIED = 64
 """Keys of a tile, at most, that windows of the next may reach back to: the smallest tile."""
 

@@ -23,6 +23,11 @@ def earlier(name: str) -> Symbol:
     return Symbol(f"tiling.{name}")
 
 
+def tiling_scalar(name: str) -> Symbol:
+    """A tiling field as the kernel's code sees it."""
+    return Symbol(name, f"{name}_")
+
+
 @dataclass(frozen=True, slots=True)
 class TilingField:
     """A scalar the host computes and every core reads.
@@ -42,7 +47,7 @@ class TilingField:
     @property
     def symbol(self) -> Symbol:
         """The field as the kernel's code sees it."""
-        return Symbol(self.name, f"{self.name}_")
+        return tiling_scalar(self.name)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -218,6 +218,10 @@ class Barrier(Statement):
     pipe: Pipe
 
 
+BLOCK_MODE, DEVICE_MODE = 2, 0
+"""Of a cross-core flag: between an AIC and its AIVs, among all cores of a kind."""
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SetCrossFlag(Statement):
     """A cross-core flag, raised once the pipe's earlier instructions are complete.
