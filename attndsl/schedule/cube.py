@@ -14,8 +14,8 @@ from attndsl.schedule.context import (
     FIRST_KEY,
     FIRST_TILE,
     KEY_BEGIN,
+    KEY_END,
     KEYS,
-    LENGTH,
     ROW_FRACTALS,
     SLOT,
     TASK_ROWS,
@@ -98,7 +98,7 @@ def tile_bounds(context: Context) -> list[Statement]:
     return [
         Let(symbol=SLOT, value=TILE % context.ring),
         Let(symbol=FIRST_KEY, value=first),
-        Let(symbol=KEYS, value=minimum(size, LENGTH - FIRST_KEY)),
+        Let(symbol=KEYS, value=minimum(size, KEY_END - FIRST_KEY)),
     ]
 
 

@@ -11,7 +11,7 @@ from attndsl.schedule.context import (
     FIRST_TILE,
     ITEM,
     KEY_BEGIN,
-    LENGTH,
+    KEY_END,
     LOWEST,
     REPEAT_LANES,
     SMALLEST,
@@ -214,7 +214,7 @@ def _key_range(context: Context) -> list[Statement]:
     where, first, end = context.keys.where, context.keys.first(context), context.keys.length(context)
     seen, seen_end = first_visible(context), visible_end(context)
     bounds: list[Statement] = []
-    count = ceil_div(LENGTH, context.tile_keys)
+    count = ceil_div(KEY_END, context.tile_keys)
     if first is not None:
         end = (KEY_BEGIN if seen is None else first) + end
     if seen_end is not None:
@@ -223,8 +223,8 @@ def _key_range(context: Context) -> list[Statement]:
         begin = reduce(maximum, (each for each in (first, seen) if each is not None))
         bounds.append(Let(symbol=KEY_BEGIN, value=begin))
         end = end if seen is None else maximum(end, KEY_BEGIN)
-        count = ceil_div(LENGTH - KEY_BEGIN, context.tile_keys)
-    bounds.append(Let(symbol=LENGTH, value=end, where=where))
+        count = ceil_div(KEY_END - KEY_BEGIN, context.tile_keys)
+    bounds.append(Let(symbol=KEY_END, value=end, where=where))
     if context.rows.may_be_empty():
         count = select(TASK_ROWS == 0, 0, count)
     return [

@@ -53,7 +53,7 @@ def test_names_of_its_own(tmp_path: Path) -> None:
     assert not {"p", "blocks", "headDim"} & own_names(program)
 
 
-@pytest.mark.parametrize("name", ["queries", "length", "rowBegin"])
+@pytest.mark.parametrize("name", ["queries", "keyEnd", "rowBegin"])
 def test_lengths_named_like_a_scalar(tmp_path: Path, name: str) -> None:
     declared = f'{name} = op.lengths("{name}", "B", dtype="int32", one_for_all=False)'
     op = packed_spec(tmp_path, f"s = s.where(j < {name}[b])", PACKED_RESULT, declared=declared)

@@ -191,7 +191,7 @@ def test_every_item_is_done_once_and_its_splits_cover_the_keys(problem):
     host, lengths = problem
     env = {**program().tiling_values(host), "actual_seq_lengths": np.array(lengths)}
     for core in (Core.AIC, Core.AIV):
-        names = ["length", "firstTile", "tiles"]
+        names = ["keyEnd", "firstTile", "tiles"]
         if core is Core.AIC:
             names = ["batch", "kvHead", *names]
         found = sorted(walk_items(core, {**env, "subBlock": 0}, names))

@@ -256,9 +256,9 @@ public:
             const int64_t keyBegin =
                 S_ - MaxOf(kvPaddingSizeGm_.GetValue(0),
                     0) - actualSeqLengthsGm_.GetValue(MinOf(batch, actualSeqLengthsCount_ - 1));
-            const int64_t length =
+            const int64_t keyEnd =
                 keyBegin + ((S_ - MaxOf(kvPaddingSizeGm_.GetValue(0), 0) - actualSeqLengthsGm_.GetValue(MinOf(batch, actualSeqLengthsCount_ - 1)) < 0 || S_ - MaxOf(kvPaddingSizeGm_.GetValue(0), 0) - actualSeqLengthsGm_.GetValue(MinOf(batch, actualSeqLengthsCount_ - 1)) + (actualSeqLengthsCount_ == 0 ? keyCapacity_ : actualSeqLengthsGm_.GetValue(MinOf(batch, actualSeqLengthsCount_ - 1))) > S_) ? 0 : (actualSeqLengthsCount_ == 0 ? keyCapacity_ : actualSeqLengthsGm_.GetValue(MinOf(batch, actualSeqLengthsCount_ - 1))));
-            const int64_t tileTotal = CeilDiv(length - keyBegin, kTileKeys);
+            const int64_t tileTotal = CeilDiv(keyEnd - keyBegin, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, splits_);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
             const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
@@ -269,11 +269,11 @@ public:
             for (int64_t step = 0; step < tiles + 2; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
-                    ScoreTile(tile, keyBegin, firstTile, length, batch, kvHead, rowFractals, taskRows);
+                    ScoreTile(tile, keyBegin, firstTile, keyEnd, batch, kvHead, rowFractals, taskRows);
                 }
                 if (step >= 2) {
                     const int64_t tile = step - 2;
-                    WeightedTile(tile, keyBegin, firstTile, length, batch, kvHead, taskRows, rowFractals);
+                    WeightedTile(tile, keyBegin, firstTile, keyEnd, batch, kvHead, taskRows, rowFractals);
                 }
             }
             SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
@@ -320,9 +320,9 @@ public:
             const int64_t keyBegin =
                 S_ - MaxOf(kvPaddingSizeGm_.GetValue(0),
                     0) - actualSeqLengthsGm_.GetValue(MinOf(batch, actualSeqLengthsCount_ - 1));
-            const int64_t length =
+            const int64_t keyEnd =
                 keyBegin + ((S_ - MaxOf(kvPaddingSizeGm_.GetValue(0), 0) - actualSeqLengthsGm_.GetValue(MinOf(batch, actualSeqLengthsCount_ - 1)) < 0 || S_ - MaxOf(kvPaddingSizeGm_.GetValue(0), 0) - actualSeqLengthsGm_.GetValue(MinOf(batch, actualSeqLengthsCount_ - 1)) + (actualSeqLengthsCount_ == 0 ? keyCapacity_ : actualSeqLengthsGm_.GetValue(MinOf(batch, actualSeqLengthsCount_ - 1))) > S_) ? 0 : (actualSeqLengthsCount_ == 0 ? keyCapacity_ : actualSeqLengthsGm_.GetValue(MinOf(batch, actualSeqLengthsCount_ - 1))));
-            const int64_t tileTotal = CeilDiv(length - keyBegin, kTileKeys);
+            const int64_t tileTotal = CeilDiv(keyEnd - keyBegin, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, splits_);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
             const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
@@ -334,7 +334,7 @@ public:
             for (int64_t step = 0; step < tiles + 2; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
-                    SoftmaxTile(tile, keyBegin, firstTile, length, rows, rowBegin);
+                    SoftmaxTile(tile, keyBegin, firstTile, keyEnd, rows, rowBegin);
                 }
                 if (step >= 2) {
                     const int64_t tile = step - 2;
@@ -401,12 +401,12 @@ private:
     }
 
     // Scores of one key tile, query times keys transposed, to their ring slot.
-    __aicore__ inline void ScoreTile(int64_t tile, int64_t keyBegin, int64_t firstTile, int64_t length,
+    __aicore__ inline void ScoreTile(int64_t tile, int64_t keyBegin, int64_t firstTile, int64_t keyEnd,
         int64_t batch, int64_t kvHead, int64_t rowFractals, int64_t taskRows)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = keyBegin + (firstTile + tile) * kTileKeys;
-        const int64_t keys = MinOf(kTileKeys, length - firstKey);
+        const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         const int64_t keyTile = batch * keyStrideB_ + kvHead * keyStrideK_ + firstKey * keyStrideT_;
         for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
             const int64_t cols = MinOf(kBaseN, keys - n0);
@@ -470,12 +470,12 @@ private:
     }
 
     // Weighted sum of one tile's values, probabilities times values, to its ring slot.
-    __aicore__ inline void WeightedTile(int64_t tile, int64_t keyBegin, int64_t firstTile, int64_t length,
+    __aicore__ inline void WeightedTile(int64_t tile, int64_t keyBegin, int64_t firstTile, int64_t keyEnd,
         int64_t batch, int64_t kvHead, int64_t taskRows, int64_t rowFractals)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = keyBegin + (firstTile + tile) * kTileKeys;
-        const int64_t keys = MinOf(kTileKeys, length - firstKey);
+        const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         const int64_t valueTile = batch * valueStrideB_ + kvHead * valueStrideK_ + firstKey * valueStrideT_;
         CrossCoreWaitFlag(kProbRingReady);
         {
@@ -562,12 +562,12 @@ private:
     }
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
-    __aicore__ inline void SoftmaxTile(int64_t tile, int64_t keyBegin, int64_t firstTile, int64_t length,
+    __aicore__ inline void SoftmaxTile(int64_t tile, int64_t keyBegin, int64_t firstTile, int64_t keyEnd,
         int64_t rows, int64_t rowBegin)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = keyBegin + (firstTile + tile) * kTileKeys;
-        const int64_t keys = MinOf(kTileKeys, length - firstKey);
+        const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         CrossCoreWaitFlag(kScoreRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);

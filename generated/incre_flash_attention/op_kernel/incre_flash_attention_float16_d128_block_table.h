@@ -254,11 +254,11 @@ public:
             const int64_t heads = MinOf(headsPerTask_, group_ - headTile * headsPerTask_);
             const int64_t taskRows = heads;
             const int64_t rowFractals = CeilDiv(taskRows, kFractal);
-            const int64_t length =
+            const int64_t keyEnd =
                 actualSeqLengthsCount_ == 0
                     ? keyCapacity_
                     : actualSeqLengthsGm_.GetValue(MinOf(batch, actualSeqLengthsCount_ - 1));
-            const int64_t tileTotal = CeilDiv(length, kTileKeys);
+            const int64_t tileTotal = CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, splits_);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
             const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
@@ -269,11 +269,11 @@ public:
             for (int64_t step = 0; step < tiles + 2; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
-                    ScoreTile(tile, firstTile, length, batch, kvHead, rowFractals, taskRows);
+                    ScoreTile(tile, firstTile, keyEnd, batch, kvHead, rowFractals, taskRows);
                 }
                 if (step >= 2) {
                     const int64_t tile = step - 2;
-                    WeightedTile(tile, firstTile, length, taskRows, rowFractals, batch, kvHead);
+                    WeightedTile(tile, firstTile, keyEnd, taskRows, rowFractals, batch, kvHead);
                 }
             }
             SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
@@ -317,11 +317,11 @@ public:
             const int64_t firstHead = kvHead * group_ + headTile * headsPerTask_;
             const int64_t heads = MinOf(headsPerTask_, group_ - headTile * headsPerTask_);
             const int64_t taskRows = heads;
-            const int64_t length =
+            const int64_t keyEnd =
                 actualSeqLengthsCount_ == 0
                     ? keyCapacity_
                     : actualSeqLengthsGm_.GetValue(MinOf(batch, actualSeqLengthsCount_ - 1));
-            const int64_t tileTotal = CeilDiv(length, kTileKeys);
+            const int64_t tileTotal = CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, splits_);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
             const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
@@ -333,7 +333,7 @@ public:
             for (int64_t step = 0; step < tiles + 2; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
-                    SoftmaxTile(tile, firstTile, length, rows, rowBegin);
+                    SoftmaxTile(tile, firstTile, keyEnd, rows, rowBegin);
                 }
                 if (step >= 2) {
                     const int64_t tile = step - 2;
@@ -400,12 +400,12 @@ private:
     }
 
     // Scores of one key tile, query times keys transposed, to their ring slot.
-    __aicore__ inline void ScoreTile(int64_t tile, int64_t firstTile, int64_t length, int64_t batch,
+    __aicore__ inline void ScoreTile(int64_t tile, int64_t firstTile, int64_t keyEnd, int64_t batch,
         int64_t kvHead, int64_t rowFractals, int64_t taskRows)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
-        const int64_t keys = MinOf(kTileKeys, length - firstKey);
+        const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
             const int64_t cols = MinOf(kBaseN, keys - n0);
             {
@@ -474,12 +474,12 @@ private:
     }
 
     // Weighted sum of one tile's values, probabilities times values, to its ring slot.
-    __aicore__ inline void WeightedTile(int64_t tile, int64_t firstTile, int64_t length, int64_t taskRows,
+    __aicore__ inline void WeightedTile(int64_t tile, int64_t firstTile, int64_t keyEnd, int64_t taskRows,
         int64_t rowFractals, int64_t batch, int64_t kvHead)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
-        const int64_t keys = MinOf(kTileKeys, length - firstKey);
+        const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         CrossCoreWaitFlag(kProbRingReady);
         {
             LocalTensor<half> probL1 = l1_[kProbL1 + probL1Slot_ * kProbL1Slot].ReinterpretCast<half>();
@@ -571,12 +571,12 @@ private:
     }
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
-    __aicore__ inline void SoftmaxTile(int64_t tile, int64_t firstTile, int64_t length, int64_t rows,
+    __aicore__ inline void SoftmaxTile(int64_t tile, int64_t firstTile, int64_t keyEnd, int64_t rows,
         int64_t rowBegin)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
-        const int64_t keys = MinOf(kTileKeys, length - firstKey);
+        const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         CrossCoreWaitFlag(kScoreRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);

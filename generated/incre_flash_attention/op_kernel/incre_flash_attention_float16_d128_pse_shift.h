@@ -258,11 +258,11 @@ public:
             const int64_t heads = MinOf(headsPerTask_, group_ - headTile * headsPerTask_);
             const int64_t taskRows = heads;
             const int64_t rowFractals = CeilDiv(taskRows, kFractal);
-            const int64_t length =
+            const int64_t keyEnd =
                 actualSeqLengthsCount_ == 0
                     ? keyCapacity_
                     : actualSeqLengthsGm_.GetValue(MinOf(batch, actualSeqLengthsCount_ - 1));
-            const int64_t tileTotal = CeilDiv(length, kTileKeys);
+            const int64_t tileTotal = CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, splits_);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
             const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
@@ -273,11 +273,11 @@ public:
             for (int64_t step = 0; step < tiles + 2; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
-                    ScoreTile(tile, firstTile, length, batch, kvHead, rowFractals, taskRows);
+                    ScoreTile(tile, firstTile, keyEnd, batch, kvHead, rowFractals, taskRows);
                 }
                 if (step >= 2) {
                     const int64_t tile = step - 2;
-                    WeightedTile(tile, firstTile, length, batch, kvHead, taskRows, rowFractals);
+                    WeightedTile(tile, firstTile, keyEnd, batch, kvHead, taskRows, rowFractals);
                 }
             }
             SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
@@ -321,11 +321,11 @@ public:
             const int64_t firstHead = kvHead * group_ + headTile * headsPerTask_;
             const int64_t heads = MinOf(headsPerTask_, group_ - headTile * headsPerTask_);
             const int64_t taskRows = heads;
-            const int64_t length =
+            const int64_t keyEnd =
                 actualSeqLengthsCount_ == 0
                     ? keyCapacity_
                     : actualSeqLengthsGm_.GetValue(MinOf(batch, actualSeqLengthsCount_ - 1));
-            const int64_t tileTotal = CeilDiv(length, kTileKeys);
+            const int64_t tileTotal = CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, splits_);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
             const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
@@ -337,7 +337,7 @@ public:
             for (int64_t step = 0; step < tiles + 2; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
-                    SoftmaxTile(tile, firstTile, length, rows, firstHead, rowBegin, batch);
+                    SoftmaxTile(tile, firstTile, keyEnd, rows, firstHead, rowBegin, batch);
                 }
                 if (step >= 2) {
                     const int64_t tile = step - 2;
@@ -399,12 +399,12 @@ private:
     }
 
     // Scores of one key tile, query times keys transposed, to their ring slot.
-    __aicore__ inline void ScoreTile(int64_t tile, int64_t firstTile, int64_t length, int64_t batch,
+    __aicore__ inline void ScoreTile(int64_t tile, int64_t firstTile, int64_t keyEnd, int64_t batch,
         int64_t kvHead, int64_t rowFractals, int64_t taskRows)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
-        const int64_t keys = MinOf(kTileKeys, length - firstKey);
+        const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         const int64_t keyTile = batch * keyStrideB_ + kvHead * keyStrideK_ + firstKey * keyStrideT_;
         for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
             const int64_t cols = MinOf(kBaseN, keys - n0);
@@ -467,12 +467,12 @@ private:
     }
 
     // Weighted sum of one tile's values, probabilities times values, to its ring slot.
-    __aicore__ inline void WeightedTile(int64_t tile, int64_t firstTile, int64_t length, int64_t batch,
+    __aicore__ inline void WeightedTile(int64_t tile, int64_t firstTile, int64_t keyEnd, int64_t batch,
         int64_t kvHead, int64_t taskRows, int64_t rowFractals)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
-        const int64_t keys = MinOf(kTileKeys, length - firstKey);
+        const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         const int64_t valueTile = batch * valueStrideB_ + kvHead * valueStrideK_ + firstKey * valueStrideT_;
         CrossCoreWaitFlag(kProbRingReady);
         {
@@ -558,12 +558,12 @@ private:
     }
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
-    __aicore__ inline void SoftmaxTile(int64_t tile, int64_t firstTile, int64_t length, int64_t rows,
+    __aicore__ inline void SoftmaxTile(int64_t tile, int64_t firstTile, int64_t keyEnd, int64_t rows,
         int64_t firstHead, int64_t rowBegin, int64_t batch)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
-        const int64_t keys = MinOf(kTileKeys, length - firstKey);
+        const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         CrossCoreWaitFlag(kScoreRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);

@@ -292,9 +292,9 @@ public:
             const int64_t taskRows = heads * queries;
             const int64_t rowFractals = CeilDiv(taskRows, kFractal);
             const int64_t firstToken = batch == 0 ? 0 : actualSeqQlenGm_.GetValue(batch - 1);
-            const int64_t length =
+            const int64_t keyEnd =
                 actualCmpSeqKvlenGm_.GetValue(batch) - (batch == 0 ? 0 : actualCmpSeqKvlenGm_.GetValue(batch - 1));
-            const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(length, kTileKeys);
+            const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, splits_);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
             const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
@@ -307,16 +307,16 @@ public:
             for (int64_t step = 0; step < tiles + 2; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
-                    ScoreTile(tile, firstTile, length, kvHead, keyStart, rowFractals, taskRows);
+                    ScoreTile(tile, firstTile, keyEnd, kvHead, keyStart, rowFractals, taskRows);
                 }
                 if (step >= 2) {
                     const int64_t tile = step - 2;
-                    WeightedTile(tile, firstTile, length, kvHead, valueStart, taskRows, rowFractals);
+                    WeightedTile(tile, firstTile, keyEnd, kvHead, valueStart, taskRows, rowFractals);
                 }
             }
             for (int64_t step = 0; step < tiles; ++step) {
                 const int64_t tile = step;
-                ScoreAgain(tile, firstTile, length, kvHead, keyStart, rowFractals, taskRows);
+                ScoreAgain(tile, firstTile, keyEnd, kvHead, keyStart, rowFractals, taskRows);
             }
             SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
         }
@@ -367,9 +367,9 @@ public:
             const int64_t queries = MaxOf(0, MinOf(queriesPerTask_, queryLength - firstQuery));
             const int64_t taskRows = heads * queries;
             const int64_t firstToken = batch == 0 ? 0 : actualSeqQlenGm_.GetValue(batch - 1);
-            const int64_t length =
+            const int64_t keyEnd =
                 actualCmpSeqKvlenGm_.GetValue(batch) - (batch == 0 ? 0 : actualCmpSeqKvlenGm_.GetValue(batch - 1));
-            const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(length, kTileKeys);
+            const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, splits_);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
             const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
@@ -380,7 +380,7 @@ public:
             for (int64_t step = 0; step < tiles + 2; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
-                    SoftmaxTile(tile, firstTile, length, rows, rowBegin);
+                    SoftmaxTile(tile, firstTile, keyEnd, rows, rowBegin);
                 }
                 if (step >= 2) {
                     const int64_t tile = step - 2;
@@ -398,7 +398,7 @@ public:
             for (int64_t step = 0; step < tiles + 2; ++step) {
                 if (step >= 2) {
                     const int64_t tile = step - 2;
-                    SelectTile(tile, firstTile, length, corePositions, rows, rowBegin, heads, tiles,
+                    SelectTile(tile, firstTile, keyEnd, corePositions, rows, rowBegin, heads, tiles,
                         totalBlocks, firstQuery);
                 }
             }
@@ -470,12 +470,12 @@ private:
     }
 
     // Scores of one key tile, query times keys transposed, to their ring slot.
-    __aicore__ inline void ScoreTile(int64_t tile, int64_t firstTile, int64_t length, int64_t kvHead,
+    __aicore__ inline void ScoreTile(int64_t tile, int64_t firstTile, int64_t keyEnd, int64_t kvHead,
         int64_t keyStart, int64_t rowFractals, int64_t taskRows)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
-        const int64_t keys = MinOf(kTileKeys, length - firstKey);
+        const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         const int64_t keyTile = kvHead * keyStrideK_ + (keyStart + firstKey) * keyStrideU_;
         for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
             const int64_t cols = MinOf(kBaseN, keys - n0);
@@ -538,12 +538,12 @@ private:
     }
 
     // Weighted sum of one tile's values, probabilities times values, to its ring slot.
-    __aicore__ inline void WeightedTile(int64_t tile, int64_t firstTile, int64_t length, int64_t kvHead,
+    __aicore__ inline void WeightedTile(int64_t tile, int64_t firstTile, int64_t keyEnd, int64_t kvHead,
         int64_t valueStart, int64_t taskRows, int64_t rowFractals)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
-        const int64_t keys = MinOf(kTileKeys, length - firstKey);
+        const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         const int64_t valueTile = kvHead * valueStrideK_ + (valueStart + firstKey) * valueStrideU_;
         CrossCoreWaitFlag(kProbRingReady);
         {
@@ -624,12 +624,12 @@ private:
     }
 
     // Scores of one key tile, query times keys transposed, to their ring slot.
-    __aicore__ inline void ScoreAgain(int64_t tile, int64_t firstTile, int64_t length, int64_t kvHead,
+    __aicore__ inline void ScoreAgain(int64_t tile, int64_t firstTile, int64_t keyEnd, int64_t kvHead,
         int64_t keyStart, int64_t rowFractals, int64_t taskRows)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
-        const int64_t keys = MinOf(kTileKeys, length - firstKey);
+        const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         const int64_t keyTile = kvHead * keyStrideK_ + (keyStart + firstKey) * keyStrideU_;
         if (tile >= 3) {
             CrossCoreWaitFlag(kScoreAgainRingFree);
@@ -754,12 +754,12 @@ private:
     }
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
-    __aicore__ inline void SoftmaxTile(int64_t tile, int64_t firstTile, int64_t length, int64_t rows,
+    __aicore__ inline void SoftmaxTile(int64_t tile, int64_t firstTile, int64_t keyEnd, int64_t rows,
         int64_t rowBegin)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
-        const int64_t keys = MinOf(kTileKeys, length - firstKey);
+        const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         CrossCoreWaitFlag(kScoreRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
@@ -1005,12 +1005,12 @@ private:
     }
 
     // Probabilities of one tile, summed over heads; the blocks that it completes to the best.
-    __aicore__ inline void SelectTile(int64_t tile, int64_t firstTile, int64_t length, int64_t corePositions,
+    __aicore__ inline void SelectTile(int64_t tile, int64_t firstTile, int64_t keyEnd, int64_t corePositions,
         int64_t rows, int64_t rowBegin, int64_t heads, int64_t tiles, int64_t totalBlocks, int64_t firstQuery)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
-        const int64_t keys = MinOf(kTileKeys, length - firstKey);
+        const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         PipeBarrier<PIPE_V>();
         for (int64_t position = 0; position < corePositions; ++position) {
             DataCopy(window_[position * 544], window_[position * 544 + 512], 24);

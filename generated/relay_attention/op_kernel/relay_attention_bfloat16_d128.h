@@ -287,9 +287,9 @@ public:
             const int64_t heads = MinOf(headsPerTask_, group_ - headTile * headsPerTask_);
             const int64_t taskRows = heads;
             const int64_t rowFractals = CeilDiv(taskRows, kFractal);
-            const int64_t length =
+            const int64_t keyEnd =
                 kvSeqLenGm_.GetValue(batch) - (kvShareMapGm_.GetValue(batch) >= 0 ? kvShareLenGm_.GetValue(kvShareMapGm_.GetValue(batch)) : 0);
-            const int64_t tileTotal = CeilDiv(length, kTileKeys);
+            const int64_t tileTotal = CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, splitsKey_);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
             const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
@@ -302,11 +302,11 @@ public:
             for (int64_t step = 0; step < tiles + 2; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
-                    ScoreTileKey(tile, firstTile, length, kvHead, rowFractals, taskRows);
+                    ScoreTileKey(tile, firstTile, keyEnd, kvHead, rowFractals, taskRows);
                 }
                 if (step >= 2) {
                     const int64_t tile = step - 2;
-                    WeightedTileKey(tile, firstTile, length, kvHead, taskRows, rowFractals);
+                    WeightedTileKey(tile, firstTile, keyEnd, kvHead, taskRows, rowFractals);
                 }
             }
             SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
@@ -330,11 +330,11 @@ public:
             const int64_t taskRows = heads * members;
             const int64_t rowFractals = CeilDiv(taskRows, kFractal);
             const int64_t batch = members > 0 ? memberRows_[0] : 0;
-            const int64_t length =
+            const int64_t keyEnd =
                 kvShareMapGm_.GetValue(batch) < 0
                     ? 0
                     : (kvShareMapGm_.GetValue(batch) >= 0 ? kvShareLenGm_.GetValue(kvShareMapGm_.GetValue(batch)) : 0);
-            const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(length, kTileKeys);
+            const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, splitsKeyShare_);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
             const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
@@ -347,11 +347,11 @@ public:
             for (int64_t step = 0; step < tiles + 2; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
-                    ScoreTileKeyShare(tile, firstTile, length, kvHead, rowFractals, taskRows);
+                    ScoreTileKeyShare(tile, firstTile, keyEnd, kvHead, rowFractals, taskRows);
                 }
                 if (step >= 2) {
                     const int64_t tile = step - 2;
-                    WeightedTileKeyShare(tile, firstTile, length, kvHead, taskRows, rowFractals);
+                    WeightedTileKeyShare(tile, firstTile, keyEnd, kvHead, taskRows, rowFractals);
                 }
             }
             SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
@@ -393,9 +393,9 @@ public:
             const int64_t firstHead = kvHead * group_ + headTile * headsPerTask_;
             const int64_t heads = MinOf(headsPerTask_, group_ - headTile * headsPerTask_);
             const int64_t taskRows = heads;
-            const int64_t length =
+            const int64_t keyEnd =
                 kvSeqLenGm_.GetValue(batch) - (kvShareMapGm_.GetValue(batch) >= 0 ? kvShareLenGm_.GetValue(kvShareMapGm_.GetValue(batch)) : 0);
-            const int64_t tileTotal = CeilDiv(length, kTileKeys);
+            const int64_t tileTotal = CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, splitsKey_);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
             const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
@@ -407,7 +407,7 @@ public:
             for (int64_t step = 0; step < tiles + 2; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
-                    SoftmaxTileKey(tile, firstTile, length, rows, rowBegin);
+                    SoftmaxTileKey(tile, firstTile, keyEnd, rows, rowBegin);
                 }
                 if (step >= 2) {
                     const int64_t tile = step - 2;
@@ -437,11 +437,11 @@ public:
             const int64_t members = MinOf(found, membersPerTask_);
             const int64_t taskRows = heads * members;
             const int64_t batch = members > 0 ? memberRows_[0] : 0;
-            const int64_t length =
+            const int64_t keyEnd =
                 kvShareMapGm_.GetValue(batch) < 0
                     ? 0
                     : (kvShareMapGm_.GetValue(batch) >= 0 ? kvShareLenGm_.GetValue(kvShareMapGm_.GetValue(batch)) : 0);
-            const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(length, kTileKeys);
+            const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, splitsKeyShare_);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
             const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
@@ -453,7 +453,7 @@ public:
             for (int64_t step = 0; step < tiles + 2; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
-                    SoftmaxTileKeyShare(tile, firstTile, length, rows, rowBegin);
+                    SoftmaxTileKeyShare(tile, firstTile, keyEnd, rows, rowBegin);
                 }
                 if (step >= 2) {
                     const int64_t tile = step - 2;
@@ -525,12 +525,12 @@ private:
     }
 
     // Scores of one key tile, query times keys transposed, to their ring slot.
-    __aicore__ inline void ScoreTileKey(int64_t tile, int64_t firstTile, int64_t length, int64_t kvHead,
+    __aicore__ inline void ScoreTileKey(int64_t tile, int64_t firstTile, int64_t keyEnd, int64_t kvHead,
         int64_t rowFractals, int64_t taskRows)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
-        const int64_t keys = MinOf(kTileKeys, length - firstKey);
+        const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         const int64_t keyTile = kvHead * keyStrideK_ + firstKey * keyStrideT_;
         for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
             const int64_t cols = MinOf(kBaseN, keys - n0);
@@ -594,12 +594,12 @@ private:
     }
 
     // Weighted sum of one tile's values, probabilities times values, to its ring slot.
-    __aicore__ inline void WeightedTileKey(int64_t tile, int64_t firstTile, int64_t length, int64_t kvHead,
+    __aicore__ inline void WeightedTileKey(int64_t tile, int64_t firstTile, int64_t keyEnd, int64_t kvHead,
         int64_t taskRows, int64_t rowFractals)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
-        const int64_t keys = MinOf(kTileKeys, length - firstKey);
+        const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         const int64_t valueTile = kvHead * valueStrideK_ + firstKey * valueStrideT_;
         CrossCoreWaitFlag(kProbRingKeyReady);
         {
@@ -695,12 +695,12 @@ private:
     }
 
     // Scores of one key tile, query times keys transposed, to their ring slot.
-    __aicore__ inline void ScoreTileKeyShare(int64_t tile, int64_t firstTile, int64_t length, int64_t kvHead,
+    __aicore__ inline void ScoreTileKeyShare(int64_t tile, int64_t firstTile, int64_t keyEnd, int64_t kvHead,
         int64_t rowFractals, int64_t taskRows)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
-        const int64_t keys = MinOf(kTileKeys, length - firstKey);
+        const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         const int64_t keyTile = kvHead * keyShareStrideK_ + firstKey * keyShareStrideU_;
         for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
             const int64_t cols = MinOf(kBaseN, keys - n0);
@@ -765,12 +765,12 @@ private:
     }
 
     // Weighted sum of one tile's values, probabilities times values, to its ring slot.
-    __aicore__ inline void WeightedTileKeyShare(int64_t tile, int64_t firstTile, int64_t length,
+    __aicore__ inline void WeightedTileKeyShare(int64_t tile, int64_t firstTile, int64_t keyEnd,
         int64_t kvHead, int64_t taskRows, int64_t rowFractals)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
-        const int64_t keys = MinOf(kTileKeys, length - firstKey);
+        const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         const int64_t valueTile = kvHead * valueShareStrideK_ + firstKey * valueShareStrideU_;
         CrossCoreWaitFlag(kProbRingKeyShareReady);
         {
@@ -862,12 +862,12 @@ private:
     }
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
-    __aicore__ inline void SoftmaxTileKey(int64_t tile, int64_t firstTile, int64_t length, int64_t rows,
+    __aicore__ inline void SoftmaxTileKey(int64_t tile, int64_t firstTile, int64_t keyEnd, int64_t rows,
         int64_t rowBegin)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
-        const int64_t keys = MinOf(kTileKeys, length - firstKey);
+        const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         CrossCoreWaitFlag(kScoreRingKeyReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
@@ -1036,12 +1036,12 @@ private:
     }
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
-    __aicore__ inline void SoftmaxTileKeyShare(int64_t tile, int64_t firstTile, int64_t length, int64_t rows,
+    __aicore__ inline void SoftmaxTileKeyShare(int64_t tile, int64_t firstTile, int64_t keyEnd, int64_t rows,
         int64_t rowBegin)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
-        const int64_t keys = MinOf(kTileKeys, length - firstKey);
+        const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         CrossCoreWaitFlag(kScoreRingKeyShareReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
