@@ -25,14 +25,20 @@ def appended_sources(context: Context) -> tuple[AppendedRows, ...]:
     return tuple(source for source in found if source is not None)
 
 
+def appends_rows(context: Context) -> bool:
+    """Whether the call appends to a cache."""
+    return bool(appended_sources(context))
+
+
 def _appended(source: KeySource) -> AppendedRows | None:
     while isinstance(source, WindowRows):
         source = source.inner
     return source if isinstance(source, AppendedRows) else None
 
 
-def append_rows(context: Context, sources: tuple[AppendedRows, ...]) -> Stage:
+def append_rows(context: Context) -> Stage:
     """The new rows of keys and values, into their caches; vector cores take turns at them."""
+    sources = appended_sources(context)
     rows = context.host(context.problem.extents["B"], "batch rows", "batchRows")
     body = seq(*(For(var=BATCH, end=rows, body=seq(_rows_of(context, each))) for each in sources))
     overwrites = any(isinstance(source.cache, RingRows) for source in sources)

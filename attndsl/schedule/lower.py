@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import reduce
 
-from attndsl.schedule.append_rows import append_rows, appended_sources
 from attndsl.schedule.choices import Schedule
 from attndsl.schedule.context import (
     FIRST_TILE,
@@ -18,35 +17,29 @@ from attndsl.schedule.context import (
     SPLIT,
     TASK,
     TASK_ROWS,
-    TILE,
     TILES,
     Context,
 )
-from attndsl.schedule.cube import cube_buffers, load_query, score_tile, weighted_tile
-from attndsl.schedule.errors import NotLowered
+from attndsl.schedule.cube import cube_buffers, load_query
 from attndsl.schedule.inventory import Inventory
 from attndsl.schedule.key_source import KeySource
 from attndsl.schedule.key_sources import key_source
-from attndsl.schedule.merge import merge_partials
-from attndsl.schedule.padding_rows import existing_queries, pads_rows, zero_padding
+from attndsl.schedule.padding_rows import existing_queries
 from attndsl.schedule.pattern import Attention, Computation
+from attndsl.schedule.phases import Place, Work, phases
 from attndsl.schedule.problem import Problem
 from attndsl.schedule.row_groups import grouped_rows
 from attndsl.schedule.row_space import row_space
-from attndsl.schedule.rows_out import may_split, write_rows
-from attndsl.schedule.scaled_query import scale_query
 from attndsl.schedule.score_rules import lower_modifier
 from attndsl.schedule.score_step import ScoreSteps, together
-from attndsl.schedule.selection import prepare_selection, select_blocks
-from attndsl.schedule.statistics import write_statistics
 from attndsl.schedule.tiling import add_work_fields, place_workspace
-from attndsl.schedule.vector import softmax_tile, start_rows, update_tile, vector_buffers
+from attndsl.schedule.vector import vector_buffers
 from attndsl.schedule.visibility import begins_late, first_visible, visible_end
 from attndsl.symbolic import Const, Symbol, ceil_div, maximum, minimum, select
 from attndsl.tile.instructions.cube import FRACTAL_SIZE, INT8_DEPTH
 from attndsl.tile.naming import camel
 from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, Program
-from attndsl.tile.statements import Alloc, For, If, Let, Pipelined, Statement, seq
+from attndsl.tile.statements import Alloc, For, Let, Statement, seq
 
 
 def lower(computation: Computation, problem: Problem, schedule: Schedule) -> Program:
@@ -63,12 +56,13 @@ def lower(computation: Computation, problem: Problem, schedule: Schedule) -> Pro
     contexts = tuple(
         _context(computation, attention, problem, schedule, inventory) for attention in computation.attentions
     )
-    _check_effects(contexts)
     add_work_fields(contexts)
-    body = [*_before(contexts[0]), *map(_item_loop, contexts, _score_steps(contexts))]
-    if may_split(contexts[0]):
-        body.append(_merge(contexts))
-    body += _behind(contexts[0])
+    works = [
+        Work(context=context, steps=steps, contexts=contexts)
+        for context, steps in zip(contexts, _score_steps(contexts), strict=True)
+    ]
+    items = [_item_loop(work) for work in works]
+    body = seq(phases(Place.FRONT, works[0]), *items, phases(Place.BEHIND, works[0]))
     return Program(
         name=problem.name,
         summary=problem.summary,
@@ -77,7 +71,7 @@ def lower(computation: Computation, problem: Problem, schedule: Schedule) -> Pro
         workspace=inventory.workspace,
         tiling=(*inventory.fields, *place_workspace(inventory.workspace)),
         constants=(*inventory.constants, *_EXTREMES, *(_OF_INT8 if problem.dtype == "int8" else ())),
-        body=seq(*body),
+        body=body,
     )
 
 
@@ -126,53 +120,16 @@ def _suffix(computation: Computation, attention: Attention, keys: KeySource) -> 
     return name[:1].upper() + name[1:] + number
 
 
-def _check_effects(contexts: tuple[Context, ...]) -> None:
-    """Work around the items belongs to the only attention.
-
-    Raises:
-        NotLowered: one of several attentions scales its queries or appends to a cache.
-    """
-    for context in contexts if len(contexts) > 1 else ():
-        if context.rows.factor is not None:
-            raise NotLowered("queries that are scaled for one of several attentions", context.rows.where)
-        if appended_sources(context):
-            raise NotLowered("a cache that one of several attentions appends to", context.keys.where)
-
-
-def _before(context: Context) -> list[Statement]:
-    """What is done once, in front of all items."""
-    factor = context.rows.factor
-    return [] if factor is None else [scale_query(context, factor)]
-
-
-def _behind(context: Context) -> list[Statement]:
-    """What is done once, behind all items."""
-    found: list[Statement] = []
-    if any(pads_rows(node) for node in context.computation.finish):
-        found.append(zero_padding(context))
-    appended = appended_sources(context)
-    return [*found, append_rows(context, appended)] if appended else found
-
-
 def _score_steps(contexts: tuple[Context, ...]) -> tuple[ScoreSteps, ...]:
     """What is done to the scores of each attention."""
     found = [tuple(lower_modifier(each, node) for node in each.attention.modifiers) for each in contexts]
     return together(found, contexts[0].where)
 
 
-def _item_loop(context: Context, steps: ScoreSteps) -> Statement:
+def _item_loop(work: Work) -> Statement:
     """Every block takes items ``blockIndex, blockIndex + blockCount, ...``."""
-    computation = context.computation
-    on_rows = Alloc(
-        buffers=vector_buffers(context).row_state,
-        body=seq(
-            start_rows(context),
-            _attention_loop(context, steps),
-            write_statistics(context),
-            write_rows(context),
-            select_blocks(context, steps) if computation.selection else None,
-        ),
-    )
+    context = work.context
+    on_rows = Alloc(buffers=vector_buffers(context).row_state, body=phases(Place.ITEM, work))
     body = seq(
         Let(symbol=SPLIT, value=ITEM % context.splits),
         Let(symbol=TASK, value=ITEM // context.splits),
@@ -183,29 +140,7 @@ def _item_loop(context: Context, steps: ScoreSteps) -> Statement:
         *context.values.enter(context),
         Alloc(buffers=(cube_buffers(context).query,), body=seq(load_query(context), on_rows)),
     )
-    items = For(var=ITEM, begin=BLOCK_INDEX, end=context.items, step=BLOCK_COUNT, body=body)
-    return seq(prepare_selection(context), items) if computation.selection else items
-
-
-def _attention_loop(context: Context, steps: ScoreSteps) -> Pipelined:
-    """The skewed loop over the item's key tiles, the cube running ``lead`` tiles ahead."""
-    lead = context.schedule.lead
-    stages = (
-        (context.keys.prepare(context), 0),
-        (score_tile(context), 0),
-        (softmax_tile(context, steps), 0),
-        (context.values.prepare(context), 0),
-        (weighted_tile(context), lead),
-        (update_tile(context), lead),
-    )
-    present = [(stage, lag) for stage, lag in stages if stage is not None]
-    return Pipelined(
-        var=TILE,
-        extent=TILES,
-        stages=tuple(stage for stage, _ in present),
-        lags=tuple(lag for _, lag in present),
-        where=context.where,
-    )
+    return For(var=ITEM, begin=BLOCK_INDEX, end=context.items, step=BLOCK_COUNT, body=body)
 
 
 def _key_range(context: Context) -> list[Statement]:
@@ -234,10 +169,3 @@ def _key_range(context: Context) -> list[Statement]:
         Let(symbol=FIRST_TILE, value=minimum(SPLIT * share, total)),
         Let(symbol=TILES, value=minimum(share, total - FIRST_TILE)),
     ]
-
-
-def _merge(contexts: tuple[Context, ...]) -> Statement:
-    merged = merge_partials(contexts)
-    if len(contexts) > 1:
-        return merged
-    return If(condition=contexts[0].splits > 1, then=seq(merged))

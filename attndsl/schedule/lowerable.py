@@ -192,6 +192,16 @@ def meant_choices(computation: Computation) -> dict[str, int]:
     return {"tile_k": sizes[0]} if sizes else {}
 
 
+def one_attention_has_effects(c: Candidate) -> Iterator[Finding]:
+    """What is done once for the whole call belongs to the only attention."""
+    for attention in c.computation.attentions if len(c.computation.attentions) > 1 else ():
+        if any(isinstance(node, nodes.Cast) for node in attention.query.walk()):
+            yield "queries that are scaled for one of several attentions", attention.query.where
+        for node in (inner for rows in (attention.keys, attention.values) for inner in rows.walk()):
+            if isinstance(node, nodes.CacheAppend):
+                yield "a cache that one of several attentions appends to", node.where
+
+
 def rows_are_contiguous(c: Candidate) -> Iterator[Finding]:
     """The last axis of every tensor is contiguous in all its layouts."""
     stored = (node for node in _inputs(c) if node.axes and node.name in c.layouts)
@@ -261,6 +271,7 @@ RULES: tuple[Rule, ...] = (
     groups_fit_a_vector_core,
     probabilities_have_the_io_dtype,
     blocks_are_tiles,
+    one_attention_has_effects,
     rows_are_contiguous,
     tensors_of_a_list_have_one_shape,
     tensors_have_the_io_dtype,

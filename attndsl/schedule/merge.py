@@ -38,7 +38,15 @@ class _Blocks:
     rescale: Buffer
 
 
-def merge_partials(contexts: tuple[Context, ...]) -> Stage:
+def merge_partials(contexts: tuple[Context, ...]) -> Statement:
+    """The merge; of a single attention only where its keys are split."""
+    merged = _merge_stage(contexts)
+    if len(contexts) > 1:
+        return merged
+    return If(condition=contexts[0].splits > 1, then=seq(merged))
+
+
+def _merge_stage(contexts: tuple[Context, ...]) -> Stage:
     """All vector cores together: each takes steps of rows and merges their partials."""
     context = contexts[0]
     where, step, b = context.where, context.rows_per_step, _blocks(context)

@@ -44,6 +44,11 @@ def pads_rows(node: nodes.Node) -> bool:
     return _first_padded(node) is not None
 
 
+def has_padding(context: Context) -> bool:
+    """Whether batch rows are padded to one number of positions."""
+    return any(pads_rows(node) for node in context.computation.finish)
+
+
 def zero_padding(context: Context) -> Stage:
     """Zeros in all rows behind the last query of their batch row; the vector cores share the positions."""
     s, where, pitch = context.schedule, context.where, as_expr(context.value_bucket)

@@ -38,6 +38,11 @@ def stored_query(node: nodes.Node) -> tuple[nodes.Input, Expr | None]:
     raise NotLowered("queries that are computed otherwise than by a factor", node.where)
 
 
+def scales_queries(context: Context) -> bool:
+    """Whether queries are scaled before they meet the keys."""
+    return context.rows.factor is not None
+
+
 def is_scaled(context: Context, factor: Expr) -> Expr:
     """Whether the factor is another than 1, in the kernel."""
     return context.inventory.field("queryIsScaled", factor != 1.0, "whether queries are scaled first")
@@ -50,9 +55,10 @@ def scaled_query(context: Context, factor: Expr) -> GlobalTensor:
     return context.inventory.tensor(f"scaled_{name}", context.dtype, elements, "device", f"scaled {name}")
 
 
-def scale_query(context: Context, factor: Expr) -> Stage:
-    """All queries times the factor, to the workspace."""
-    name, where = context.rows.query.name, context.rows.where
+def scale_query(context: Context) -> Stage:
+    """All queries times their factor, to the workspace."""
+    name, where, factor = context.rows.query.name, context.rows.where, context.rows.factor
+    assert factor is not None
     loaded = context.in_ub("queryPart", context.dtype, _PART, "a part of the queries")
     wide = context.in_ub("queryWide", "float32", _PART, "the part in fp32")
     rounded = context.in_ub("queryScaled", context.dtype, _PART, "the part scaled")

@@ -63,6 +63,11 @@ _C0, _ROW, _POSITION0, _COUNT = Symbol("c0"), Symbol("row"), Symbol("position0")
 _TILES = Symbol("selectionTiles")
 
 
+def selects_blocks(context: Context) -> bool:
+    """Whether a result names blocks of keys."""
+    return context.computation.selection is not None
+
+
 def prepare_selection(context: Context) -> Stage:
     """What stays the same for all items."""
     doc = "Which block each lane stands for when the blocks of several positions are sorted at once."

@@ -17,11 +17,14 @@ from attndsl.tile.instructions import StoreRows
 from attndsl.tile.statements import Alloc, Stage, Statement, seq
 
 
-def write_statistics(context: Context) -> Stage | None:
-    """The statistics of an item's rows to their results; None where none is asked for."""
+def has_statistics(context: Context) -> bool:
+    """Whether row statistics are results."""
+    return bool(context.computation.statistics)
+
+
+def write_statistics(context: Context) -> Stage:
+    """The statistics of an item's rows to their results."""
     outputs, state = context.computation.statistics, vector_buffers(context)
-    if not outputs:
-        return None
     sources = {nodes.RowMax: state.row_max, nodes.RowSum: state.row_sum}
 
     def leave(output: nodes.Output) -> Statement:

@@ -16,6 +16,8 @@ from attndsl.schedule.lowerable import LARGEST_HEAD, RULES
 from attndsl.spec.loader import load_file
 from attndsl.spec.operator import Operator
 
+from .small_specs import decode_spec
+
 SPEC = """
 from attndsl.spec import Operator, attend
 op = Operator("some_attention", summary="A variant.")
@@ -123,7 +125,7 @@ REFUSED_SELECTIONS = {
 
 
 # Rules that are about more than one line of one spec; each has a test of its own below.
-REFUSED_ELSEWHERE = ("rows_fit_an_instruction", "padding_is_added_last")
+REFUSED_ELSEWHERE = ("rows_fit_an_instruction", "padding_is_added_last", "one_attention_has_effects")
 
 
 def test_the_plain_spec_compiles(tmp_path: Path) -> None:
@@ -151,6 +153,45 @@ def test_head_sizes_beyond_an_instruction_are_refused(tmp_path: Path) -> None:
     compile_operator(op, Specialisation(dtype="float16", bucket=LARGEST_HEAD))
     with pytest.raises(NotLowered, match=r"some_attention\.py:.*head size 2048 \(kernels take up to 2032\)"):
         compile_operator(op, Specialisation(dtype="float16", bucket=LARGEST_HEAD + 16))
+
+
+SCALED = "q = (query * 0.5).cast(query)"
+NEW = "attend.packed(n, length=b * 0 + 1)"
+APPENDED = f"k, v = (attend.append(attend.rows(c), {NEW}, position=at, length=at + 1) for c, n in pairs)"
+ATTEND = "def one(q, k, v): return attend.softmax(attend.scores(q, k) * 0.2) @ v"
+ALONE = 'op.output("out", one(q, k, v), like=query)'
+MERGED = 'op.output("out", attend.merge(one(q, k, v), one(query, *plain)), like=query)'
+
+
+def with_an_effect(folder: Path, effect: str, result: str) -> Operator:
+    """A result to which an attention with an effect on queries or caches contributes."""
+    new = 'op.input("new_{0}", "B K D", dtype=query, axes="U K {1}")'
+    declared = (
+        "op.axes(U=B)",
+        'at = op.param("at", int, ge=0, default=5)',
+        f"pairs = [(key, {new.format('key', 'D')}), (value, {new.format('value', 'E')})]",
+    )
+    body = (
+        "plain = attend.rows(key), attend.rows(value)",
+        "q, (k, v) = query, plain",
+        effect,
+        ATTEND,
+        result,
+    )
+    return decode_spec(folder, *body, declared="\n".join(declared))
+
+
+@pytest.mark.parametrize(
+    ("effect", "words"),
+    [(SCALED, "queries that are scaled"), (APPENDED, "a cache that")],
+    ids=["scaled", "appended"],
+)
+def test_several_attentions_have_no_effects(tmp_path: Path, effect: str, words: str) -> None:
+    """``one_attention_has_effects``: what is done once for the call is done for the only attention."""
+    wanted = Specialisation(dtype="float16", bucket=32)
+    compile_operator(with_an_effect(tmp_path, effect, ALONE), wanted)
+    with pytest.raises(NotLowered, match=rf"small_decode\.py:.*{words}.* one of several attentions"):
+        compile_operator(with_an_effect(tmp_path, effect, MERGED), wanted)
 
 
 def padded_int8(folder: Path, first: str, second: str) -> Operator:
