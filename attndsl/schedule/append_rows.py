@@ -8,10 +8,12 @@ that has added up its last tile knows that its cube has read all keys and values
 from __future__ import annotations
 
 from attndsl.hardware import ATLAS_A2, Core
-from attndsl.schedule.cached_rows import AppendedRows, RingRows, WindowRows, row_start
+from attndsl.schedule.cached_rows import AppendedRows
 from attndsl.schedule.context import BATCH, KV_HEAD, R0, Context, chunks
-from attndsl.schedule.key_source import KeySource, batch_scalar
-from attndsl.symbolic import Const, Expr, Symbol, maximum
+from attndsl.schedule.key_source import KeySource, Wrapped
+from attndsl.schedule.stored_rows import Contiguous
+from attndsl.symbolic import Expr, Symbol, maximum
+from attndsl.tile.buffers import GlobalRegion
 from attndsl.tile.instructions import LoadRows, StoreRows
 from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, SUB_BLOCK, tiling_scalar
 from attndsl.tile.statements import Alloc, For, Let, Stage, Statement, seq
@@ -31,7 +33,7 @@ def appends_rows(context: Context) -> bool:
 
 
 def _appended(source: KeySource) -> AppendedRows | None:
-    while isinstance(source, WindowRows):
+    while isinstance(source, Wrapped) and not isinstance(source, AppendedRows):
         source = source.inner
     return source if isinstance(source, AppendedRows) else None
 
@@ -41,16 +43,15 @@ def append_rows(context: Context) -> Stage:
     sources = appended_sources(context)
     rows = context.host(context.problem.extents["B"], "batch rows", "batchRows")
     body = seq(*(For(var=BATCH, end=rows, body=seq(_rows_of(context, each))) for each in sources))
-    overwrites = any(isinstance(source.cache, RingRows) for source in sources)
+    overwrites = any(source.ring is not None for source in sources)
     doc = "New keys and values into their rows of the caches."
     where = sources[0].where
     return Stage(name="AppendRows", core=Core.AIV, doc=doc, body=body, behind_all=overwrites, where=where)
 
 
 def _rows_of(context: Context, source: AppendedRows) -> Statement:
-    ring = source.cache if isinstance(source.cache, RingRows) else None
-    old = ring.inner if ring is not None else source.cache
-    count = batch_scalar(context, source.valid, Const(0)) - source.appended_at
+    cache, ring = source.cache, source.ring
+    count = source.valid_rows(context) - source.appended_at
     first: Expr = BLOCK_INDEX * ATLAS_A2.aiv_per_aic + SUB_BLOCK
     slot: Expr = source.appended_at + _NEW
     if ring is not None:  # of more new rows than the ring holds, the last ones stay
@@ -67,19 +68,18 @@ def _rows_of(context: Context, source: AppendedRows) -> Statement:
     )
 
     def heads(r0: Expr, chunk: Expr) -> list[Statement]:
-        def place(tensor: str, start: Expr, row: Expr, axis: str) -> tuple[Expr, Expr]:
-            return start + row * context.stride(tensor, axis), context.stride(tensor, "K")
+        def rows_at(rows: Contiguous, row: Expr) -> GlobalRegion:
+            pitch = context.stride(rows.name, "K")
+            return context.gm(rows.name, rows.row_offset(context, row), chunk, dim, pitch)
 
-        new_at, new_pitch = place(source.new.name, row_start(context, source.new), _NEW, source.new.rows_axis)
-        old_at, old_pitch = place(source.name, row_start(context, old), _SLOT, source.rows_axis)  # type: ignore[arg-type]
         rows = staged.region(0, chunk, dim, bucket)
         return [
             Let(symbol=KV_HEAD, value=R0),
             Alloc(
                 buffers=(staged,),
                 body=seq(
-                    LoadRows(dst=rows, src=context.gm(source.new.name, new_at, chunk, dim, new_pitch)),
-                    StoreRows(dst=context.gm(source.name, old_at, chunk, dim, old_pitch), src=rows),
+                    LoadRows(dst=rows, src=rows_at(source.new, _NEW)),
+                    StoreRows(dst=rows_at(cache, _SLOT), src=rows),
                 ),
             ),
         ]

@@ -16,7 +16,9 @@ from attndsl.hardware import ATLAS_A2, Core
 from attndsl.schedule.context import KEYS, KV_HEAD, SLOT, Context, whole
 from attndsl.schedule.cube import tile_bounds
 from attndsl.schedule.errors import NotLowered
-from attndsl.schedule.key_source import KeySource, Piece, load_matrix, stored_in
+from attndsl.schedule.key_source import KeySource, Wrapped
+from attndsl.schedule.pieces import Piece, ToPiece
+from attndsl.schedule.stored import stored_in
 from attndsl.symbolic import Const, Expr, Named, Symbol, ceil_div, minimum
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import Binary, Convert, LoadRows, StoreRows
@@ -31,50 +33,24 @@ _BEGIN, _END = Symbol("keyBeginHere"), Symbol("keyEndHere")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Dequantised(KeySource):
-    """Rows of ``stored``, which are int8, as numbers of the io dtype.
+class Dequantised(Wrapped):
+    """Rows of another source, which are int8, as numbers of the io dtype.
 
     ``scale``, ``offset``: tensors over (C, K, D), with the index along C that is meant.
     """
 
-    stored: KeySource
     scale: nodes.Node
     offset: nodes.Node | None
 
-    def capacity(self, context: Context) -> Expr:
-        return self.stored.capacity(context)
-
-    def length(self, context: Context) -> Expr:
-        return self.stored.length(context)
-
-    def first(self, context: Context) -> Expr | None:
-        return self.stored.first(context)
-
-    def has_rows(self, context: Context) -> Expr | None:
-        return self.stored.has_rows(context)
-
-    def enter(self, context: Context) -> list[Statement]:
-        return self.stored.enter(context)
+    def locate(self, context: Context) -> list[Statement]:
+        return []
 
     def pieces(
-        self,
-        context: Context,
-        n0: Expr,
-        rows: Expr,
-        body: Callable[[Piece], Statement],
-        touched: tuple[Buffer, ...],
+        self, context: Context, n0: Expr, rows: Expr, body: ToPiece, touched: tuple[Buffer, ...]
     ) -> Statement:
         bucket = self._bucket(context)
         place = (SLOT * context.tile_keys + n0) * bucket
-        return body(Piece(Const(0), rows, place, bucket))
-
-    def load(
-        self, context: Context, target: Buffer, n0: Expr, rows: Expr, column: Expr, width: Expr
-    ) -> Statement:
-        ring = self._ring(context)
-        return self.pieces(
-            context, n0, rows, lambda piece: load_matrix(target, ring, piece, rows, column, width), (target,)
-        )
+        return body(Piece(self._ring(context), Const(0), rows, place, bucket))
 
     def prepare(self, context: Context) -> Stage:
         half = ceil_div(KEYS, ATLAS_A2.aiv_per_aic)
@@ -93,12 +69,12 @@ class Dequantised(KeySource):
         )
         body = seq(
             *tile_bounds(context),
-            *self.stored.locate(context),
+            *self.inner.locate(context),
             *share,
             self._with_factors(context, over_rows),
         )
         name = context.label(f"Dequantise{'Keys' if self.role == 'key' else 'Values'}")
-        doc = f"One tile of {self.stored.name} from int8 to the io dtype, for the cube to load."
+        doc = f"One tile of {self.name} from int8 to the io dtype, for the cube to load."
         return Stage(name=name, core=Core.AIV, doc=doc, body=body, where=self.where)
 
     # Buffers --------------------------------------------------------------------------------------------
@@ -157,7 +133,7 @@ class Dequantised(KeySource):
         span = _COUNT * width
 
         def to_ub(piece: Piece) -> Statement:
-            source = context.parameter(self.stored.name).region(piece.offset, piece.rows, dim, piece.pitch)
+            source = piece.tensor.region(piece.offset, piece.rows, dim, piece.pitch)
             target = stored.region(piece.at * width, piece.rows, dim, width)
             return LoadRows(dst=target, src=source, where=self.where)
 
@@ -170,7 +146,7 @@ class Dequantised(KeySource):
             Alloc(
                 buffers=(stored,),
                 body=seq(
-                    self.stored.pieces(context, _K0, _COUNT, to_ub, (stored,)),
+                    self.inner.pieces(context, _K0, _COUNT, to_ub, (stored,)),
                     Convert(dst=whole(half, 0, span), src=whole(stored, 0, span), mode="CAST_NONE"),
                 ),
             ),
@@ -202,16 +178,13 @@ def dequantised(rows: nodes.Rows, role: str, source: Callable[[nodes.Rows, str],
     """The source of rows whose stored tensor is dequantised; ``source`` makes that of the stored rows."""
     tensor = getattr(rows, "tensor", None)
     assert isinstance(tensor, nodes.Dequantize)
-    stored = source(replace(rows, tensor=tensor.source), role)  # type: ignore[call-arg]
-    if stored.tensor.dtypes and "int8" not in stored.tensor.dtypes:
+    stored, _ = stored_in(tensor.source)
+    if stored.dtypes and "int8" not in stored.dtypes:
         raise NotLowered(f"dequantisation of {stored.name}", rows.where)
     return Dequantised(
-        tensor=stored.tensor,
-        rows_axis=stored.rows_axis,
-        valid=stored.valid,
+        inner=source(replace(rows, tensor=tensor.source), role),  # type: ignore[call-arg]
         role=role,
         where=rows.where,
-        stored=stored,
         scale=tensor.scale,
         offset=tensor.offset,
     )

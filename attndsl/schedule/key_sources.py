@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from attndsl.graph import nodes
+from attndsl.schedule.batch_numbers import packed_length
 from attndsl.schedule.cached_rows import appended_rows, ring_rows, windowed_rows
 from attndsl.schedule.dequantise import dequantised
 from attndsl.schedule.errors import NotLowered
-from attndsl.schedule.key_source import (
-    Blocks,
-    Contiguous,
-    KeySource,
-    ListEntry,
-    packed_length,
-    stored_in,
-    stored_plain,
-)
+from attndsl.schedule.key_source import KeySource
+from attndsl.schedule.stored import stored_in, stored_plain
+from attndsl.schedule.stored_rows import DenseRows, ListedRows, PackedRows, PagedRows
 
 
 def key_source(rows: nodes.Rows, role: str) -> KeySource:
@@ -33,64 +29,33 @@ def key_source(rows: nodes.Rows, role: str) -> KeySource:
     return rule(rows, role)
 
 
+def _stored(rows: nodes.Rows, tensor: nodes.Node, role: str) -> dict[str, Any]:
+    """What every source that reads a tensor is made of, but for its axis of rows."""
+    name, fixed = stored_in(tensor)
+    return {"tensor": name, "fixed": fixed, "valid": rows.length, "role": role, "where": rows.where}
+
+
 def _dense(rows: nodes.Rows, role: str) -> KeySource:
     assert isinstance(rows, nodes.Dense)
-    tensor, fixed = stored_in(rows.tensor)
-    return Contiguous(
-        tensor=tensor,
-        fixed=fixed,
-        rows_axis="T",
-        valid=rows.length,
-        start=rows.start,
-        role=role,
-        where=rows.where,
-    )
+    return DenseRows(**_stored(rows, rows.tensor, role), rows_axis="T", start=rows.start)
 
 
 def _packed(rows: nodes.Rows, role: str) -> KeySource:
     assert isinstance(rows, nodes.Packed)
-    tensor, fixed = stored_in(rows.tensor)
-    return Contiguous(
-        tensor=tensor,
-        fixed=fixed,
-        rows_axis="U",
-        packed=True,
-        ends=rows.ends,
-        valid=packed_length(rows.ends, rows.length),
-        role=role,
-        where=rows.where,
-    )
+    stored = _stored(rows, rows.tensor, role) | {"valid": packed_length(rows.ends, rows.length)}
+    return PackedRows(**stored, rows_axis="U", ends=rows.ends)
 
 
 def _paged(rows: nodes.Rows, role: str) -> KeySource:
     assert isinstance(rows, nodes.Paged)
-    tensor, fixed = stored_in(rows.tensor)
-    table = stored_plain(rows.table)
-    return Blocks(
-        tensor=tensor,
-        fixed=fixed,
-        rows_axis="R",
-        valid=rows.length,
-        size=rows.block_size,
-        table=table,
-        role=role,
-        where=rows.where,
-    )
+    stored, table = _stored(rows, rows.tensor, role), stored_plain(rows.table)
+    return PagedRows(**stored, rows_axis="R", size=rows.block_size, table=table)
 
 
 def _listed(rows: nodes.Rows, role: str) -> KeySource:
     assert isinstance(rows, nodes.Listed)
-    tensor, fixed = stored_in(rows.tensors)
-    return ListEntry(
-        tensor=tensor,
-        fixed=fixed,
-        rows_axis="U" if "U" in tensor.axes else "T",
-        packed=True,
-        valid=rows.length,
-        index=rows.index,
-        role=role,
-        where=rows.where,
-    )
+    stored = _stored(rows, rows.tensors, role)
+    return ListedRows(**stored, rows_axis="U" if "U" in stored["tensor"].axes else "T", index=rows.index)
 
 
 _SOURCES: dict[type[nodes.Rows], Callable[[nodes.Rows, str], KeySource]] = {

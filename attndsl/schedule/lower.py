@@ -146,7 +146,7 @@ def _item_loop(work: Work) -> Statement:
 def _key_range(context: Context) -> list[Statement]:
     """The item's key tiles: an even share of the tiles with keys that some row of the task may see."""
     total, share = Symbol("tileTotal"), Symbol("tilesPerSplit")
-    where, first, end = context.keys.where, context.keys.first(context), context.keys.length(context)
+    where, first, end = context.keys.where, context.keys.first(context), context.keys.valid_rows(context)
     seen, seen_end = first_visible(context), visible_end(context)
     bounds: list[Statement] = []
     count = ceil_div(KEY_END, context.tile_keys)

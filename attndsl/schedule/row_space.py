@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from attndsl.graph import nodes
 from attndsl.hardware import ATLAS_A2
+from attndsl.schedule.batch_numbers import batch_scalar, packed_length, packed_start
 from attndsl.schedule.context import (
     BATCH,
     CHUNK,
@@ -31,7 +32,7 @@ from attndsl.schedule.context import (
     TASK_ROWS,
     Context,
 )
-from attndsl.schedule.key_source import Piece, batch_scalar, load_matrix, packed_length, packed_start
+from attndsl.schedule.pieces import Piece, load_matrix
 from attndsl.schedule.problem import CORES
 from attndsl.schedule.scaled_query import is_scaled, scaled_query, stored_query
 from attndsl.source_line import SourceLine
@@ -267,10 +268,10 @@ class RowSpace:
     ) -> Statement:
         """The task's heads of one position, as rows ``at`` and on in L1."""
         name, dim, padded_rows = self.query.name, context.head_dim, ROW_FRACTALS * FRACTAL_SIZE
-        piece = Piece(at, HEADS, offset, context.stride(name, "N"))
+        piece = Piece(tensor, at, HEADS, offset, context.stride(name, "N"))
         layouts = context.problem.layouts[name].strides
         if not all(each.get("N", Const(0)).same(context.problem.extents["D"]) for each in layouts):
-            return load_matrix(target, tensor, piece, padded_rows, Const(0), dim)
+            return load_matrix(target, piece, padded_rows, Const(0), dim)
         source = tensor.region(offset, HEADS, dim, piece.pitch)  # heads side by side: a short pitch
         place = target.region(at * fractal_depth(target.dtype))
         return LoadNz(dst=place, src=source, padded_rows=padded_rows, where=self.where)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from attndsl.graph import nodes
 from attndsl.schedule.context import HEAD, Context
 from attndsl.schedule.errors import NotLowered
-from attndsl.schedule.key_source import stored_plain
+from attndsl.schedule.stored import stored_plain
 from attndsl.symbolic import Const, Expr, ExprLike, maximum, minimum, product
 from attndsl.tile.buffers import GlobalTensor
 

@@ -10,7 +10,7 @@ from attndsl.graph import nodes
 from attndsl.hardware import ATLAS_A2, Core
 from attndsl.schedule.context import Context, whole
 from attndsl.schedule.errors import NotLowered
-from attndsl.schedule.key_source import stored_plain
+from attndsl.schedule.stored import stored_plain
 from attndsl.symbolic import Const, Expr, Symbol, minimum, product, select
 from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.instructions import Convert, LoadRows, StoreRows, WithScalar

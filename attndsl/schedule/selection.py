@@ -9,6 +9,7 @@ row of keys is held anywhere.
 from __future__ import annotations
 
 from attndsl.hardware import Core
+from attndsl.schedule.batch_numbers import batch_scalar
 from attndsl.schedule.block_scores import (
     KEPT,
     POSITIONS,
@@ -43,7 +44,6 @@ from attndsl.schedule.context import (
     whole,
 )
 from attndsl.schedule.cube import score_tile, tile_bounds
-from attndsl.schedule.key_source import batch_scalar
 from attndsl.schedule.rings import score_ring
 from attndsl.schedule.score_step import ScoreSteps
 from attndsl.schedule.vector import (

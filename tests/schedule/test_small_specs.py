@@ -190,3 +190,38 @@ def test_heads_that_lie_far_apart(tmp_path: Path, layout: str) -> None:
     program = prepare(op.bind(**call)).compiled.program
     choices = [str(item.condition) for item in program.statements() if isinstance(item, If)]
     assert any("queryStrideN <= 65535" in text for text in choices) == layout.startswith("N")
+
+
+def test_a_window_of_int8_rows(tmp_path: Path) -> None:
+    """What wraps another source keeps all that it does, the preparation of its tiles too."""
+    declared = """
+cache = op.input("cache", "B K T D", dtype="int8", axes="B K T D")
+scale = op.input("scale", "2 K D", dtype=query, axes="C K D")
+lengths = op.lengths("lengths", "B", one_for_all=False)
+n = lengths[attend.BATCH]
+rows = attend.rows(attend.dequantize(cache, scale.part(0)), length=lengths)
+"""
+    keys = "attend.window(rows, n // 3, length=n - n // 3)"
+    result = (
+        "attend.softmax(s) @ attend.window(attend.rows(value, length=lengths), n // 3, length=n - n // 3)"
+    )
+    body = f'op.output("out", {result}, like=query)'
+    op = made(tmp_path, DENSE, DENSE_PLAIN, declared=declared, keys=keys, body=body)
+    cache = np.random.default_rng(8).integers(-100, 100, (2, 2, 700, 32)).astype(np.int8)
+    scale = np.abs(half(2, 2, 32, seed=9)) / np.float16(50)
+    call = {**dense_call(keys=700), "cache": cache, "scale": scale, "lengths": [700, 41]}
+    check(op, call)
+
+
+def test_an_index_picks_its_part_of_one_tensor(tmp_path: Path) -> None:
+    declared = """
+parts = op.input("parts", "B K T D", dtype=query, axes="G K T D")
+values = op.input("values", "B K T D", dtype=query, axes="G K T E")
+index = op.lengths("index", "B", one_for_all=False)
+"""
+    keys = "attend.listed(parts, index=index[attend.BATCH])"
+    result = f"attend.softmax(s) @ {keys.replace('parts', 'values')}"
+    body = f'op.output("out", {result}, like=query)'
+    op = made(tmp_path, DENSE, DENSE_PLAIN, declared=declared, keys=keys, body=body)
+    parts = {name: half(2, 2, 90, 32, seed=9) for name in ("parts", "values")}
+    check(op, {**dense_call(), **parts, "index": [1, 0]})
