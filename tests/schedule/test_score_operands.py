@@ -71,6 +71,26 @@ def test_two_readings_of_one_tensor_are_refused(tmp_path: Path) -> None:
         compile_operator(other, special)
 
 
+def masked(folder: Path, axes: str) -> Operator:
+    """A byte mask over some axes of decoding scores."""
+    declared = f'mask = op.input("mask", "{axes.replace("Q", "1")}", dtype="uint8", axes="{axes}")'
+    return decode_spec(folder, DECODE_SCORES, "s = s.replace(mask, -1e9)", DECODE_RESULT, declared=declared)
+
+
+@pytest.mark.parametrize("axes", ["T", "B T"])
+def test_byte_masks_of_all_rows(tmp_path: Path, axes: str) -> None:
+    mask = operands("mask")["mask"]
+    assert_computes(masked(tmp_path, axes), "tile", **decode_call(), mask=mask if "B" in axes else mask[0])
+
+
+@pytest.mark.parametrize("axes", ["N T", "B N T", "B Q T"])
+def test_byte_masks_of_other_axes_are_refused(tmp_path: Path, axes: str) -> None:
+    with pytest.raises(
+        NotLowered, match=r"small_decode\.py:\d+: .* no byte mask over \(B, T\) or \(B, Q, T\)"
+    ):
+        compile_operator(masked(tmp_path, axes), Specialisation(dtype="float16", bucket=32))
+
+
 @pytest.mark.parametrize("merge", MERGES)
 def test_parts_of_a_merge_with_operands_of_their_own(tmp_path: Path, merge: str) -> None:
     first, second = MERGES[merge]

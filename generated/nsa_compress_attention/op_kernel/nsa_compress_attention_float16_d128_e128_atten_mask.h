@@ -783,7 +783,7 @@ private:
                     PipeBarrier<PIPE_V>();
                     Cast(attenMaskHalf_, attenMaskBytes[position * 512], RoundMode::CAST_NONE, keys);
                     PipeBarrier<PIPE_V>();
-                    CompareScalar(attenMaskKeep_[position * 512 / 8], attenMaskHalf_, half(0), CMPMODE::EQ,
+                    CompareScalar(attenMaskKeep_[position * 64], attenMaskHalf_, half(0), CMPMODE::EQ,
                         RoundUp(keys, 128));
                 }
                 PipeBarrier<PIPE_V>();
@@ -1062,7 +1062,7 @@ private:
                     PipeBarrier<PIPE_V>();
                     Cast(attenMaskHalf_, attenMaskBytes[position * 512], RoundMode::CAST_NONE, keys);
                     PipeBarrier<PIPE_V>();
-                    CompareScalar(attenMaskKeep_[position * 512 / 8], attenMaskHalf_, half(0), CMPMODE::EQ,
+                    CompareScalar(attenMaskKeep_[position * 64], attenMaskHalf_, half(0), CMPMODE::EQ,
                         RoundUp(keys, 128));
                 }
                 PipeBarrier<PIPE_V>();
