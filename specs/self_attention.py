@@ -131,10 +131,22 @@ def zero_one(query: TensorValue, mask: TensorValue) -> Expr:
     Kernels with fp32 scores do so for masks that are the same for all heads; otherwise a mask is added.
     """
     wide = (query.dtype == "bfloat16") | (high_precision & one_of(calcType, UNDEFINED, ENCODER, PA_ENCODER))
-    shared = one_of(mask.layout, "square", "per batch", "128", "512")
-    # The pages about int8 queries say both; such a mask is added where it has negative entries.
-    int8 = (query.dtype == "int8") & (mask.lowest >= 0)
-    return (wide | int8) & shared & one_of(maskType, NORM, NORM_COMPRESS, WINDOW, WINDOW_COMPRESS)
+    told = wide & (query.dtype != "int8") & shared_by_heads(mask)
+    return told & one_of(maskType, NORM, NORM_COMPRESS, WINDOW, WINDOW_COMPRESS)
+
+
+def either_kind(query: TensorValue, mask: TensorValue) -> Expr:
+    """Whether a mask may hide keys with 1 as well as with negative entries.
+
+    The dtype of int8 queries tells no convention, and the pages about them show both. Each entry tells its
+    own: up to 0 it is added, above it is multiplied by -3e38. Masks that have both are no convention's.
+    """
+    return (query.dtype == "int8") & shared_by_heads(mask) & (maskType == NORM)
+
+
+def shared_by_heads(mask: TensorValue) -> Expr:
+    """Whether all heads have the same mask."""
+    return one_of(mask.layout, "square", "per batch", "128", "512")
 
 
 def masked(s: Value, query: TensorValue, mask: TensorValue, slopes: TensorValue | None, row: Expr) -> Value:
@@ -144,6 +156,8 @@ def masked(s: Value, query: TensorValue, mask: TensorValue, slopes: TensorValue 
     added = attend.when(mask.layout == "per head", mask.at(n, i, j), added)
     added = attend.when(mask.layout == "full", mask.at(b, n, i, j), added)
     result = attend.when(maskType == NORM, s + added * factor, s + added)
+    hides = attend.maximum(added, 0.0) * -3e38
+    result = attend.when(either_kind(query, mask), s + attend.minimum(added, 0.0) + hides, result)
     if slopes is not None:
         far = maximum(row - j, 0)
         linear, root = slopes * attend.index(far), slopes * attend.sqrt(attend.index(far))
@@ -164,7 +178,7 @@ def check_mask(op: Operator, query: TensorValue, mask: TensorValue, rows: Expr, 
     Compressed masks and windows are computed from indices, so their content must be what the type says.
     """
     maskRows, maskCols, headSize = op.ahead("maskRows maskCols headSize")
-    added, name = zero_one(query, mask) == 0, mask.spec.name
+    added, either, name = zero_one(query, mask) == 0, either_kind(query, mask), mask.spec.name
     whole = one_of(mask.layout, "square", "per batch", "per head", "full")
     with op.constraints_on(mask.given, error=errors.ShapeError):
         tall, tile = whole | (mask.layout == "columns"), (mask.layout == "128") & (isTriuMask == 0)
@@ -174,10 +188,15 @@ def check_mask(op: Operator, query: TensorValue, mask: TensorValue, rows: Expr, 
         op.require(keys <= 128, "needs isTriuMask for more than 128 keys", when=tile, argument=name)
     with op.constraints_on(mask.given, error=errors.MaskValueError):
         binary = added & (maskType == NORM) & one_of(mask.layout, "square", "per batch") & (mask.lowest >= 0)
+        binary = binary & (either == 0)
         hint = "hide with 1 and show with 0 (bfloat16, or HIGH_PRECISION)"
         op.require(mask.lowest >= 0, "must not be negative, it is 1 or 0", when=added == 0, hint=hint)
         op.require(mask.highest <= 1, "must be 1 or 0", when=added == 0, hint=hint)
         op.require(mask.highest != 1, "must not be 1, which is added", when=binary, hint="hide with -10000")
+        op.require(mask.highest <= 1, "must be at most 1, which hides", when=either)
+        one_kind = (mask.highest <= 0) | (mask.lowest >= 0)
+        hint = "hide with 1 or with -10000; maskType ALIBI adds any mask"
+        op.require(one_kind, "must not have entries below and above 0", when=either, hint=hint)
     part = select(headSize <= 128, 128, 64)
     width = select(windowSize % part == 0, 3 * part, 2 * part + windowSize % part)
     width = select(windowSize <= 3 * part, windowSize, width)

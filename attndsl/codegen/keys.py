@@ -12,7 +12,7 @@ from attndsl.errors import InternalError
 from attndsl.hardware import ATLAS_A2
 from attndsl.schedule.compile import Compiled
 from attndsl.schedule.problem import feature_names
-from attndsl.spec.arguments import TensorSpec
+from attndsl.spec.arguments import TensorSpec, dtype_of
 from attndsl.spec.operator import Operator
 from attndsl.spec.settings import first_settings
 from attndsl.symbolic import Expr
@@ -111,11 +111,14 @@ def selectors(compiled: Compiled) -> tuple[Selector, ...]:
 def chosen_settings(compiled: Compiled) -> dict[str, Any]:
     """What a kernel's calls have to have: its settings, and the defaults of the other parameters.
 
-    Dtypes and layouts that make no difference to the computation are not asked for.
+    Dtypes and layouts that make no difference to the computation are not asked for, but for dtypes that calls
+    choose.
     """
-    operator = compiled.operator
+    operator, special = compiled.operator, compiled.specialisation
     stated = dict(compiled.specialisation.settings)
     asked = {name for name in operator.settings if not name.startswith(("dtype(", "layout("))}
+    free = (spec for spec in operator.free_tensors if special.dtype not in spec.dtypes)
+    asked |= {dtype_of(spec.name).name for spec in free if spec.name in special.features}
     defaults = first_settings(operator)
     return {name: defaults.get(name, False) for name in sorted(asked)} | stated
 

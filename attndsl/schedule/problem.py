@@ -17,7 +17,7 @@ from attndsl.schedule.lowerable import Candidate
 from attndsl.schedule.pattern import Computation
 from attndsl.schedule.windows import parameter_ranges
 from attndsl.schedule.words import Words, counted_words, number_of, word_parameters
-from attndsl.spec.arguments import DTYPES, TensorSpec, given, layout_of, split_of
+from attndsl.spec.arguments import DTYPES, TensorSpec, dtype_of, given, layout_of, split_of
 from attndsl.spec.call import Call
 from attndsl.spec.errors import SpecError
 from attndsl.spec.layout import Layout
@@ -203,13 +203,16 @@ def canonical_settings(operator: Operator, features: frozenset[str], settings: S
     """The settings in which a computation differs from that of the defaults.
 
     Those that change nothing are left out, so that one kernel serves all calls that compute the same. A
-    layout counts as changed where it has other axes than the first.
+    layout counts as changed where it has other axes than the first, a dtype where the call chooses it.
     """
     present, defaults, chosen = kernel_inputs(operator, features), first_settings(operator), dict(settings)
     wanted = operator.graph(present, chosen).key
     layouts = {layout_of(spec.name).name: spec.layouts for spec in operator.tensors}
+    free = {dtype_of(spec.name).name for spec in operator.free_tensors if spec.name in present}
     for name, value in settings:
         default = defaults.get(name)
+        if name in free and value is not None:
+            continue
         if name in layouts and value in layouts[name] and not _same_axes(layouts[name], value, default):
             continue
         trial = chosen | {name: default}
@@ -406,6 +409,6 @@ def _argument(spec: TensorSpec, dtype: str, settings: Mapping[str, Any]) -> Glob
         return GlobalTensor(name=spec.name, dtype=spec.dtypes[0], role="scalars", optional=spec.optional)
     if _BYTES.issuperset(spec.dtypes):
         return GlobalTensor(name=spec.name, dtype="uint8", role="input", optional=spec.optional)
-    chosen = dtype if dtype in spec.dtypes else spec.dtypes[0]
+    chosen = dtype if dtype in spec.dtypes else settings.get(dtype_of(spec.name).name) or spec.dtypes[0]
     listed = spec.list_of is not None or bool(settings.get(split_of(spec.name).name))
     return GlobalTensor(name=spec.name, dtype=chosen, role="input", optional=spec.optional, listed=listed)

@@ -39,6 +39,7 @@ DTYPES: dict[str, np.dtype[Any]] = {
         "float64",
     )
 } | {"bfloat16": np.dtype(ml_dtypes.bfloat16)}
+FLOATS = frozenset({"float16", "bfloat16", "float32", "float64"})
 
 
 def given(name: str) -> Symbol:

@@ -8,12 +8,12 @@ from functools import cached_property
 from typing import Any
 
 from attndsl.graph.graph import Graph
-from attndsl.graph.nodes import Output
+from attndsl.graph.nodes import Output, names_read
 from attndsl.graph.rules import verify
 from attndsl.graph.specialize import conditions, specialize
 from attndsl.source_line import author_line
 from attndsl.spec import errors
-from attndsl.spec.arguments import Dim, OutputSpec, ParamSpec, TensorSpec
+from attndsl.spec.arguments import FLOATS, Dim, OutputSpec, ParamSpec, TensorSpec, dtype_of
 from attndsl.spec.call import Call
 from attndsl.spec.constraint import Constraint
 from attndsl.spec.declarations import Declarations
@@ -138,8 +138,26 @@ class Operator(Declarations):
 
     @cached_property
     def settings(self) -> frozenset[str]:
-        """Parameters, dtypes and layouts on which the computation depends (``attend.when``)."""
-        return conditions(self.roots)
+        """Parameters, dtypes and layouts on which a kernel depends.
+
+        Those in conditions (``attend.when``), and dtypes that calls choose (:attr:`free_tensors`).
+        """
+        return conditions(self.roots) | frozenset(dtype_of(spec.name).name for spec in self.free_tensors)
+
+    @cached_property
+    def free_tensors(self) -> tuple[TensorSpec, ...]:
+        """The tensors of numbers whose dtype a call chooses: not all that its results may have are legal."""
+        read = names_read(self.roots)
+        wanted = {dtype for spec in self.outputs for dtype in self.tensor(spec.like).dtypes}
+        return tuple(
+            spec
+            for spec in self.tensors
+            if spec.name in read
+            and spec.kind == "tensor"
+            and not spec.dtype_like
+            and len(FLOATS.intersection(spec.dtypes)) > 1
+            and not wanted <= set(spec.dtypes)
+        )
 
     @property
     def roots(self) -> tuple[Output, ...]:

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -17,9 +18,10 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "reference"))
 from naive_self_attention import prompt
 
 from attndsl import ops
+from attndsl.codegen.keys import selectors, tiling_key
 from attndsl.schedule.choices import GRANULE
 from attndsl.schedule.errors import NotLowered
-from attndsl.schedule.launch import prepare
+from attndsl.schedule.launch import prepare, specialisation_of
 from attndsl.spec.loader import load_file
 from attndsl.spec.operator import Operator
 
@@ -126,10 +128,55 @@ def test_given_steps_keep_keys_together_and_their_own_do_not() -> None:
     assert splits[ONLINE]["splits"] > 1 or splits[ONLINE]["tasks"] >= 20
 
 
-def test_a_mask_whose_meaning_depends_on_its_content_is_refused() -> None:
-    call = quantised([9], 1, 1, 32, ONLINE) | {"maskType": 1, "mask": np.zeros((9, 9), np.float16)}
-    with pytest.raises(NotLowered, match=r"mask.*the host does not see"):
-        sa(**call, backend="tile")
+BF16_DTYPE = np.dtype(ml_dtypes.bfloat16)
+MASKS = {
+    "added": (-10000.0, np.float16),
+    "ones": (1.0, BF16_DTYPE),
+    "ones in float16": (1.0, np.float16),
+    "added in bfloat16": (-10000.0, BF16_DTYPE),
+    "minus infinity": (-np.inf, np.float16),
+}
+
+
+def masked(fill: float, dtype: Any, *, batches: int = 0, kind: int = ONLINE, lens: Any = (140, 9)) -> Any:
+    """A call whose mask hides some keys of most rows, and all keys of row 3."""
+    call, rng = quantised(list(lens), 4, 2, 32, kind), np.random.default_rng(5)
+    hidden = rng.random((batches, 150, 160) if batches else (150, 160)) < 0.4
+    hidden[..., 3, :] = True
+    return call | {"maskType": 1, "mask": np.where(hidden, fill, 0).astype(dtype)}, hidden
+
+
+@pytest.mark.parametrize("name", MASKS)
+def test_both_conventions_of_masks(name: str) -> None:
+    """One kernel for masks that are added and for those of ones: nothing looks at what they hold."""
+    (fill, dtype), kind = MASKS[name], OFFLINE if "added" in name else ONLINE
+    call, hidden = masked(fill, dtype, batches=2 * (name == "ones"), kind=kind)
+    term = np.where(hidden, -3e38 if fill == 1 else fill, 0)
+    known = {key: value for key, value in call.items() if key != "outDataType"} | {"mask": term}
+    out = sa(**call, backend="tile")
+    agrees(out, prompt(**known))
+    agrees(out, sa(**call))
+
+
+def test_the_host_tells_masks_apart_by_dtype_alone() -> None:
+    calls = {name: sa.bind(**masked(fill, dtype)[0]) for name, (fill, dtype) in MASKS.items()}
+    kernels = {name: prepare(call).compiled.program.name for name, call in calls.items()}
+    kernels = {name: (kernels[name], specialisation_of(call)) for name, call in calls.items()}
+    assert kernels["added"] == kernels["ones in float16"] == kernels["minus infinity"]
+    assert kernels["ones"] == kernels["added in bfloat16"] != kernels["added"]
+
+
+def test_emulator_takes_masks_of_ones_and_of_negative_entries() -> None:
+    for fill, dtype in (MASKS["ones"], MASKS["added"]):
+        call, _ = masked(fill, dtype, kind=OFFLINE, lens=(18, 5))
+        agrees(sa(**call, backend="emulator"), sa(**call))
+
+
+def test_kernels_for_masks_of_either_dtype_are_told_apart() -> None:
+    chosen = [prepare(sa.bind(**masked(*MASKS[name])[0])).compiled for name in ("added", "ones")]
+    members = [{item.member: item.value for item in selectors(each)} for each in chosen]
+    assert members[0]["settingDtypeMask"] != members[1]["settingDtypeMask"]
+    assert tiling_key(chosen[0]) != tiling_key(chosen[1])
 
 
 SPEC = """

@@ -31,6 +31,10 @@ def band(size, window, fill=-10000.0):
     return np.where((d < 0) | (d >= window), fill, 0).astype(F16)
 
 
+def both_signs(largest):
+    return triangle(9, largest) + triangle(9).T
+
+
 def alibi(size=256):
     d = np.subtract.outer(np.arange(size), np.arange(size))
     return (d + 60000.0 * (d < 0)).astype(F16)
@@ -150,6 +154,10 @@ LEGAL = {
     "alibi": pa_alibi(),
     "latent": mla(),
     "int8": int8(),
+    "int8 mask of ones": int8(maskType=1, mask=triangle(9, 1)),
+    "int8 mask that is added": int8(maskType=1, mask=triangle(9), outDataType="BF16"),
+    "int8 mask of any entries": int8(maskType="ALIBI", mask=both_signs(1)),
+    "int8 mask of each head": int8(maskType=1, mask=np.broadcast_to(both_signs(3), (2, 2, 9, 9)).copy()),
     "online int8": without(int8(quantType="TYPE_QUANT_QKV_ONLINE"), "pScale"),
     "prefix": prefix(),
     "prefix with a mask": prefix(maskType=3, mask=triangle()),
@@ -186,6 +194,8 @@ TABLE = {
     "quantised into nothing": (int8(outDataType=-1), EITHER, "outDataType"),
     "quantised into float32": (int8(outDataType=0), EITHER, "outDataType"),
     "quantised with logN": (int8(scaleType=1, kernelType=1), EITHER, "scaleType"),
+    "quantised, a mask of both signs": (int8(maskType=1, mask=both_signs(1)), EITHER, "ALIBI"),
+    "quantised, a mask of twos": (int8(maskType=1, mask=triangle(9, 2)), EITHER, "at most 1"),
     "quantised triangle": (int8(maskType=3, isTriuMask=1, mask=triangle()), EITHER, "maskType"),
     "bypass in PA_ENCODER": (pa(kvcacheCfg=1), EITHER, "kvcacheCfg"),
     "alibi compress with a cache": (fa(maskType=4, attentionMask=alibi()), EITHER, "maskType"),
