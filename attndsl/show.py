@@ -9,7 +9,7 @@ from attndsl.codegen.project import Selection, plan_project
 from attndsl.hardware import Core
 from attndsl.schedule.choices import describe as describe_schedule
 from attndsl.schedule.compile import Compiled
-from attndsl.schedule.problem import kernel_inputs
+from attndsl.schedule.specialisation import kernel_inputs
 from attndsl.spec.operator import Operator
 from attndsl.tile.printer import print_memory_map, print_statement
 

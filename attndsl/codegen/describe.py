@@ -23,7 +23,8 @@ from attndsl.codegen.keys import (
 from attndsl.codegen.keys import dtype_member as dtype_of_problem
 from attndsl.errors import InternalError
 from attndsl.schedule.compile import Compiled
-from attndsl.schedule.problem import CORES, dimension, feature_names, fold_name, folds_of, layout_choice
+from attndsl.schedule.host_scalars import CORES, dimension, fold_name, folds_of, layout_choice
+from attndsl.schedule.specialisation import feature_names
 from attndsl.schedule.words import word_parameters
 from attndsl.spec.arguments import TensorSpec
 from attndsl.spec.layout import Layout

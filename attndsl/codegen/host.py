@@ -31,7 +31,8 @@ from attndsl.codegen.naming import pascal
 from attndsl.errors import InternalError
 from attndsl.folds import Fold
 from attndsl.schedule.compile import Compiled
-from attndsl.schedule.problem import dimension, feature_names, fold_name, folds_of
+from attndsl.schedule.host_scalars import dimension, fold_name, folds_of
+from attndsl.schedule.specialisation import feature_names
 from attndsl.schedule.words import word_parameters
 from attndsl.spec.operator import Operator
 from attndsl.symbolic import Binary, Compare, Expr, Logic, Select, Symbol, binary, compare, select

@@ -22,7 +22,7 @@ from attndsl.hardware import ATLAS_A2, Core
 from attndsl.schedule.choices import describe as describe_schedule
 from attndsl.schedule.compile import Compiled
 from attndsl.schedule.plan_memory import slot_stride
-from attndsl.schedule.problem import feature_names
+from attndsl.schedule.specialisation import feature_names
 from attndsl.symbolic import Const, Expr
 from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.instructions.base import cxx

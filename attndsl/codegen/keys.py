@@ -11,7 +11,7 @@ from attndsl.codegen.identifiers import pascal
 from attndsl.errors import InternalError
 from attndsl.hardware import ATLAS_A2
 from attndsl.schedule.compile import Compiled
-from attndsl.schedule.problem import feature_names
+from attndsl.schedule.specialisation import feature_names
 from attndsl.spec.arguments import TensorSpec, dtype_of
 from attndsl.spec.operator import Operator
 from attndsl.spec.settings import first_settings

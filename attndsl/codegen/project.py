@@ -16,10 +16,16 @@ from attndsl.codegen.identifiers import comment, identifier
 from attndsl.codegen.project_files import Page, project_files
 from attndsl.errors import UserError
 from attndsl.hardware import ATLAS_A2
-from attndsl.schedule.compile import Compiled, Specialisation, check_lowers
+from attndsl.schedule.compile import Compiled, check_lowers
 from attndsl.schedule.errors import NotLowered
 from attndsl.schedule.launch import compiled_for
-from attndsl.schedule.problem import canonical_settings, feature_names, kernel_inputs, used_inputs
+from attndsl.schedule.specialisation import (
+    Specialisation,
+    canonical_settings,
+    feature_names,
+    kernel_inputs,
+    used_inputs,
+)
 from attndsl.spec.arguments import given
 from attndsl.spec.operator import Operator
 from attndsl.spec.settings import setting_samples

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
 
 from attndsl.schedule.choices import Schedule, resolve, smaller
 from attndsl.schedule.cross_core import derive_flags
@@ -15,13 +12,13 @@ from attndsl.schedule.errors import DoesNotFit, TooManyEvents
 from attndsl.schedule.events import synchronise
 from attndsl.schedule.field_names import NamesTaken, check_field_names
 from attndsl.schedule.lower import lower
-from attndsl.schedule.lowerable import check_lowerable, meant_choices
+from attndsl.schedule.lowerable import candidate, check_lowerable, meant_choices
 from attndsl.schedule.pattern import Computation, recognise
 from attndsl.schedule.plan_memory import plan_memory
-from attndsl.schedule.problem import Problem, candidate, describe_problem
+from attndsl.schedule.problem import Problem, describe_problem
+from attndsl.schedule.specialisation import Specialisation, settings_of
 from attndsl.schedule.split_cores import split_cores
 from attndsl.spec.operator import Operator
-from attndsl.spec.settings import first_settings
 from attndsl.tile.program import Program
 from attndsl.tile.rules import check
 
@@ -32,46 +29,6 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("plan_memory", plan_memory),
     ("synchronise", synchronise),
 )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Specialisation:
-    """What a kernel is specialised on.
-
-    Attributes:
-        dtype: the io dtype. ``bucket``: head size, a multiple of 16.
-        features: the optional tensors in use.
-        value_bucket: head size of values where it is one of its own.
-        settings: values of the parameters, dtypes and layouts on which the computation depends, by name,
-            where they are not the defaults.
-    """
-
-    dtype: str
-    bucket: int
-    features: frozenset[str] = frozenset()
-    value_bucket: int | None = None
-    settings: tuple[tuple[str, Any], ...] = ()
-
-    def suffix(self, order: tuple[str, ...]) -> str:
-        """``float16_d128_attn_mask``: the part of a kernel's name that tells specialisations apart."""
-        values = () if self.value_bucket is None else (f"e{self.value_bucket}",)
-        chosen = tuple(_word(name, value, self.dtype) for name, value in self.settings)
-        features = (name for name in order if name in self.features)
-        return "_".join(
-            (self.dtype, f"d{self.bucket}", *values, *features, *(word for word in chosen if word))
-        )
-
-
-def _word(name: str, value: Any, dtype: str) -> str:
-    """A setting in a kernel's name; none where dtype and features tell it already."""
-    kind, _, argument = name.rstrip(")").partition("(")
-    if argument and (value is None or (kind == "dtype" and value == dtype)):
-        return ""
-    text = f"minus{-value}" if isinstance(value, int | float) and value < 0 else str(value)
-    word = re.sub(r"[^A-Za-z0-9]+", "_", text).strip("_")
-    if isinstance(value, str) and (word != value or not word):  # what was replaced may tell two values apart
-        word = f"{word or 'word'}_{zlib.crc32(value.encode()):08x}"
-    return f"{argument or name}_{word}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,12 +119,6 @@ def problem_of(operator: Operator, special: Specialisation) -> Problem:
         special.value_bucket,
         settings_of(operator, special),
     )
-
-
-def settings_of(operator: Operator, special: Specialisation) -> dict[str, Any]:
-    """The values that conditions of the graph ask for."""
-    known = {name: value for name, value in first_settings(operator).items() if name in operator.settings}
-    return {**known, **dict(special.settings)}
 
 
 def _compile(computation: Computation, problem: Problem, schedule: Schedule) -> tuple[Program, Program]:

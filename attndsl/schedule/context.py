@@ -26,9 +26,11 @@ from attndsl.intervals import ANYTHING
 from attndsl.schedule.choices import Schedule
 from attndsl.schedule.errors import NotLowered
 from attndsl.schedule.floors import floored
+from attndsl.schedule.host_scalars import length_count
 from attndsl.schedule.inventory import Inventory
 from attndsl.schedule.pattern import Attention, Computation
-from attndsl.schedule.problem import Problem, length_count, stride_value
+from attndsl.schedule.problem import Problem
+from attndsl.schedule.tensor_layouts import stride_value
 from attndsl.source_line import SourceLine
 from attndsl.symbolic import (
     Compare,

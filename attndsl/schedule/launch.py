@@ -12,9 +12,10 @@ import numpy.typing as npt
 
 from attndsl.graph.nodes import names_read
 from attndsl.hardware import ATLAS_A2
-from attndsl.schedule.compile import Compiled, Specialisation, compile_operator, problem_of
+from attndsl.schedule.compile import Compiled, compile_operator, problem_of
 from attndsl.schedule.errors import NotLowered
-from attndsl.schedule.problem import canonical_settings, feature_names, host_scalars
+from attndsl.schedule.host_scalars import host_scalars
+from attndsl.schedule.specialisation import Specialisation, canonical_settings, feature_names
 from attndsl.spec.call import Call
 from attndsl.spec.operator import Operator
 from attndsl.tile.buffers import NUMPY_DTYPES, GlobalTensor

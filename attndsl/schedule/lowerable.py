@@ -6,14 +6,16 @@ never compiled into something else.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from attndsl.graph import nodes
 from attndsl.hardware import ATLAS_A2
 from attndsl.schedule.choices import GRANULE, resolve
 from attndsl.schedule.errors import NotLowered
 from attndsl.schedule.pattern import Computation
+from attndsl.schedule.tensor_layouts import legal_layouts
 from attndsl.schedule.windows import MOST_CARRIED, parameter_ranges, range_of, window_limits
 from attndsl.source_line import SourceLine
 from attndsl.spec.arguments import OutputSpec, TensorSpec
@@ -46,6 +48,23 @@ class Candidate:
     dtype: str
     layouts: dict[str, tuple[Layout, ...]]
     head_sizes: tuple[int, int]
+
+
+def candidate(
+    operator: Operator,
+    computation: Computation,
+    dtype: str,
+    present: frozenset[str],
+    settings: Mapping[str, Any] | None = None,
+    *,
+    head_sizes: tuple[int, int],
+) -> Candidate:
+    """What the lowerability rules look at."""
+    passed = [spec for spec in operator.tensors if spec.name in present]
+    layouts = {spec.name: legal_layouts(spec, present, settings) for spec in passed}
+    for output in operator.outputs:
+        layouts[output.name] = tuple(output.layout(layout.key) for layout in layouts[output.like])
+    return Candidate(operator, computation, dtype, layouts, head_sizes)
 
 
 Finding = tuple[str, SourceLine]

@@ -32,8 +32,8 @@ from attndsl.schedule.context import (
     TASK_ROWS,
     Context,
 )
+from attndsl.schedule.host_scalars import CORES
 from attndsl.schedule.pieces import Piece, load_matrix
-from attndsl.schedule.problem import CORES
 from attndsl.schedule.scaled_query import is_scaled, scaled_query, stored_query
 from attndsl.source_line import SourceLine
 from attndsl.symbolic import Const, Expr, Symbol, ceil_div, maximum, minimum

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from attndsl.hardware import ATLAS_A2
 from attndsl.schedule.context import Context
-from attndsl.schedule.problem import CORES
+from attndsl.schedule.host_scalars import CORES
 from attndsl.schedule.rows_out import may_split
 from attndsl.symbolic import Const, Expr, as_expr, ceil_div, maximum, minimum, round_up
 from attndsl.tile.buffers import GlobalTensor, item_bytes

@@ -11,7 +11,8 @@ import pytest
 from attndsl import ops
 from attndsl.codegen.kernel import kernel_name
 from attndsl.codegen.keys import selectors, tiling_key
-from attndsl.schedule.compile import Compiled, Specialisation
+from attndsl.schedule.compile import Compiled
+from attndsl.schedule.specialisation import Specialisation
 
 PREFIX = next(mode for mode in ops.self_attention.modes if mode.name.endswith("prefix_encoder"))
 ENCODER = next(mode for mode in ops.self_attention.modes if mode.name.endswith("pa_encoder"))

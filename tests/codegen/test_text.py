@@ -23,7 +23,8 @@ from attndsl.codegen.kernel import kernel_name
 from attndsl.codegen.layout import wrap
 from attndsl.codegen.render import render
 from attndsl.emulator.toolchain import INCLUDE, find_compiler
-from attndsl.schedule.compile import Compiled, Specialisation, compile_operator
+from attndsl.schedule.compile import Compiled, compile_operator
+from attndsl.schedule.specialisation import Specialisation
 from attndsl.tile.printer import print_program
 
 SPECIALS = (

@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 
 from attndsl import ops
-from attndsl.schedule.compile import Compiled, Specialisation, compile_operator
+from attndsl.schedule.compile import Compiled, compile_operator
+from attndsl.schedule.specialisation import Specialisation
 
 
 @lru_cache(maxsize=64)

@@ -16,7 +16,7 @@ from attndsl.errors import UserError
 from attndsl.hardware import ATLAS_A2, MemorySpace
 from attndsl.interpret import reference, tile
 from attndsl.schedule.choices import Schedule, describe, resolve, smaller
-from attndsl.schedule.compile import Specialisation, compile_operator
+from attndsl.schedule.compile import compile_operator
 from attndsl.schedule.errors import (
     DoesNotFit,
     IllegalScheduleValue,
@@ -28,6 +28,7 @@ from attndsl.schedule.lower import lower
 from attndsl.schedule.pattern import recognise
 from attndsl.schedule.plan_memory import slot_stride
 from attndsl.schedule.problem import describe_problem
+from attndsl.schedule.specialisation import Specialisation
 
 from .authored import call_of, with_schedule
 from .specials import compiled

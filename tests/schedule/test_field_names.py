@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from attndsl.schedule.compile import Specialisation, compile_operator
+from attndsl.schedule.compile import compile_operator
+from attndsl.schedule.specialisation import Specialisation
 from attndsl.spec.operator import Operator
 from attndsl.tile.scalars import own_names
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from attndsl.schedule.compile import Specialisation
+from attndsl.schedule.specialisation import Specialisation
 
 
 def name(*settings: tuple[str, Any], dtype: str = "float16", value_bucket: int | None = None) -> str:

@@ -10,9 +10,10 @@ import pytest
 
 from attndsl.resources import specs_dir
 from attndsl.schedule.choices import resolve
-from attndsl.schedule.compile import Specialisation, compile_operator
+from attndsl.schedule.compile import compile_operator
 from attndsl.schedule.errors import IllegalScheduleValue, NotLowered
 from attndsl.schedule.lowerable import LARGEST_HEAD, RULES
+from attndsl.schedule.specialisation import Specialisation
 from attndsl.spec.loader import load_file
 from attndsl.spec.operator import Operator
 

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from attndsl.schedule.compile import Specialisation, compile_operator
+from attndsl.schedule.compile import compile_operator
 from attndsl.schedule.floors import floored, never_negative
+from attndsl.schedule.specialisation import Specialisation
 from attndsl.symbolic import Binary, Expr, Load, Symbol, ceil_div, maximum, round_up
 from attndsl.tile.scalars import expressions
 

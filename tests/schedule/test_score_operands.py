@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attndsl.schedule.compile import Specialisation, compile_operator
+from attndsl.schedule.compile import compile_operator
 from attndsl.schedule.errors import NotLowered
+from attndsl.schedule.specialisation import Specialisation
 from attndsl.spec.operator import Operator
 from attndsl.tile.instructions import LoadRows
 

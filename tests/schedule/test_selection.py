@@ -10,8 +10,8 @@ import pytest
 
 from attndsl.codegen import execute
 from attndsl.interpret import tile
+from attndsl.schedule.host_scalars import dimension
 from attndsl.schedule.launch import prepare
-from attndsl.schedule.problem import dimension
 
 from .selection_cases import arguments, block_scores, check, nsa, random_case, wrong_rows
 

@@ -14,8 +14,9 @@ from attndsl.codegen.device_files import device_files, kernel_path
 from attndsl.codegen.execute import plan_of, written
 from attndsl.codegen.kernel import kernel_name
 from attndsl.interpret.tile import interpret
-from attndsl.schedule.compile import PASSES, Compiled, Specialisation, compile_operator
+from attndsl.schedule.compile import PASSES, Compiled, compile_operator
 from attndsl.schedule.launch import Launch
+from attndsl.schedule.specialisation import Specialisation
 from attndsl.symbolic import Const
 from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.program import Program, TilingField

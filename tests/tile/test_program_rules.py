@@ -11,7 +11,8 @@ import pytest
 from attndsl import ops
 from attndsl.errors import InternalError
 from attndsl.hardware import ATLAS_A2, Core
-from attndsl.schedule.compile import Compiled, Specialisation, compile_operator
+from attndsl.schedule.compile import Compiled, compile_operator
+from attndsl.schedule.specialisation import Specialisation
 from attndsl.symbolic import Const, Expr, Symbol
 from attndsl.tile import rules
 from attndsl.tile.buffers import ScalarArray

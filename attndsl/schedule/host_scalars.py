@@ -1,0 +1,66 @@
+"""What the host of a kernel knows of a call: the scalars that tiling fields are computed from, by name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from attndsl.folds import Fold
+from attndsl.schedule.words import number_of
+from attndsl.spec.call import Call
+from attndsl.symbolic import Expr, Symbol
+from attndsl.tile.naming import camel
+
+if TYPE_CHECKING:
+    from attndsl.schedule.problem import Problem
+
+# What the host knows besides dimensions and parameters.
+CORES = Symbol("cores")
+
+
+def layout_choice(tensor: str) -> Symbol:
+    """The host scalar that holds the index of a tensor's layout."""
+    return Symbol(f"{camel(tensor)}Layout")
+
+
+def length_count(tensor: str) -> Symbol:
+    """The host scalar that holds the number of entries of lengths."""
+    return Symbol(f"{camel(tensor)}Count")
+
+
+def folds_of(size: Expr) -> tuple[Fold, ...]:
+    """The sums and maxima of lengths that a size depends on: the host of a kernel supplies them."""
+    return tuple(node for node in size.walk() if isinstance(node, Fold))
+
+
+def fold_name(fold: Fold) -> str:
+    """The host scalar that holds a sum or a maximum, such as ``maxOfSeqLen``."""
+    return fold.function[:1].lower() + fold.function[1:]
+
+
+def dimension(tensor: str, number: int) -> Symbol:
+    """The host scalar that holds the size of a dimension of a tensor that is passed."""
+    return Symbol(f"{camel(tensor)}Dim{number}")
+
+
+def host_scalars(call: Call, problem: Problem, cores: int) -> dict[str, Any]:
+    """Everything the tiling fields of a call are computed from: sizes, parameters, layouts, cores."""
+    env: dict[str, Any] = {**call.env(), **call.arrays, CORES.name: cores}
+    for spec in call.operator.tensors:
+        if spec.kind == "lengths":
+            array = call.arrays.get(spec.name)
+            env[length_count(spec.name).name] = 0 if array is None else array.size
+        if spec.name in call.layouts:
+            keys = problem.layouts[spec.name].keys if spec.name in problem.layouts else ()
+            chosen = call.layouts[spec.name]
+            env[layout_choice(spec.name).name] = keys.index(chosen) if chosen in keys else 0
+        if spec.at_least:
+            shape = call.arrays[spec.name].shape if spec.name in call.arrays else ()
+            for number in range(max(layout.rank for layout in spec.layouts.values())):
+                env[dimension(spec.name, number).name] = shape[number] if number < len(shape) else 0
+    for output in call.operator.outputs:
+        env[layout_choice(output.name).name] = env[layout_choice(output.like).name]
+    for name, words in problem.words.items():
+        env[name] = number_of(env[name], words)
+    for fold in (node for size in call.operator.axis_extents.values() for node in folds_of(size)):
+        env[fold_name(fold)] = fold.evaluate(env)
+    return env

@@ -1,0 +1,132 @@
+"""What a kernel is specialised on: the values, the kernel's name, and which calls share one."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Any
+
+from attndsl.graph.errors import GraphError
+from attndsl.graph.nodes import expressions_of, names_read
+from attndsl.spec.arguments import dtype_of, given, layout_of
+from attndsl.spec.errors import SpecError
+from attndsl.spec.layout import Layout
+from attndsl.spec.operator import Operator
+from attndsl.spec.settings import first_settings
+
+
+@dataclass(frozen=True, kw_only=True)
+class Specialisation:
+    """What a kernel is specialised on.
+
+    Attributes:
+        dtype: the io dtype. ``bucket``: head size, a multiple of 16.
+        features: the optional tensors in use.
+        value_bucket: head size of values where it is one of its own.
+        settings: values of the parameters, dtypes and layouts on which the computation depends, by name,
+            where they are not the defaults.
+    """
+
+    dtype: str
+    bucket: int
+    features: frozenset[str] = frozenset()
+    value_bucket: int | None = None
+    settings: tuple[tuple[str, Any], ...] = ()
+
+    def suffix(self, order: tuple[str, ...]) -> str:
+        """``float16_d128_attn_mask``: the part of a kernel's name that tells specialisations apart."""
+        values = () if self.value_bucket is None else (f"e{self.value_bucket}",)
+        chosen = tuple(_word(name, value, self.dtype) for name, value in self.settings)
+        features = (name for name in order if name in self.features)
+        return "_".join(
+            (self.dtype, f"d{self.bucket}", *values, *features, *(word for word in chosen if word))
+        )
+
+
+def _word(name: str, value: Any, dtype: str) -> str:
+    """A setting in a kernel's name; none where dtype and features tell it already."""
+    kind, _, argument = name.rstrip(")").partition("(")
+    if argument and (value is None or (kind == "dtype" and value == dtype)):
+        return ""
+    text = f"minus{-value}" if isinstance(value, int | float) and value < 0 else str(value)
+    word = re.sub(r"[^A-Za-z0-9]+", "_", text).strip("_")
+    if isinstance(value, str) and (word != value or not word):  # what was replaced may tell two values apart
+        word = f"{word or 'word'}_{zlib.crc32(value.encode()):08x}"
+    return f"{argument or name}_{word}"
+
+
+def settings_of(operator: Operator, special: Specialisation) -> dict[str, Any]:
+    """The values that conditions of the graph ask for."""
+    known = {name: value for name, value in first_settings(operator).items() if name in operator.settings}
+    return {**known, **dict(special.settings)}
+
+
+def kernel_inputs(operator: Operator, features: frozenset[str]) -> frozenset[str]:
+    """The tensors that a kernel with these features takes."""
+    chosen = features | _choosing_lengths(operator)
+    always = (spec.name for spec in operator.tensors if spec.required or spec.kind == "lengths")
+    return (frozenset(always) - chosen) | features
+
+
+@cache
+def _choosing_lengths(operator: Operator) -> frozenset[str]:
+    """Optional lengths whose presence the computation asks for, so that kernels are specialised on it."""
+    asked = {name for expr in expressions_of(operator.roots) for name in expr.symbols()}
+    lengths = (spec for spec in operator.tensors if spec.optional and spec.kind == "lengths")
+    return frozenset(spec.name for spec in lengths if given(spec.name).name in asked)
+
+
+@cache
+def feature_names(operator: Operator) -> tuple[str, ...]:
+    """The optional tensors a kernel can be specialised on, in signature order.
+
+    Tensors that the computation never looks at (reserved arguments) are none.
+    """
+    read, choosing = names_read(operator.roots), _choosing_lengths(operator)
+    optional = (spec for spec in operator.tensors if spec.optional)
+    told = (spec.name for spec in optional if spec.kind != "lengths" or spec.name in choosing)
+    return tuple(name for name in told if name in read)
+
+
+Settings = tuple[tuple[str, Any], ...]
+
+
+@lru_cache(maxsize=4096)
+def canonical_settings(operator: Operator, features: frozenset[str], settings: Settings) -> Settings:
+    """The settings in which a computation differs from that of the defaults.
+
+    Those that change nothing are left out, so that one kernel serves all calls that compute the same. A
+    layout counts as changed where it has other axes than the first, a dtype where the call chooses it.
+    """
+    present, defaults, chosen = kernel_inputs(operator, features), first_settings(operator), dict(settings)
+    wanted = operator.graph(present, chosen).key
+    layouts = {layout_of(spec.name).name: spec.layouts for spec in operator.tensors}
+    free = {dtype_of(spec.name).name for spec in operator.free_tensors if spec.name in present}
+    for name, value in settings:
+        default = defaults.get(name)
+        if name in free and value is not None:
+            continue
+        if name in layouts and value in layouts[name] and not _same_axes(layouts[name], value, default):
+            continue
+        trial = chosen | {name: default}
+        try:
+            if operator.graph(present, trial).key == wanted:
+                chosen = trial
+        except (GraphError, SpecError):
+            continue  # no call has these settings
+    return tuple((name, value) for name, value in chosen.items() if value != defaults.get(name))
+
+
+def _same_axes(layouts: Mapping[str, Layout], one: Any, other: Any) -> bool:
+    return layouts[one].strides().keys() == layouts[other].strides().keys()
+
+
+def used_inputs(
+    operator: Operator, features: frozenset[str], settings: Settings | None = None
+) -> frozenset[str]:
+    """The tensors that the computation looks at when these features are in use."""
+    chosen = None if settings is None else dict(settings)
+    return names_read(operator.graph(kernel_inputs(operator, features), chosen).outputs)

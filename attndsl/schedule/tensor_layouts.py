@@ -1,0 +1,86 @@
+"""The layouts that a tensor can have in one specialisation: their strides and shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from attndsl.schedule.host_scalars import dimension, layout_choice
+from attndsl.spec.arguments import TensorSpec, layout_of
+from attndsl.spec.layout import Layout
+from attndsl.symbolic import Const, Expr, Symbol, select
+
+
+@dataclass(frozen=True, slots=True)
+class TensorLayout:
+    """A tensor's strides in each of its layouts: name -> axis -> elements, in the declared order.
+
+    ``keys``: the names of the layouts. ``shapes``: their dimensions.
+    """
+
+    name: str
+    strides: tuple[dict[str, Expr], ...]
+    keys: tuple[str, ...] = ()
+    shapes: tuple[tuple[Expr, ...], ...] = ()
+
+    @property
+    def choice(self) -> Symbol:
+        """The host scalar that tells which layout a call uses: its index."""
+        return layout_choice(self.name)
+
+
+def legal_layouts(
+    spec: TensorSpec, present: frozenset[str], settings: Mapping[str, Any] | None = None
+) -> tuple[Layout, ...]:
+    """The layouts that a tensor can have when exactly these tensors are passed.
+
+    Where ``settings`` name its layout, those that have the same axes: one kernel serves them all.
+    """
+    found = tuple(layout for layout in spec.layouts.values() if _may_apply(layout, present))
+    chosen = spec.layouts.get((settings or {}).get(layout_of(spec.name).name, ""))
+    if chosen is None:
+        return found
+    axes = chosen.strides().keys()
+    if spec.indexed:
+        return (chosen,)
+    return tuple(layout for layout in found if layout.strides().keys() == axes) or found
+
+
+def stride_value(layout: TensorLayout, axis: str) -> Expr:
+    """The stride along an axis in the layout of the call."""
+    value: Expr = layout.strides[-1].get(axis, Const(0))
+    for index in reversed(range(len(layout.strides) - 1)):
+        value = select(layout.choice == index, layout.strides[index].get(axis, Const(0)), value)
+    return value
+
+
+def measured(spec: TensorSpec, layout: Layout) -> Layout:
+    """The layout of a tensor that may be larger than its contract says: its dimensions are those it has."""
+    if any(len(dim) != 1 for dim in layout.dims):
+        return layout
+    dims = tuple(
+        (replace(axis, extent=dimension(spec.name, number)),) for number, (axis,) in enumerate(layout.dims)
+    )
+    return replace(layout, dims=dims)
+
+
+def tensor_layout(name: str, layouts: Sequence[Layout]) -> TensorLayout:
+    """A tensor in these layouts."""
+    return TensorLayout(
+        name,
+        tuple(layout.strides() for layout in layouts),
+        tuple(layout.key for layout in layouts),
+        tuple(tuple(layout.shape()) for layout in layouts),
+    )
+
+
+def _may_apply(layout: Layout, present: frozenset[str]) -> bool:
+    """Whether presence alone does not rule the layout out."""
+    if layout.when is None:
+        return True
+    known = {name: name[6:-1] in present for name in layout.when.symbols() if name.startswith("given(")}
+    try:
+        return bool(layout.when.evaluate(known))
+    except KeyError:  # it depends on more than presence
+        return True
