@@ -1,17 +1,15 @@
-"""Numbers that a query row has of its own, such as a slope of its head: scalars that vector cores read.
-
-And where the elements of an indexed tensor are.
-"""
+"""Numbers that a query row has of its own, such as a slope of its head: scalars that vector cores read."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from attndsl.graph import nodes
 from attndsl.schedule.context import HEAD, Context
 from attndsl.schedule.errors import NotLowered
+from attndsl.schedule.lookups import element
 from attndsl.schedule.stored import stored_plain
-from attndsl.symbolic import Const, Expr, ExprLike, maximum, minimum, product
+from attndsl.symbolic import Expr, maximum, minimum
 from attndsl.tile.buffers import GlobalTensor
 
 
@@ -56,27 +54,3 @@ def _float(context: Context, node: nodes.Input) -> GlobalTensor:
     if tensor.dtype != "float32":
         raise NotLowered(f"{node.name} of dtype {tensor.dtype}, read as scalars", node.where)
     return tensor
-
-
-def pitches(context: Context, node: nodes.Lookup) -> tuple[Expr, ...]:
-    """Elements between neighbours along each dimension of an indexed tensor.
-
-    Raises:
-        NotLowered: its layout is not known when the kernel is made.
-    """
-    tensor = stored_plain(node.source)
-    shapes = [each for each in context.problem.layouts[tensor.name].shapes if len(each) == len(node.index)]
-    if len(shapes) != 1:
-        raise NotLowered(f"{tensor.name} in any of {len(shapes)} layouts", node.where)
-    return tuple(
-        context.host(product(shapes[0][axis + 1 :]), f"elements of {tensor.name} behind dimension {axis}")
-        for axis in range(len(node.index))
-    )
-
-
-def element(context: Context, node: nodes.Lookup, indices: Mapping[str, ExprLike]) -> Expr:
-    """The element that a lookup reads, counted from the start of its tensor."""
-    found: Expr = Const(0)
-    for part, pitch in zip(node.index, pitches(context, node), strict=True):
-        found = found + context.in_kernel(part, indices) * pitch
-    return found
