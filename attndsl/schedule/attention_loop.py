@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from attndsl.schedule.context import TILE, TILES, Context
 from attndsl.schedule.cube import score_tile, weighted_tile
+from attndsl.schedule.online_softmax import softmax_tile, update_tile
 from attndsl.schedule.score_step import ScoreSteps
-from attndsl.schedule.vector import softmax_tile, update_tile
 from attndsl.tile.statements import Pipelined
 
 

@@ -25,7 +25,7 @@ from attndsl.schedule.context import (
 )
 from attndsl.schedule.errors import NotLowered
 from attndsl.schedule.score_step import ScoreStep
-from attndsl.schedule.vector import vector_buffers
+from attndsl.schedule.vector_buffers import vector_buffers
 from attndsl.symbolic import Const, Expr, Symbol, as_expr, round_up
 from attndsl.tile.buffers import Buffer, Region
 from attndsl.tile.instructions import CompareWithScalar, Convert, LoadRows, SelectOrScalar

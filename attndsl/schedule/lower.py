@@ -33,7 +33,7 @@ from attndsl.schedule.row_space import row_space
 from attndsl.schedule.score_rules import lower_modifier
 from attndsl.schedule.score_step import ScoreSteps, together
 from attndsl.schedule.tiling import add_work_fields, place_workspace
-from attndsl.schedule.vector import vector_buffers
+from attndsl.schedule.vector_buffers import vector_buffers
 from attndsl.schedule.visibility import begins_late, first_visible, visible_end
 from attndsl.symbolic import Const, Symbol, ceil_div, maximum, minimum, select
 from attndsl.tile.instructions.cube import FRACTAL_SIZE, INT8_DEPTH

@@ -10,7 +10,7 @@ from attndsl.schedule.byte_masks import byte_mask
 from attndsl.schedule.context import FIRST_KEY, KEYS, REPEAT_LANES, Context
 from attndsl.schedule.errors import NotLowered
 from attndsl.schedule.score_step import ScoreStep
-from attndsl.schedule.vector import vector_buffers
+from attndsl.schedule.vector_buffers import vector_buffers
 from attndsl.schedule.visibility import Interval, hides_some, visible_interval
 from attndsl.symbolic import Const, Expr, maximum, minimum, round_up
 from attndsl.tile.instructions import FillInterval

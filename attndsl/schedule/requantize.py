@@ -22,7 +22,7 @@ from attndsl.tile.instructions.base import block_elements
 from attndsl.tile.statements import For, Note, Statement, seq
 
 if TYPE_CHECKING:
-    from attndsl.schedule.vector import VectorBuffers
+    from attndsl.schedule.vector_buffers import VectorBuffers
 
 LARGEST = 127
 _BLOCK = block_elements("float32")

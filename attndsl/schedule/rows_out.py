@@ -14,8 +14,9 @@ from attndsl.hardware import Core
 from attndsl.schedule.context import CHUNK, R0, ROWS, SMALLEST, SPLIT, Context, chunks, whole
 from attndsl.schedule.finish_rules import finish_rows
 from attndsl.schedule.rings import STATISTIC_LANES, partial_max, partial_out, partial_sum
+from attndsl.schedule.row_operations import broadcast, scale_rows
 from attndsl.schedule.row_space import Run
-from attndsl.schedule.vector import broadcast, scale_rows, vector_buffers
+from attndsl.schedule.vector_buffers import vector_buffers
 from attndsl.symbolic import Const, Expr
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import StoreRows, WithScalar

@@ -15,7 +15,7 @@ from attndsl.schedule.operands import WITH_SCALAR, each_row_with_scalar, key_ope
 from attndsl.schedule.pattern import other_operand
 from attndsl.schedule.row_values import has_keys, row_value
 from attndsl.schedule.score_step import ScoreStep
-from attndsl.schedule.vector import vector_buffers
+from attndsl.schedule.vector_buffers import vector_buffers
 from attndsl.symbolic import Const, Symbol
 from attndsl.tile.instructions import Binary, WithScalar
 from attndsl.tile.naming import camel

@@ -45,21 +45,15 @@ from attndsl.schedule.context import (
 )
 from attndsl.schedule.cube import score_tile, tile_bounds
 from attndsl.schedule.rings import score_ring
+from attndsl.schedule.row_operations import C0, broadcast, row_blocks
 from attndsl.schedule.score_step import ScoreSteps
-from attndsl.schedule.vector import (
-    broadcast,
-    exponentials,
-    loaded_buffers,
-    row_blocks,
-    scored,
-    vector_buffers,
-    with_tile_operands,
-)
+from attndsl.schedule.step_scores import exponentials, loaded_buffers, scored, with_tile_operands
+from attndsl.schedule.vector_buffers import vector_buffers
 from attndsl.symbolic import Const, Expr, Symbol, ceil_div, maximum, minimum
 from attndsl.tile.instructions import Binary, SplitRecords, StoreRows, records
 from attndsl.tile.statements import Alloc, For, If, Let, Note, Pipelined, Seq, Stage, Statement, seq
 
-_C0, _ROW, _POSITION0, _COUNT = Symbol("c0"), Symbol("row"), Symbol("position0"), Symbol("stepPositions")
+_ROW, _POSITION0, _COUNT = Symbol("row"), Symbol("position0"), Symbol("stepPositions")
 _TILES = Symbol("selectionTiles")
 
 
@@ -110,7 +104,7 @@ def _stage(context: Context, name: str, doc: str, body: Seq) -> Stage:
 def _select_tile(context: Context, steps: ScoreSteps) -> Stage:
     size, b = context.tile_keys, vector_buffers(context)
     rows_per_task = context.rows.rows_per_task(context)
-    column = b.score.region(_C0, CHUNK, REPEAT_LANES, size)
+    column = b.score.region(C0, CHUNK, REPEAT_LANES, size)
     divide = Binary(op="Div", dst=column, first=column, second=row_blocks(b.row_blocks), broadcast=True)
     add = add_row(context, b.score, _ROW, (R0 + _ROW) // HEADS)
 
@@ -122,7 +116,7 @@ def _select_tile(context: Context, steps: ScoreSteps) -> Stage:
             *exponentials(context, b.row_max, R0),
             Note(text="score = score / rowSum, then added to the sums of its position"),
             broadcast(context, b.row_blocks, b.row_sum, R0),
-            For(var=_C0, end=KEYS, step=REPEAT_LANES, body=seq(divide), disjoint=(b.score,), runs=True),
+            For(var=C0, end=KEYS, step=REPEAT_LANES, body=seq(divide), disjoint=(b.score,), runs=True),
             For(var=_ROW, end=CHUNK, body=seq(add), runs=True),
         )
         return [Alloc(buffers=loaded_buffers(context, steps), body=body)]
