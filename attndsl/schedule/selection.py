@@ -10,22 +10,8 @@ from __future__ import annotations
 
 from attndsl.hardware import Core
 from attndsl.schedule.batch_numbers import batch_scalar
-from attndsl.schedule.block_scores import (
-    KEPT,
-    POSITIONS,
-    TOTAL_BLOCKS,
-    add_row,
-    lanes_of,
-    last_of,
-    next_window,
-    number_lanes,
-    own_positions,
-    selection_buffers,
-    start_best,
-    step_of,
-    take_blocks,
-    top_k,
-)
+from attndsl.schedule.best_blocks import start_best
+from attndsl.schedule.block_scores import add_row, next_window, number_lanes, take_blocks
 from attndsl.schedule.context import (
     CHUNK,
     FIRST_KEY,
@@ -47,14 +33,26 @@ from attndsl.schedule.cube import score_tile, tile_bounds
 from attndsl.schedule.rings import score_ring
 from attndsl.schedule.row_operations import C0, broadcast, row_blocks
 from attndsl.schedule.score_step import ScoreSteps
+from attndsl.schedule.selection_context import (
+    KEPT,
+    POSITION0,
+    POSITIONS,
+    STEP_POSITIONS,
+    TOTAL_BLOCKS,
+    lanes_of,
+    last_of,
+    own_positions,
+    selection_buffers,
+    step_of,
+    top_k,
+)
 from attndsl.schedule.step_scores import exponentials, loaded_buffers, scored, with_tile_operands
 from attndsl.schedule.vector_buffers import vector_buffers
 from attndsl.symbolic import Const, Expr, Symbol, ceil_div, maximum, minimum
 from attndsl.tile.instructions import Binary, SplitRecords, StoreRows, records
 from attndsl.tile.statements import Alloc, For, If, Let, Note, Pipelined, Seq, Stage, Statement, seq
 
-_ROW, _POSITION0, _COUNT = Symbol("row"), Symbol("position0"), Symbol("stepPositions")
-_TILES = Symbol("selectionTiles")
+_ROW, _TILES = Symbol("row"), Symbol("selectionTiles")
 
 
 def selects_blocks(context: Context) -> bool:
@@ -148,24 +146,24 @@ def _write_selection(context: Context) -> Stage:
     count = context.host(node.count, "blocks that are selected", "selectionCount")
     per_step = lanes // KEPT
     selected = context.in_ub("selected", "int32", lanes, "numbers of the best blocks", s.slots)
-    query = FIRST_QUERY + ROW_BEGIN // HEADS + _POSITION0
+    query = FIRST_QUERY + ROW_BEGIN // HEADS + POSITION0
     offset = context.rows.offset(context, output.name, Const(0), query)
     pitch = context.stride(output.name, context.rows.token_axis)
-    taken = _COUNT * KEPT
+    taken = STEP_POSITIONS * KEPT
     body = seq(
-        Let(symbol=_POSITION0, value=R0 // HEADS),
-        Let(symbol=_COUNT, value=minimum(per_step, POSITIONS - _POSITION0)),
+        Let(symbol=POSITION0, value=R0 // HEADS),
+        Let(symbol=STEP_POSITIONS, value=minimum(per_step, POSITIONS - POSITION0)),
         Alloc(
             buffers=(selected,),
             body=seq(
                 SplitRecords(
                     dst=whole(b.score, 0, taken),
                     indices=whole(selected, 0, taken),
-                    src=records(b.best, _POSITION0 * KEPT, taken),
+                    src=records(b.best, POSITION0 * KEPT, taken),
                 ),
                 StoreRows(
-                    dst=context.gm(output.name, offset, _COUNT, count, pitch),
-                    src=selected.region(0, _COUNT, count, KEPT),
+                    dst=context.gm(output.name, offset, STEP_POSITIONS, count, pitch),
+                    src=selected.region(0, STEP_POSITIONS, count, KEPT),
                     where=output.where,
                 ),
             ),
