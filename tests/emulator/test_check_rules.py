@@ -99,7 +99,7 @@ _LOADED = "DataCopy(h1, gh, Nd2NzParams(1, 64, 16, 0, 16, 64, 1, 0)); ALL "
 _PRODUCT = checks._READY + "Mmad(c, ha, hb, MmadParams(64, 64, 16, 0, false, true)); ALL "
 _NARROW = "FixpipeParamsV220 f(%s, 16, 64, 64, false); f.quantPre = F322F16; "
 CUBE = {
-    "load3d_range": (_LOADED + _L3D % "0", _LOADED + _L3D % "1"),
+    "load3d_range": (_LOADED + _L3D % "32768", _LOADED + _L3D % "1"),
     "product_range": (checks._READY + "Mmad(c, ha, hb, MmadParams(4096, 16, 16, 0, false, true)); ALL", checks._READY + "Mmad(c, ha, hb, MmadParams(64, 16, 16, 0, false, true)); ALL"),
     "fixpipe_layout": (
         _PRODUCT + _NARROW % "16" + "Fixpipe<half, float, CFG_ROW_MAJOR>(h1[8192], c, f); ALL",

@@ -51,6 +51,18 @@ _WORDS_B = "DataCopy(b1, gb, Nd2NzParams(1, k, n, 0, n, k, 1, 0)); PipeBarrier<P
 _WINDOW_B = _WORDS_B + (
     "LoadData3DParamsV2<T> v; v.l1H = 1; v.l1W = k; v.channelSize = n; v.kExtension = n; v.mExtension = k; LoadData(b0, b1, v);"
 )
+_MATRIX_A = "DataCopy(a1, ga, Nd2NzParams(1, 64, 64, 0, 64, 64, 1, 0)); PipeBarrier<PIPE_ALL>();" + _SETUP % (1, 64, 64, 32, 16)
+_WORDS_B_WIDE = "DataCopy(b1, gb, Nd2NzParams(1, k, 24, 0, 24, k, 1, 0)); PipeBarrier<PIPE_ALL>(); LoadData3DParamsV2<T> v; v.l1H = 1; v.l1W = k; v.channelSize = 24; v.mExtension = k;"
+# sizes and padding from registers, the rest in two words
+_WRAPPED = (
+    "DataCopy(a1, ga, Nd2NzParams(1, 32, 32, 0, 32, 32, 1, 0)); PipeBarrier<PIPE_ALL>(); const uint8_t none[4] = {0, 0, 0, 0}; "
+    "LoadData3DParamsV2Pro q; q.channelSize = 32; q.extConfig = ((uint64_t)32 << 16) | 32; SetFmatrix(32, 1, none, FmatrixMode::FMATRIX_LEFT); "
+    "SetLoadDataBoundary(%d); LoadData(a0, a1, q);"
+)
+_PRO_TAIL = (
+    "SetFmatrix(6, 5, w.padList, FmatrixMode::FMATRIX_LEFT); SetLoadDataPaddingValue((half)0.5); "
+    "LoadData3DParamsV2Pro q(32, false, false, false, false, false, ((uint64_t)16 << 16) | 192, 0x010203020201ull);"
+)
 # k = 16 rows: the two fractals of a 16x16 block follow each other
 _TURN_WORDS = (
     _WORDS_B + "LoadDataWithTranspose(b0, b1, LoadData2dTransposeParams(0, n / 16, 1, 0, n / 16 - 1));"
@@ -62,6 +74,18 @@ CASES = {
     "turned_half": ("half", 32, 48, 64, _PLAIN_B + _TURNED_A, "false"),
     "turned_float": ("float", 32, 48, 32, _PLAIN_B + _TURNED_A, "true"),
     "window_float": ("float", 32, 48, 32, _PLAIN_A + _WINDOW_B, "false"),
+    # two windows of 16 rows, 48 apart, of a matrix of 64: rows 0..15 and 48..63
+    "rows_repeat": ("half", 32, 16, 32, _PLAIN_B + _MATRIX_A + "SetLoadDataRepeat({3, 2, 0}); LoadData(a0, a1, w);", "false"),
+    # two windows of 16 columns, 32 apart, of a matrix of 64 columns: columns 16..31 and 48..63
+    "columns_repeat": ("half", 32, 16, 32, _PLAIN_B + _MATRIX_A + "w.mExtension = 32; w.kStartPt = 16; w.kExtension = 16; SetLoadDataRepeat({2, 2, 1}); LoadData(a0, a1, w);", "false"),
+    # two windows of 8 columns of words, turned on the way to L0B: 16 columns, as one
+    "turned_repeat": ("float", 32, 16, 32, _PLAIN_A + _WORDS_B_WIDE + "v.kExtension = 8; SetLoadDataRepeat({2, 2, 1}); LoadData(b0, b1, v);", "false"),
+    "no_repeat": ("half", 32, 16, 32, _PLAIN_B + _MATRIX_A + "LoadDataRepeatParam none; none.repeatTime = 0; w.mExtension = 32; LoadData(a0, a1, w); SetLoadDataRepeat(none); w.mStartPt = 16; LoadData(a0, a1, w);", "false"),
+    # past 1 KiB of L1 (16 columns of 32 rows) the same rows come again
+    "boundary": ("half", 32, 16, 32, _PLAIN_B + _WRAPPED % 1024, "false"),
+    "boundary_too_low": ("half", 32, 16, 32, _PLAIN_B + _WRAPPED % 1023, "false"),
+    "past_boundary": ("half", 32, 16, 32, _PLAIN_B + _WRAPPED.replace("LoadData(a0, a1, q)", "LoadData(a0, a1[512], q)") % 1024, "false"),
+    "pro": ("half", 15, 16, 192, _CONV.replace("{tail}", _PRO_TAIL).replace("LoadData(a0, a1, w)", "LoadData(a0, a1, q)"), "false"),
     "words": ("float", 16, 48, 16, _PLAIN_A + _TURN_WORDS, "false"),
 }
 
@@ -120,6 +144,51 @@ def test_transposing_the_left_operand(kernels, name):
     out, report = _run(kernels, name, a, b)
     assert report.ok, report.findings
     np.testing.assert_array_equal(out, a.T.astype(np.float32) @ b.T.astype(np.float32))
+
+
+def test_packed_parameters_are_the_same_load(kernels):
+    image, filters = _values((2, 6, 5, 16), np.float16, 0), _values((16, 192), np.float16, 1)
+    out, report = _run(kernels, "pro", image, filters)
+    assert report.ok, report.findings
+    np.testing.assert_array_equal(out, _columns(image) @ filters.astype(np.float32).T)
+
+
+@pytest.mark.parametrize(
+    ("name", "taken"),
+    [
+        ("rows_repeat", (slice(0, 16), slice(48, 64), slice(0, 32), slice(0, 0))),
+        ("columns_repeat", (slice(0, 32), slice(0, 0), slice(16, 32), slice(48, 64))),
+        ("no_repeat", (slice(0, 32), slice(0, 0), slice(0, 32), slice(0, 0))),
+    ],
+)
+def test_repeated_windows_are_one_matrix(kernels, name, taken):
+    a, b = _values((64, 64), np.float16, 0), _values((16, 32), np.float16, 1)
+    out, report = _run(kernels, name, a, b)
+    assert report.ok, report.findings
+    rows, columns = np.r_[taken[0], taken[1]], np.r_[taken[2], taken[3]]
+    np.testing.assert_array_equal(out, a[np.ix_(rows, columns)].astype(np.float32) @ b.astype(np.float32).T)
+
+
+def test_repeated_windows_are_turned_as_one(kernels):
+    a, b = _values((32, 32), np.float32, 0), _values((32, 24), np.float32, 1)
+    out, report = _run(kernels, "turned_repeat", a, b)
+    assert report.ok, report.findings
+    np.testing.assert_array_equal(out, a @ b[:, np.r_[0:8, 16:24]])
+
+
+def test_what_lies_past_the_boundary_is_read_from_the_start(kernels):
+    a, b = _values((32, 32), np.float16, 0), _values((16, 32), np.float16, 1)
+    out, report = _run(kernels, "boundary", a, b)
+    assert report.ok, report.findings
+    wrapped = np.concatenate([a[:, :16], a[:, :16]], axis=1).astype(np.float32)
+    np.testing.assert_array_equal(out, wrapped @ b.astype(np.float32).T)
+
+
+@pytest.mark.parametrize("name", ["boundary_too_low", "past_boundary"])
+def test_illegal_boundaries_are_flagged(kernels, name):
+    a, b = _values((32, 32), np.float16, 0), _values((16, 32), np.float16, 1)
+    _, report = _run(kernels, name, a, b)
+    assert "load3d_range" in {f.rule for f in report.findings}
 
 
 @pytest.mark.parametrize("name", ["window_float", "words"])

@@ -2,6 +2,7 @@
 #pragma once
 #include "attnemu/cube.h"
 #include "data_copy.h"
+#include "image_load.h"
 
 namespace AscendC {
 
@@ -26,78 +27,6 @@ void LoadData(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const LoadD
   l.to_step = 1u + p.dstGap;
   l.transpose = p.ifTranspose;
   attnemu::load_fractals("LoadData", at, detail::Pipe::MTE2, dst.place(), from, sizeof(T), l);
-}
-namespace detail {
-template <class T>
-void load_general(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LoadData3DParamsV2<T>& p, const SourceLine& at) {
-  attnemu::ImageLoad l;
-  l.height = p.l1H;
-  l.width = p.l1W;
-  l.channels = p.channelSize;
-  l.row_start = p.mStartPt;
-  l.column_start = p.kStartPt;
-  l.row_count = p.mExtension;
-  l.column_count = p.kExtension;
-  l.filter_h = p.filterH;
-  l.filter_w = p.filterW;
-  l.stride_h = p.strideH;
-  l.stride_w = p.strideW;
-  l.dilation_h = p.dilationFilterH;
-  l.dilation_w = p.dilationFilterW;
-  l.left = p.padList[0];
-  l.right = p.padList[1];
-  l.top = p.padList[2];
-  l.bottom = p.padList[3];
-  l.transpose = p.enTranspose;
-  l.pad_bits = bits_of_value(p.padValue);
-  attnemu::load_image("LoadData 3D", at, dst.place(), src.place(), sizeof(T), l);
-}
-}  // namespace detail
-
-inline void SetFmatrix(uint16_t l1H, uint16_t l1W, const uint8_t padList[4], const FmatrixMode& mode, attnemu::SourceLine at = attnemu::SourceLine::here()) {
-  detail::require(mode == FmatrixMode::FMATRIX_LEFT, "unsupported", at, "SetFmatrix: only FMATRIX_LEFT exists");
-  attnemu::Registers& r = attnemu::core->reg;
-  r.map_height = l1H;
-  r.map_width = l1W;
-  for (int i = 0; i < 4; ++i) r.map_padding[i] = padList[i];
-}
-// 0, no boundary, is what loads are modelled with.
-inline void SetLoadDataBoundary(uint32_t boundaryValue, attnemu::SourceLine at = attnemu::SourceLine::here()) {
-  detail::require(boundaryValue == 0, "unsupported", at, "SetLoadDataBoundary: only 0, no boundary, is modelled");
-}
-inline void SetLoadDataRepeat(const LoadDataRepeatParam& p, attnemu::SourceLine at = attnemu::SourceLine::here()) {
-  detail::require(p.repeatTime <= 1, "unsupported", at, "SetLoadDataRepeat: only 0 and 1 repetitions are modelled");
-  attnemu::core->reg.load_repeats = p.repeatTime;
-}
-
-template <class T, const IsResetLoad3dConfig& config = IS_RESER_LOAD3D_DEFAULT_CONFIG>
-void LoadData(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LoadData3DParamsV2<T>& given, attnemu::SourceLine at = attnemu::SourceLine::here()) {
-  const attnemu::Registers& r = attnemu::core->reg;
-  if (r.load_repeats == 0) return;
-  LoadData3DParamsV2<T> p = given;
-  if constexpr (!config.isSetFMatrix) {
-    p.l1H = r.map_height;
-    p.l1W = r.map_width;
-    for (int i = 0; i < 4; ++i) p.padList[i] = r.map_padding[i];
-  }
-  if constexpr (!config.isSetPadding) p.padValue = detail::value_of_bits<T>(r.load_pad_value);
-  bool plain = p.filterW == 1 && p.filterH == 1 && p.strideW == 1 && p.strideH == 1 && p.dilationFilterW == 1 && p.dilationFilterH == 1 &&
-               !p.padList[0] && !p.padList[1] && !p.padList[2] && !p.padList[3];
-  detail::require(!p.fMatrixCtrl && !p.filterSizeW && !p.filterSizeH, "unsupported", at, "LoadData 3D: fMatrixCtrl, filterSizeW and filterSizeH are not modelled");
-  if (p.fMatrixCtrl || p.filterSizeW || p.filterSizeH) return;
-  detail::require(p.l1H >= 1 && p.l1W >= 1 && p.l1H <= 32767 && p.l1W <= 32767, "load3d_range", at, attnemu::format("LoadData 3D: l1H %u and l1W %u are 1..32767", p.l1H, p.l1W));
-  bool to_b = detail::memory_of(dst.position()) == attnemu::MemoryKind::L0B;
-  if (!plain || (p.enTranspose && !to_b) || (to_b && sizeof(T) == 4)) return detail::load_general(dst, src, p, at);
-  attnemu::WindowLoad w;
-  constexpr uint32_t kPerByte = std::is_same_v<T, int4b_t> ? 2 : 1;
-  w.rows = static_cast<uint32_t>(p.l1H) * p.l1W;
-  w.channels = p.channelSize / kPerByte;
-  w.row_start = p.mStartPt;
-  w.channel_start = p.kStartPt / kPerByte;
-  w.row_count = p.mExtension;
-  w.channel_count = p.kExtension / kPerByte;
-  w.pad_bits = detail::bits_of_value(p.padValue);
-  attnemu::load_window("LoadData 3D", at, dst.place(), src.place(), sizeof(T), w);
 }
 template <class T>
 void LoadDataWithTranspose(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LoadData2dTransposeParams& p, attnemu::SourceLine at = attnemu::SourceLine::here()) {
@@ -293,7 +222,4 @@ void InitConstValue(const LocalTensor<T>& dst, const InitConstValueParams<T>& p,
   attnemu::fill_units("InitConstValue", at, l1 ? detail::Pipe::MTE2 : detail::Pipe::MTE1, dst.place(), sizeof(T), detail::bits_of_value(p.initValue),
                       p.repeatTimes, p.blockNum, p.dstGap, l1 ? 32 : 512);
 }
-template <class T>
-void SetLoadDataPaddingValue(const T value) { attnemu::core->reg.load_pad_value = detail::bits_of_value(value); }
-
 }  // namespace AscendC

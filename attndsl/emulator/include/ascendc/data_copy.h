@@ -24,8 +24,9 @@ inline bool bad_path(MemoryKind from, MemoryKind to, const SourceLine& at) {
   return true;
 }
 
-inline void require(bool holds, const char* rule, const SourceLine& at, const std::string& message) {
+inline bool require(bool holds, const char* rule, const SourceLine& at, const std::string& message) {
   if (!holds && attnemu::machine->knobs.memcheck) attnemu::machine->report("memcheck", rule, at, message);
+  return holds;
 }
 
 // Bursts of 32-byte blocks with gaps.

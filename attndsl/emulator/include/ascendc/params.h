@@ -264,6 +264,18 @@ struct LoadData3DParamsV2 {
   bool filterSizeW = false, filterSizeH = false, fMatrixCtrl = false;
 };
 
+// As LoadData3DParamsV2, in two words: extConfig has mStartPt, kStartPt, mExtension, kExtension of 16 bits, the highest first;
+// filterConfig has dilationFilterH, dilationFilterW, filterH, filterW, strideH, strideW of 8 bits.
+struct LoadData3DParamsV2Pro {
+  LoadData3DParamsV2Pro() = default;
+  LoadData3DParamsV2Pro(uint16_t channelSizeIn, bool enTransposeIn, bool enSmallKIn, bool filterSizeWIn, bool filterSizeHIn, bool fMatrixCtrlIn, uint64_t extConfigIn, uint64_t filterConfigIn)
+      : channelSize(channelSizeIn), enTranspose(enTransposeIn), enSmallK(enSmallKIn), filterSizeW(filterSizeWIn), filterSizeH(filterSizeHIn), fMatrixCtrl(fMatrixCtrlIn), extConfig(extConfigIn), filterConfig(filterConfigIn) {}
+  uint16_t channelSize = 0;
+  bool enTranspose = false, enSmallK = false, filterSizeW = false, filterSizeH = false, fMatrixCtrl = false;
+  uint64_t extConfig = 0;
+  uint64_t filterConfig = 0x10101010101;
+};
+
 // false: the image's size and padding come from SetFmatrix, the padding value from SetLoadDataPaddingValue.
 struct IsResetLoad3dConfig {
   bool isSetFMatrix = true;

@@ -25,6 +25,7 @@ inline void InitSocState() {
   SetMaskNorm();
   ResetMask();
   attnemu::core->reg.load_pad_value = 0;
+  attnemu::core->reg.load_boundary = 0;
 }
 
 // Hands out memory upwards, without rounding: alignment is the caller's, capacity is checked.

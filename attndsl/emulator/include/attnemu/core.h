@@ -39,7 +39,10 @@ struct Registers {
   uint64_t load_pad_value = 0;
   uint16_t map_height = 1, map_width = 1;  // of the image that window loads read, where they do not say so themselves
   uint8_t map_padding[4] = {};
-  uint8_t load_repeats = 1;
+  uint8_t load_repeats = 1;                // of window loads, a stride apart
+  uint16_t load_repeat_stride = 0;
+  bool load_repeat_columns = false;
+  uint32_t load_boundary = 0;              // byte of L1 at which their sources wrap round; 0: nowhere
   uint64_t quant_word = 0;
   uint64_t quant_words_at = 0;         // words a column, in the fixpipe buffer
   bool quant_words_set = false;

@@ -43,6 +43,11 @@ struct ImageLoad {
   uint32_t left = 0, right = 0, top = 0, bottom = 0;  // padding
   bool transpose = false;
   uint64_t pad_bits = 0;
+  // Windows from further rows (`repeat_step` * 16 each) or columns (`repeat_step` groups of C0 each) follow the first ones:
+  // together they are one matrix.
+  uint32_t repeats = 1, repeat_step = 0;
+  bool repeat_columns = false;
+  uint32_t boundary = 0;  // of L1, in bytes: what lies at or past it is read from L1's start; 0: none
 };
 void load_image(const char* what, const SourceLine& at, Place to, Place from, uint32_t element, const ImageLoad& p);
 
