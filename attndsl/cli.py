@@ -405,7 +405,7 @@ def emulate(
     else:
         result = program.run(
             args,
-            knobs=replace(FOREIGN, auto_sync=auto_sync == "on"),
+            knobs=replace(FOREIGN, auto_sync=auto_sync == "on", clean_at_end=auto_sync == "on"),
             timeout=timeout,
             memory=int(memory * (1 << 30)),
             capture=as_json,

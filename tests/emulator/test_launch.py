@@ -115,6 +115,10 @@ __aicore__ inline void Clean(const GlobalTensor<int32_t>& line) {
   TPipe pipe; GlobalTensor<int32_t> to; to.SetGlobalBuffer((__gm__ int32_t*)out); uint32_t mine = 16 * GetBlockIdx(), other = 16 - mine; body }
 SCALAR(store_cleaned, to.SetValue(0, 5); Clean(to);)
 SCALAR(store_kept, to.SetValue(0, 5);)
+SCALAR(line_tail_cleaned, to.SetValue(1, 5); to.SetValue(10, 6); Clean(to[8]);)
+SCALAR(line_shared, to.SetValue(GetBlockIdx(), 5); Clean(to[GetBlockIdx()]);)
+SCALAR(line_taken_in_turns, if (GetBlockIdx() == 0) { to.SetValue(0, 5); Clean(to); } SyncAll(); if (GetBlockIdx() == 1) { to.SetValue(1, 5); Clean(to); } SyncAll();)
+SCALAR(line_overwritten, int seen = to.GetValue(0); SyncAll(); if (GetBlockIdx() == 0) { to.SetValue(0, 5); Clean(to); } SyncAll(); if (GetBlockIdx() == 1) { to.SetValue(1, seen); Clean(to); } SyncAll();)
 // each block stores in its own line and reads the other's, whose old content it has seen before
 #define EXCHANGE(clean) to.GetValue(other); SyncAll(); to.SetValue(mine, 40 + GetBlockIdx()); Clean(to[mine]); SyncAll(); clean; \\
   int32_t seen = to.GetValue(other); to.SetValue(mine + 1, seen); Clean(to[mine]);
@@ -134,6 +138,10 @@ ENTRIES = [
     "lists",
     "store_cleaned",
     "store_kept",
+    "line_tail_cleaned",
+    "line_shared",
+    "line_taken_in_turns",
+    "line_overwritten",
     "exchange_fresh",
     "exchange_stale",
     "wild",
@@ -194,6 +202,29 @@ def test_scalar_stores_reach_memory_when_cleaned(kernels):
     assert report.ok and out[0] == 5
     report = kernels["store_kept"].run(1, [Argument("out", np.zeros(32, np.int32))])
     assert _rules(report) == {"cache_not_cleaned"}
+    kept = np.zeros(32, np.int32)
+    report = kernels["store_kept"].run(1, [Argument("out", kept)], knobs=Knobs(clean_at_end=True))
+    assert report.ok and kept[0] == 5
+
+
+def test_cleaning_takes_a_line_from_the_address_to_its_end(kernels):
+    out = np.zeros(32, np.int32)
+    report = kernels["line_tail_cleaned"].run(1, [Argument("out", out)])
+    assert _rules(report) == {"cache_not_cleaned"}
+    assert out[10] == 6
+
+
+def test_lines_are_written_back_whole(kernels):
+    report = kernels["line_shared"].run(2, [Argument("out", np.zeros(32, np.int32))])
+    assert _rules(report) == {"shared_cache_line"}
+    out = np.zeros(32, np.int32)
+    report = kernels["line_taken_in_turns"].run(2, [Argument("out", out)])
+    assert report.ok, report.findings
+    assert list(out[:2]) == [5, 5]
+    out = np.zeros(32, np.int32)
+    report = kernels["line_overwritten"].run(2, [Argument("out", out)])
+    assert "shared_cache_line" in _rules(report)
+    assert out[0] == 0  # as core 1 had it
 
 
 def test_stale_cache_lines(kernels):

@@ -40,6 +40,7 @@ bool Knobs::set(const std::string& key, const std::string& value) {
   if (key == "seed") seed = v;
   else if (key == "auto_sync") auto_sync = v;
   else if (key == "flags_count") flags_count = v;
+  else if (key == "clean_at_end") clean_at_end = v;
   else if (key == "saturate") saturate = v;
   else if (key == "race") race = v;
   else if (key == "memcheck") memcheck = v;

@@ -82,6 +82,7 @@ bool can_run(const Core& c, const Task& t) {
 }  // namespace
 
 Machine::Machine(const Knobs& k, const LaunchShape& s) : knobs(k), shape(s), impl_(new Impl) {
+  ScalarCache::writers.clear();
   cores_ = static_cast<size_t>(s.blocks) * static_cast<size_t>(s.cubes + s.vectors);
   check_memory();
   findings.max_per_rule = k.max_per_rule;

@@ -5,6 +5,7 @@
 namespace attnemu {
 
 uint64_t ScalarCache::dirty_lines = 0;
+std::unordered_map<uint64_t, std::vector<LineWriter>> ScalarCache::writers;
 
 namespace {
 
@@ -14,29 +15,60 @@ uint64_t line_key(const Place& p) { return reinterpret_cast<uint64_t>(p.memory->
 
 CachedLine& fetch(const Place& p, const SourceLine& at) {
   CachedLine& line = core->cache.lines[line_key(p)];
-  if (line.memory) return line;
+  uint64_t offset = reinterpret_cast<uint64_t>(p.memory->data + p.at) % kCacheLine;
+  if (line.valid >> offset & 1) return line;
   take_scalar_time(Op::ScalarMiss, "cache miss", at);
   line.memory = p.memory;
-  line.at = p.at - reinterpret_cast<uint64_t>(p.memory->data + p.at) % kCacheLine;
-  uint64_t n = p.memory->bytes - line.at < kCacheLine ? p.memory->bytes - line.at : kCacheLine;
-  std::memset(line.data, 0, kCacheLine);
-  std::memcpy(line.data, p.memory->data + line.at, n);
+  line.at = p.at - offset;
+  for (uint32_t i = 0; i < kCacheLine; ++i)
+    if (!(line.valid >> i & 1)) line.data[i] = line.at + i < p.memory->bytes ? p.memory->data[line.at + i] : uint8_t{0};
+  line.valid = ~0ull;
   return line;
 }
 
-void write_back(CachedLine& line) {
-  if (!line.dirty) return;
-  for (uint32_t i = 0; i < kCacheLine; ++i)
-    if (line.dirty >> i & 1) line.memory->data[line.at + i] = line.data[i];
+void report_shared(const CachedLine& line, const SourceLine& other, const char* what) {
+  if (!machine->knobs.race) return;
+  machine->report("racecheck", "shared_cache_line", line.stored_at,
+                  format("a scalar store of %s shares the 64 bytes from byte %llu of %s with %s: lines are written back whole, and one of the two is lost",
+                         core->label().c_str(), static_cast<unsigned long long>(line.at), line.memory->name.c_str(), what),
+                  "S", line.memory->name, line.at, kCacheLine, other.file ? machine->text(other) : "");
+}
+
+// Stores of two cores into one line, in no order.
+void check_other_writers(const CachedLine& line) {
+  uint16_t self = core->agent(Pipe::S);
+  auto& writers = ScalarCache::writers[reinterpret_cast<uint64_t>(line.memory->data + line.at) / kCacheLine];
+  LineWriter* mine = nullptr;
+  for (LineWriter& w : writers) {
+    if (w.agent == self) { mine = &w; continue; }
+    if (core->pipe(Pipe::S).clock[w.agent] < w.count)
+      report_shared(line, w.stored_at, format("one of %s that nothing orders with it", machine->cores[w.agent / kPipes]->label().c_str()).c_str());
+  }
+  LineWriter now{self, core->pipe(Pipe::S).issued, line.stored_at};
+  if (mine) *mine = now;
+  else writers.push_back(now);
+}
+
+// Bytes `part` of a line go to memory, whole where one of them was stored.
+void write_back(CachedLine& line, uint64_t part = ~0ull) {
+  if (!(line.dirty & part)) return;
+  check_other_writers(line);
+  bool lost = false;
+  for (uint32_t i = 0; i < kCacheLine; ++i) {
+    if (!(line.valid & part & 1ull << i) || line.at + i >= line.memory->bytes) continue;
+    lost = lost || (!(line.dirty >> i & 1) && line.memory->data[line.at + i] != line.data[i]);
+    line.memory->data[line.at + i] = line.data[i];
+  }
+  if (lost) report_shared(line, {nullptr, 0}, "bytes that memory has newer than the cache");
   for (uint32_t i = 0; i < kCacheLine; i += 4) {
     // whoever reads the word afterwards knows what the core had completed
-    if (!(line.dirty >> i & 15)) continue;
+    if (!((line.dirty & part) >> i & 15)) continue;
     SoftWord& word = machine->soft_words[line.memory->data + line.at + i];
     if (!word.clock.size()) word.clock = VectorClock(machine->agents());
     word.clock.join(core->snapshot(Pipe::S));
   }
-  line.dirty = 0;
-  --ScalarCache::dirty_lines;
+  line.dirty &= ~part;
+  if (!line.dirty) --ScalarCache::dirty_lines;
 }
 
 bool drops(const Place& p) { return p.memory && p.memory->kind == MemoryKind::GM && core->dropped_lines.count(line_key(p)); }
@@ -156,12 +188,15 @@ void clean_cache_line(Place place, const SourceLine& at) {
   core->issue(Pipe::S, false);
   take_scalar_time(Op::CleanCache, "cache clean", at);
   auto found = core->cache.lines.find(line_key(place));
-  bool holds_news = found != core->cache.lines.end() && found->second.dirty;
+  // from the place to the end of its line
+  uint64_t part = ~0ull << reinterpret_cast<uint64_t>(place.memory->data + place.at) % kCacheLine;
+  bool holds_news = found != core->cache.lines.end() && (found->second.dirty & part);
   // again: the core may be polling
   if (!core->dropped_lines.insert(line_key(place)).second && !holds_news) machine->yield(at);
   if (found == core->cache.lines.end()) return;
-  write_back(found->second);
-  core->cache.lines.erase(found);
+  write_back(found->second, part);
+  found->second.valid &= ~part;
+  if (!found->second.valid) core->cache.lines.erase(found);
 }
 
 void clean_cache(const SourceLine& at) {
@@ -172,11 +207,17 @@ void clean_cache(const SourceLine& at) {
   core->cache.lines.clear();
 }
 
+void clean_nothing(const SourceLine& at) {
+  core->last = at;
+  core->issue(Pipe::S, false);
+  take_scalar_time(Op::CleanCache, "cache clean", at);
+}
+
 void write_back_at_end() {
   for (auto& entry : core->cache.lines) {
     CachedLine& line = entry.second;
     if (!line.dirty) continue;
-    if (machine->knobs.race)
+    if (machine->knobs.race && !machine->knobs.clean_at_end)
       machine->report("racecheck", "cache_not_cleaned", line.stored_at,
                       format("a scalar store to %s is still in the scalar cache when the kernel ends: DataCacheCleanAndInvalid its line", line.memory->name.c_str()),
                       "S", line.memory->name, line.at, kCacheLine);

@@ -62,6 +62,12 @@ void DataCacheCleanAndInvalid(const GlobalTensor<T>& t, attnemu::SourceLine at =
   attnemu::Place p = detail::global_place(t.GetPhyAddr(), "DataCacheCleanAndInvalid", at);
   if (p.memory) attnemu::clean_cache_line(p, at);
 }
+// The unified buffer is not cached here: only the time passes.
+template <class T, CacheLine entire, DcciDst dst>
+void DataCacheCleanAndInvalid(const LocalTensor<T>&, attnemu::SourceLine at = attnemu::SourceLine::here()) {
+  static_assert(dst == DcciDst::CACHELINE_UB || dst == DcciDst::CACHELINE_ALL, "DataCacheCleanAndInvalid: a LocalTensor takes CACHELINE_UB");
+  attnemu::clean_nothing(at);
+}
 // The line at a byte offset comes into the cache, and from then on may be stale.
 template <class T>
 void DataCachePreload(const GlobalTensor<uint64_t>& src, const T cacheOffset, attnemu::SourceLine at = attnemu::SourceLine::here()) {

@@ -20,9 +20,11 @@ void data_barrier(const SourceLine& at);
 
 // Brings the line at `place` into the cache.
 void preload_line(Place place, const SourceLine& at);
-// Writes back and drops the line at `place`, or every line.
+// Writes back and drops the line at `place`, from there to its end, or every line. Lines are written whole: what another
+// core or a DMA wrote beside a stored value since is lost.
 void clean_cache_line(Place place, const SourceLine& at);
 void clean_cache(const SourceLine& at);
+void clean_nothing(const SourceLine& at);
 // What the running core never cleaned is reported and written at the end of its task.
 void write_back_at_end();
 // A finding when some core's cache holds newer bytes of what `ins` reads.
