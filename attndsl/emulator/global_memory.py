@@ -16,6 +16,8 @@ import numpy.typing as npt
 from attndsl.emulator.errors import LaunchError
 
 PAGE = 4096
+GAP = 2 * PAGE
+"""Behind an array, whose end may lie inside a page: a page that a kernel may touch, as a finding, and a closed one."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ def folder_for(args: Sequence[Argument]) -> str | None:
 
 def _bytes_of(arg: Argument) -> int:
     arrays = [arg.array] if arg.array is None or isinstance(arg.array, np.ndarray) else arg.array
-    return sum((0 if array is None else array.nbytes) + 2 * PAGE for array in arrays)
+    return sum((0 if array is None else array.nbytes) + PAGE + GAP for array in arrays)
 
 
 def _mib(size: int) -> int:
@@ -153,7 +155,7 @@ class GlobalMemory:
         slot = _Slot(name, array, output, scratch, argument, self.bytes)
         self._slots.append(slot)
         size = 0 if array is None else array.nbytes
-        self.bytes += -(-size // PAGE) * PAGE + PAGE
+        self.bytes += -(-size // PAGE) * PAGE + GAP
         return slot
 
     def _view(self, slot: _Slot) -> npt.NDArray[Any]:

@@ -71,6 +71,10 @@ VECTOR = {
         "Duplicate(z, 1.0f, 64); GlobalTensor<float> none; none.SetGlobalBuffer((__gm__ float*)nullptr); DataCopy(x, none, 8);",
         "Duplicate(z, 1.0f, 64); GlobalTensor<float> none; none.SetGlobalBuffer((__gm__ float*)a); DataCopy(x, none, 8);",
     ),
+    "constant_memory": (
+        "Duplicate(z, 1.0f, 64); static __gm__ const float table[16] = {5}; ga.SetGlobalBuffer((__gm__ float*)table); SetFlag<HardEvent::V_MTE3>(0); WaitFlag<HardEvent::V_MTE3>(0); DataCopy(ga, z, 8);",
+        "static __gm__ const float table[16] = {5}; ga.SetGlobalBuffer((__gm__ float*)table); DataCopy(z, ga, 16); SetFlag<HardEvent::MTE2_V>(0); WaitFlag<HardEvent::MTE2_V>(0); Duplicate(z[16], 1.0f, 48);",
+    ),
     "wrong_core": (
         "Duplicate(z, 1.0f, 64); TBuf<TPosition::CO1> c; pipe.InitBuffer(c, 1024); Fixpipe<float, float, CFG_ROW_MAJOR>(go, c.Get<float>(), FixpipeParamsV220(16, 16, 16, 16, false));",
         "Duplicate(z, 1.0f, 64);",

@@ -90,6 +90,7 @@ def kernels():
         "DataCopy(ub, from, DataCopyParams(4, 3, 2, 1));",
         "DataCopy(to, ub, DataCopyParams(4, 3, 1, 5));",
     )
+    add(_VECTOR, "past_the_end", "float", "DataCopy(ub, from, 24);", "DataCopy(to, ub, 24);")
     for t in ("half", "float", "int32_t"):
         add(
             _VECTOR,
@@ -159,6 +160,20 @@ def test_store_of_unaligned_rows(kernels):
     for r in range(5):
         expected[r * 14 : r * 14 + 11] = source[r * 32 : r * 32 + 11]
     np.testing.assert_array_equal(out, expected)
+
+
+def test_what_lies_behind_an_array_is_poison(kernels):
+    source = _input("float", 80)
+    out = np.zeros(24, np.float32)
+    report = kernels["past_the_end"].run(1, [Argument("in", source), Argument("out", out, output=True)])
+    assert {f.rule for f in report.findings} == {"out_of_range", "undefined_value"}
+    np.testing.assert_array_equal(out[:20], source)
+    assert np.isnan(out[20:]).all()
+    # nor does what is stored there stay in the next array
+    kept = np.zeros(20, np.float32)
+    report = kernels["past_the_end"].run(1, [Argument("in", _input("float")), Argument("out", kept)])
+    assert {f.rule for f in report.findings} == {"out_of_range"}
+    np.testing.assert_array_equal(kept, _input("float")[:20])
 
 
 def test_strided_blocks(kernels):

@@ -336,7 +336,7 @@ def test_the_command(program, file, tmp_path):
     assert document["exit_code"] == 0 and document["stdout"] == "<<<1020>>>\n" and document["findings"] == []
     done = command("-D", "BLOCKS=4", file, "past", cwd=tmp_path)
     assert done.returncode == 1
-    assert done.stdout.startswith("<<<nan>>>\nmemcheck/out_of_range at scale.asc:")
+    assert done.stdout.startswith("<<<1020>>>\nmemcheck/out_of_range at scale.asc:")
     done = command("-D", "BLOCKS=4", file, "past", "--json")
     fields = {"check", "rule", "message", "core", "pipe", "buffer", "address", "source"}
     assert done.returncode == 1 and fields <= set(json.loads(done.stdout)["findings"][0])
@@ -345,3 +345,26 @@ def test_the_command(program, file, tmp_path):
     for wrong in ([tmp_path / "nowhere.asc"], [file, "--auto-sync", "maybe"], []):
         done = command(*wrong)
         assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, done.stderr
+
+
+PLATFORM = """
+#include <cstdio>
+#include "kernel_basic_intf.h"
+#include "tiling/platform/platform_ascendc.h"
+int main(int argc, char** argv) {
+  auto* platform = platform_ascendc::PlatformAscendCManager::GetInstance(argc > 1 ? argv[1] : nullptr);
+  uint64_t ub = 0, l2 = 0;
+  platform->GetCoreMemSize(platform_ascendc::CoreMemType::UB, ub);
+  platform->GetCoreMemSize(platform_ascendc::CoreMemType::L2, l2);
+  printf("%u %u %llu %llu %u\\n", platform->GetCoreNumAic(), platform->GetCoreNumAiv(), (unsigned long long)ub, (unsigned long long)l2 >> 20,
+         platform->CalcTschBlockDim(9, 20, 40));
+}
+"""
+
+
+def test_a_host_asks_what_the_device_has(tmp_path):
+    path = tmp_path / "platform.cpp"
+    path.write_text(PLATFORM)
+    program = build_program(path)
+    assert program.run([]).stdout == "24 48 196608 192 5\n"
+    assert program.run(["Ascend910B4"]).stdout == "20 40 196608 96 5\n"

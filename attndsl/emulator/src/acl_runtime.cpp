@@ -190,14 +190,14 @@ aclError aclrtMalloc(void** p, size_t size, aclrtMemMallocPolicy, SourceLine at)
   std::string name = unique_name();
   if (!p || size == 0) return ACL_ERROR_INVALID_PARAM;
   *p = nullptr;
-  uint64_t taken = 0, mapped = round_up(size, kPage);
+  uint64_t taken = 0, mapped = round_up(size, kPage) + kRoom;
   for (auto& a : allocations()) taken += a->bytes;
   bool fits = size <= kDeviceBytes && taken + size <= kDeviceBytes;
   void* space = fits ? mmap(nullptr, mapped + kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) : MAP_FAILED;
   auto a = std::make_unique<Allocation>();
   if (space != MAP_FAILED) {
     try {
-      a->shadow.defined.assign(ceil_div(size, kBlock) + 1, 0);
+      a->shadow.defined.assign(ceil_div(mapped, kBlock) + 1, 0);
     } catch (const std::bad_alloc&) {
       munmap(space, mapped + kPage);
       space = MAP_FAILED;

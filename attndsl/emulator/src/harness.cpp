@@ -177,8 +177,8 @@ int launch(const Request& r) {
   for (const Array& a : r.arrays) {
     if (a.argument) arguments.push_back(a.null ? nullptr : base + a.offset);
     if (a.null) continue;
-    m.add_region(a.name, base + a.offset, a.bytes, a.output, a.defined);
-    uint64_t end = round_up(a.offset + a.bytes, 4096);
+    uint64_t end = round_up(a.offset + a.bytes, 4096) + kRoom;
+    m.add_region(a.name, base + a.offset, a.bytes, end - a.offset - a.bytes, a.output, a.defined);
     mprotect(base + end, 4096, PROT_NONE);  // a wild pointer behind the array ends the run
   }
   catch_crashes();

@@ -75,9 +75,10 @@ LaunchShape shape_of(const char* name, uint32_t blocks) {
 void lend_memory(Machine& m) {
   for (auto& a : allocations()) {
     open_to_host(*a);
-    Memory* region = m.add_region(a->name, a->data, a->bytes, false, false);
+    Memory* region = m.add_region(a->name, a->data, a->bytes, a->mapped - a->bytes, false, false);
     region->defined.swap(a->shadow.defined);
     region->partly_defined.swap(a->shadow.partly_defined);
+    region->set_defined(region->bytes, region->room, false);
   }
 }
 

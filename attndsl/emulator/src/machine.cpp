@@ -118,9 +118,10 @@ Machine::~Machine() {
   if (machine == this) machine = nullptr;
 }
 
-Memory* Machine::add_region(std::string name, uint8_t* data, uint64_t bytes, bool output, bool defined) {
+Memory* Machine::add_region(std::string name, uint8_t* data, uint64_t bytes, uint64_t room, bool output, bool defined) {
   auto m = std::make_unique<Memory>();
-  m->attach(MemoryKind::GM, std::move(name), data, bytes, defined);
+  m->attach(MemoryKind::GM, std::move(name), data, bytes, defined, room);
+  m->poison_room(knobs.poison);
   m->output = output;
   Memory* out = m.get();
   auto at = std::lower_bound(regions.begin(), regions.end(), m, [](const auto& a, const auto& b) { return a->data < b->data; });
@@ -135,8 +136,8 @@ Memory* Machine::find_region(const void* p) {
   for (auto& r : regions)
     if (r->data <= a) best = r.get();
   // an address up to a page behind an array still belongs to it: the range check names the array
-  if (!best || a >= best->data + best->bytes + kPage) return nullptr;
-  return last_region_ = best;
+  if (!best || a >= best->data + best->bytes + kPage) best = p ? find_constants(p) : nullptr;
+  return best ? last_region_ = best : nullptr;
 }
 
 uint16_t Machine::site(const SourceLine& at, const char* what) {

@@ -2,14 +2,20 @@
 
 namespace attnemu {
 
-void Memory::attach(MemoryKind k, std::string n, uint8_t* p, uint64_t size, bool is_defined) {
+void Memory::attach(MemoryKind k, std::string n, uint8_t* p, uint64_t size, bool is_defined, uint64_t behind) {
   kind = k;
   name = std::move(n);
   data = p;
   bytes = size;
-  race.resize(size);
-  defined.assign(ceil_div(size, kBlock) + 1, is_defined ? kAllBytes : 0);
-  if (k == MemoryKind::GM) touched.assign(size / kLine / 64 + 1, 0);
+  room = behind;
+  race.resize(size + room);
+  defined.assign(ceil_div(size + room, kBlock) + 1, is_defined ? kAllBytes : 0);
+  if (k == MemoryKind::GM) touched.assign((size + room) / kLine / 64 + 1, 0);
+}
+
+void Memory::poison_room(uint32_t pattern) {
+  for (uint64_t i = bytes; i < bytes + room; ++i) data[i] = static_cast<uint8_t>(pattern >> (i % 2 * 8));
+  set_defined(bytes, room, false);
 }
 
 uint64_t Memory::touch_lines(const Extent& e) {

@@ -21,7 +21,7 @@ CachedLine& fetch(const Place& p, const SourceLine& at) {
   line.memory = p.memory;
   line.at = p.at - offset;
   for (uint32_t i = 0; i < kCacheLine; ++i)
-    if (!(line.valid >> i & 1)) line.data[i] = line.at + i < p.memory->bytes ? p.memory->data[line.at + i] : uint8_t{0};
+    if (!(line.valid >> i & 1)) line.data[i] = line.at + i < p.memory->bytes + p.memory->room ? p.memory->data[line.at + i] : uint8_t{0};
   line.valid = ~0ull;
   return line;
 }
@@ -55,7 +55,7 @@ void write_back(CachedLine& line, uint64_t part = ~0ull) {
   check_other_writers(line);
   bool lost = false;
   for (uint32_t i = 0; i < kCacheLine; ++i) {
-    if (!(line.valid & part & 1ull << i) || line.at + i >= line.memory->bytes) continue;
+    if (!(line.valid & part & 1ull << i) || line.at + i >= line.memory->bytes + line.memory->room) continue;
     lost = lost || (!(line.dirty >> i & 1) && line.memory->data[line.at + i] != line.data[i]);
     line.memory->data[line.at + i] = line.data[i];
   }
@@ -144,7 +144,7 @@ void scalar_store(Place to, uint64_t bits, uint32_t bytes, const char* what, con
 uint64_t load_uncached(Place from, uint32_t bytes, const char* what, const SourceLine& at) {
   const uint8_t* word = from.memory->data + from.at;
   uint64_t bits = 0;
-  bool readable = from.at + bytes <= from.memory->bytes;
+  bool readable = from.at + bytes <= from.memory->bytes + from.memory->room;
   if (readable) std::memcpy(&bits, word, bytes);
   if (readable && core->polled == word && core->polled_bits == bits) machine->yield(at);
   Instruction ins(Pipe::S, what, at);

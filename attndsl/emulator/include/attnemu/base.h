@@ -52,6 +52,7 @@ constexpr uint32_t memory_bytes(MemoryKind m) {
     default: return 0;
   }
 }
+constexpr uint64_t kRoom = 4096;                       // at least so many bytes behind an array may be touched, as a finding
 constexpr uint32_t kBlock = 32;                        // unit of on-chip addressing and of the shadows
 constexpr uint32_t kSelectScratch = 184 * 1024;        // [184K, 192K) of UB is scratch of some instructions
 constexpr uint32_t kAllBytes = 0xFFFFFFFFu;            // mask of a whole 32-byte block

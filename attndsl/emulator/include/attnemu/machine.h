@@ -47,8 +47,8 @@ class Machine {
   std::string source_dir;                        // prefix taken off file names
 
   size_t agents() const { return cores_ * kPipes; }
-  Memory* add_region(std::string name, uint8_t* data, uint64_t bytes, bool output, bool defined);
-  Memory* find_region(const void* p);            // null: in no registered array
+  Memory* add_region(std::string name, uint8_t* data, uint64_t bytes, uint64_t room, bool output, bool defined);
+  Memory* find_region(const void* p);            // null: in no registered array, nor among the program's constants
   uint16_t site(const SourceLine& at, const char* what);
   std::string text(const SourceLine& at) const;  // "file:line"
   std::string text(uint16_t site) const;
@@ -76,6 +76,7 @@ class Machine {
   std::vector<Site> sites_;
   std::unique_ptr<Impl> impl_;
   Memory* last_region_ = nullptr;
+  Memory* find_constants(const void* p);
   void check_memory() const;
   void report_deadlock();
   void report_left_over();

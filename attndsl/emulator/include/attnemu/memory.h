@@ -17,18 +17,21 @@ struct Memory {
   std::string name;
   uint8_t* data = nullptr;
   uint64_t bytes = 0;
+  uint64_t room = 0;              // global memory: bytes behind the end that an access may touch, poisoned and undefined
   RaceShadow race;
   std::vector<uint32_t> defined;  // a bit a byte, a word a block
   // Comparison results pack eight lanes into a byte: which bits of an otherwise undefined byte are defined.
   std::unordered_map<uint64_t, uint8_t> partly_defined;
   bool output = false;            // undefined bytes stored here are findings
   bool written = false;
+  bool constant = false;          // tables of the program itself
   uint64_t read_bytes = 0, write_bytes = 0;
   std::vector<uint64_t> touched;  // global memory: lines that some core has moved in this launch, a bit each
 
   // Lines under `e` that nothing touched before; they count as touched now.
   uint64_t touch_lines(const struct Extent& e);
-  void attach(MemoryKind k, std::string n, uint8_t* p, uint64_t size, bool is_defined);
+  void attach(MemoryKind k, std::string n, uint8_t* p, uint64_t size, bool is_defined, uint64_t behind = 0);
+  void poison_room(uint32_t pattern);
   bool is_defined(uint64_t at, uint64_t n) const;
   void set_defined(uint64_t at, uint64_t n, bool value);
   // Packed bits: a byte of which only some bits are defined, and what is known of a byte.

@@ -1,0 +1,75 @@
+// What a host program asks about the device: Atlas A2 by the name of its part, the largest where none is given.
+#pragma once
+#include <cstdint>
+#include <cstring>
+
+#include "acl/acl_rt.h"
+
+namespace fe {
+class PlatFormInfos;
+}
+
+namespace platform_ascendc {
+
+enum class CoreMemType { L0_A = 0, L0_B, L0_C, L1, L2, UB, HBM, RESERVED };
+enum class SocVersion { ASCEND910 = 0, ASCEND910B, ASCEND310P, ASCEND310B, RESERVED_VERSION = 99999 };
+
+// Cores, MiB of L2 and GiB of memory of a part (platform_config/Ascend910B*.ini, CANN 8.1.RC1).
+struct Part {
+  const char* name;
+  uint32_t cubes, l2_mib, memory_gib;
+};
+inline const Part& part_of(const char* name) {
+  static constexpr Part kParts[] = {{"Ascend910B1", 24, 192, 64}, {"Ascend910B2", 24, 192, 64}, {"Ascend910B2C", 24, 192, 64}, {"Ascend910B3", 20, 192, 64},
+                                    {"Ascend910B4", 20, 96, 32}, {"Ascend910B4-1", 20, 168, 32}};
+  for (const Part& p : kParts)
+    if (name && std::strcmp(p.name, name) == 0) return p;
+  return kParts[0];
+}
+
+class PlatformAscendC {
+ public:
+  PlatformAscendC() = delete;
+  explicit PlatformAscendC(fe::PlatFormInfos*) : part_(part_of(aclrtGetSocName())) {}
+  explicit PlatformAscendC(const Part& part) : part_(part) {}
+  uint32_t GetCoreNum() const { return part_.cubes; }
+  uint32_t GetCoreNumAic() const { return part_.cubes; }
+  uint32_t GetCoreNumAiv() const { return 2 * part_.cubes; }
+  uint32_t GetCoreNumVector() const { return 0; }
+  // Blocks for so many slices: with both kinds of cores a block has as many vector cores as a cube core has.
+  uint32_t CalcTschBlockDim(uint32_t slices, uint32_t cubes, uint32_t vectors) const {
+    if (!cubes || !vectors || cubes > vectors) return slices;
+    uint32_t ratio = vectors / cubes;
+    return (slices + ratio - 1) / ratio;
+  }
+  uint32_t GetLibApiWorkSpaceSize() const { return 16u << 20; }
+  void GetCoreMemSize(const CoreMemType& type, uint64_t& size) const {
+    switch (type) {
+      case CoreMemType::L0_A: case CoreMemType::L0_B: size = 64u << 10; return;
+      case CoreMemType::L0_C: size = 128u << 10; return;
+      case CoreMemType::L1: size = 512u << 10; return;
+      case CoreMemType::UB: size = 192u << 10; return;
+      case CoreMemType::L2: size = static_cast<uint64_t>(part_.l2_mib) << 20; return;
+      case CoreMemType::HBM: size = static_cast<uint64_t>(part_.memory_gib) << 30; return;
+      default: size = 0;
+    }
+  }
+  // Bytes a cycle and core.
+  void GetCoreMemBw(const CoreMemType& type, uint64_t& bytes) const { bytes = type == CoreMemType::L2 ? 110 : type == CoreMemType::HBM ? 32 : 0; }
+  SocVersion GetSocVersion() const { return SocVersion::ASCEND910B; }
+
+ private:
+  const Part& part_;
+};
+
+class PlatformAscendCManager {
+ public:
+  static PlatformAscendC* GetInstance() { return GetInstance(nullptr); }
+  // The first call decides.
+  static PlatformAscendC* GetInstance(const char* part) {
+    static PlatformAscendC instance(part_of(part ? part : aclrtGetSocName()));
+    return &instance;
+  }
+};
+
+}  // namespace platform_ascendc
