@@ -17,7 +17,7 @@ from attndsl.emulator.errors import LaunchError
 
 PAGE = 4096
 GAP = 2 * PAGE
-"""Behind an array, whose end may lie inside a page: a page that a kernel may touch, as a finding, and a closed one."""
+"""Behind the pages of an array: one that a kernel may touch, which is a finding, and a closed one."""
 
 
 @dataclass(frozen=True)

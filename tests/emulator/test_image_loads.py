@@ -51,7 +51,13 @@ _WORDS_B = "DataCopy(b1, gb, Nd2NzParams(1, k, n, 0, n, k, 1, 0)); PipeBarrier<P
 _WINDOW_B = _WORDS_B + (
     "LoadData3DParamsV2<T> v; v.l1H = 1; v.l1W = k; v.channelSize = n; v.kExtension = n; v.mExtension = k; LoadData(b0, b1, v);"
 )
-_MATRIX_A = "DataCopy(a1, ga, Nd2NzParams(1, 64, 64, 0, 64, 64, 1, 0)); PipeBarrier<PIPE_ALL>();" + _SETUP % (1, 64, 64, 32, 16)
+_MATRIX_A = "DataCopy(a1, ga, Nd2NzParams(1, 64, 64, 0, 64, 64, 1, 0)); PipeBarrier<PIPE_ALL>();" + _SETUP % (
+    1,
+    64,
+    64,
+    32,
+    16,
+)
 _WORDS_B_WIDE = "DataCopy(b1, gb, Nd2NzParams(1, k, 24, 0, 24, k, 1, 0)); PipeBarrier<PIPE_ALL>(); LoadData3DParamsV2<T> v; v.l1H = 1; v.l1W = k; v.channelSize = 24; v.mExtension = k;"
 # sizes and padding from registers, the rest in two words
 _WRAPPED = (
@@ -75,17 +81,63 @@ CASES = {
     "turned_float": ("float", 32, 48, 32, _PLAIN_B + _TURNED_A, "true"),
     "window_float": ("float", 32, 48, 32, _PLAIN_A + _WINDOW_B, "false"),
     # two windows of 16 rows, 48 apart, of a matrix of 64: rows 0..15 and 48..63
-    "rows_repeat": ("half", 32, 16, 32, _PLAIN_B + _MATRIX_A + "SetLoadDataRepeat({3, 2, 0}); LoadData(a0, a1, w);", "false"),
+    "rows_repeat": (
+        "half",
+        32,
+        16,
+        32,
+        _PLAIN_B + _MATRIX_A + "SetLoadDataRepeat({3, 2, 0}); LoadData(a0, a1, w);",
+        "false",
+    ),
     # two windows of 16 columns, 32 apart, of a matrix of 64 columns: columns 16..31 and 48..63
-    "columns_repeat": ("half", 32, 16, 32, _PLAIN_B + _MATRIX_A + "w.mExtension = 32; w.kStartPt = 16; w.kExtension = 16; SetLoadDataRepeat({2, 2, 1}); LoadData(a0, a1, w);", "false"),
+    "columns_repeat": (
+        "half",
+        32,
+        16,
+        32,
+        _PLAIN_B
+        + _MATRIX_A
+        + "w.mExtension = 32; w.kStartPt = 16; w.kExtension = 16; SetLoadDataRepeat({2, 2, 1}); LoadData(a0, a1, w);",
+        "false",
+    ),
     # two windows of 8 columns of words, turned on the way to L0B: 16 columns, as one
-    "turned_repeat": ("float", 32, 16, 32, _PLAIN_A + _WORDS_B_WIDE + "v.kExtension = 8; SetLoadDataRepeat({2, 2, 1}); LoadData(b0, b1, v);", "false"),
-    "no_repeat": ("half", 32, 16, 32, _PLAIN_B + _MATRIX_A + "LoadDataRepeatParam none; none.repeatTime = 0; w.mExtension = 32; LoadData(a0, a1, w); SetLoadDataRepeat(none); w.mStartPt = 16; LoadData(a0, a1, w);", "false"),
+    "turned_repeat": (
+        "float",
+        32,
+        16,
+        32,
+        _PLAIN_A + _WORDS_B_WIDE + "v.kExtension = 8; SetLoadDataRepeat({2, 2, 1}); LoadData(b0, b1, v);",
+        "false",
+    ),
+    "no_repeat": (
+        "half",
+        32,
+        16,
+        32,
+        _PLAIN_B
+        + _MATRIX_A
+        + "LoadDataRepeatParam none; none.repeatTime = 0; w.mExtension = 32; LoadData(a0, a1, w); SetLoadDataRepeat(none); w.mStartPt = 16; LoadData(a0, a1, w);",
+        "false",
+    ),
     # past 1 KiB of L1 (16 columns of 32 rows) the same rows come again
     "boundary": ("half", 32, 16, 32, _PLAIN_B + _WRAPPED % 1024, "false"),
     "boundary_too_low": ("half", 32, 16, 32, _PLAIN_B + _WRAPPED % 1023, "false"),
-    "past_boundary": ("half", 32, 16, 32, _PLAIN_B + _WRAPPED.replace("LoadData(a0, a1, q)", "LoadData(a0, a1[512], q)") % 1024, "false"),
-    "pro": ("half", 15, 16, 192, _CONV.replace("{tail}", _PRO_TAIL).replace("LoadData(a0, a1, w)", "LoadData(a0, a1, q)"), "false"),
+    "past_boundary": (
+        "half",
+        32,
+        16,
+        32,
+        _PLAIN_B + _WRAPPED.replace("LoadData(a0, a1, q)", "LoadData(a0, a1[512], q)") % 1024,
+        "false",
+    ),
+    "pro": (
+        "half",
+        15,
+        16,
+        192,
+        _CONV.replace("{tail}", _PRO_TAIL).replace("LoadData(a0, a1, w)", "LoadData(a0, a1, q)"),
+        "false",
+    ),
     "words": ("float", 16, 48, 16, _PLAIN_A + _TURN_WORDS, "false"),
 }
 
