@@ -21,8 +21,8 @@ class Knobs:
     """A flag set again before the pipe passed its earlier wait: false takes flags for single bits, and the
     set for a defect; true lets the hardware keep both, as vendor samples that never set a flag back need."""
     clean_at_end: bool = False
-    """The compiler writes the scalar cache back when a kernel ends (``-cce-aicore-dcci-before-kernel-end``, on
-    by default, and official builds for Atlas A2 leave it on): false takes a store never cleaned for a defect."""
+    """The compiler writes the scalar cache back when a kernel ends (``-cce-aicore-dcci-before-kernel-end``,
+    on by default, also in official builds for Atlas A2): false takes a store never cleaned for a defect."""
     saturate: bool = False
     """CTRL[48] = 0: half and bfloat16 results saturate and NaN becomes 0; false keeps inf and NaN."""
     race: bool = True
