@@ -81,6 +81,7 @@ class Device:
         max_nd2nz_matrices: highest ndNum of an Nd2Nz copy (GUIDE).
         max_mmad_size: highest m, n and k of an Mmad (GUIDE).
         max_copy_blocks: highest blockCount of a DataCopyPad (GUIDE).
+        max_half_word: highest number of a 16-bit field: srcStride of LoadData, sizes of a Fixpipe (H81).
         mmad_overlap_fractals: fractals of a result from which a dependent Mmad needs no barrier (GUIDE).
         workspace_alignment: bytes; a Fixpipe to an unaligned row costs twice (GUIDE).
         system_workspace: bytes CANN reserves in front of the user's workspace (H81).
@@ -103,6 +104,7 @@ class Device:
     max_nd2nz_matrices: int = 4095
     max_mmad_size: int = 4095
     max_copy_blocks: int = 4095
+    max_half_word: int = 65535
     mmad_overlap_fractals: int = 10
     workspace_alignment: int = 512
     system_workspace: int = 16 * 1024 * 1024

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from attndsl.errors import InternalError
 from attndsl.hardware import ATLAS_A2, Core
 from attndsl.interpret.elements import DisjointCheck
+from attndsl.interpret.operand_limits import OperandLimits
 from attndsl.schedule.launch import Launch, prepare
 from attndsl.spec.call import Call
 from attndsl.symbolic import Expr, ExprLike
@@ -56,7 +57,8 @@ def interpret(launch: Launch, *, check_disjoint: bool = False) -> None:
     ``check_disjoint``: compare the elements that iterations of ``disjoint`` loops touch (slow).
 
     Raises:
-        InternalError: the cores wait for each other for ever, or a loop breaks what it declares.
+        InternalError: the cores wait for each other for ever, a loop breaks what it declares, or an operand
+            is beyond a limit of its instruction.
     """
     workspace = np.full(launch.workspace_bytes, 0xFF, np.uint8)
     memory = {name: _flat(value) for name, value in launch.arguments.items() if value is not None}
@@ -88,12 +90,16 @@ def _cores(launch: Launch, memory: dict[str, Any], device: _Device, check: bool)
 
 @dataclass
 class _Device:
-    """Cross-core counters. ``moves`` counts what any core did, to notice when nothing moves."""
+    """What cores share: cross-core counters, and limits that operands were held against.
+
+    ``moves`` counts what any core did, to notice when nothing moves.
+    """
 
     blocks: int
     counters: dict[tuple[Core, int, int, int], int] = field(default_factory=dict)
     arrivals: dict[tuple[int, int, int], dict[int, int]] = field(default_factory=dict)
     moves: int = 0
+    limits: OperandLimits = field(default_factory=OperandLimits)
 
     def raise_flag(self, core: _CoreRun, flag: SetCrossFlag) -> None:
         """Count an arrival; when all participants have arrived, the other side may go on."""
@@ -215,6 +221,7 @@ class _CoreRun:
 
     def _plain(self, statement: Statement) -> None:
         if isinstance(statement, Instruction):
+            self._device.limits.check(statement, self._scalars, self.value)
             if self._check is None:
                 statement.run(self)
             else:

@@ -360,13 +360,15 @@ LIMITS = (
 
 @pytest.mark.parametrize("limit", LIMITS, ids=lambda limit: limit.name)
 def test_the_broken_operand_is_flagged_and_its_twin_is_not(limit):
-    assert any(limit.says in problem for problem in limit.broken.limits()), list(limit.broken.limits())
-    assert list(limit.legal.limits()) == []
+    assert any(limit.says in problem for problem in limit.broken.violations()), list(
+        limit.broken.violations()
+    )
+    assert list(limit.legal.violations()) == []
 
 
-def test_what_is_only_known_at_run_time_is_left_to_the_emulator():
+def test_what_is_only_known_at_run_time_is_checked_there():
     unknown = Symbol("n")
-    assert list(Fill(dst=f32.region(unknown, 1, unknown), value=ONE).limits()) == []
+    assert list(Fill(dst=f32.region(unknown, 1, unknown), value=ONE).violations()) == []
 
 
 # Limits of the reference that no rule covers yet: each operand below is illegal, or means something else
@@ -386,7 +388,7 @@ WITHOUT_TWIN = {
 
 @pytest.mark.parametrize("name", WITHOUT_TWIN)
 def test_further_illegal_operands(name):
-    assert list(WITHOUT_TWIN[name].limits())
+    assert list(WITHOUT_TWIN[name].violations())
 
 
 def _all_operations() -> list[Instruction]:

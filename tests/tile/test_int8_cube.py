@@ -146,7 +146,7 @@ def test_mmad(rows, n, k, accumulate):
         initial=as_expr(not accumulate),
     )  # fmt: skip
     multiply.run(bench)
-    assert not list(multiply.limits())
+    assert not list(multiply.violations())
     expected = left.astype(np.int64) @ right.astype(np.int64) + (int(bench.fill) if accumulate else 0)
     for row, col in np.ndindex(m, n):
         assert bench.slot(c)[result_nz(row, col, m)] == expected[row, col]
@@ -176,7 +176,7 @@ def test_rows_of_positions_and_heads_in_one_load(dtype, by):
             matrices=as_expr(HEADS), src_matrix_pitch=as_expr(head_pitch), matrix_step=as_expr(1),
             row_step=as_expr(HEADS),
         )  # fmt: skip
-    assert not list(load.limits())
+    assert not list(load.violations())
     load.run(bench)
     expected = np.full(l1.elements, bench.fill, dtype)
     for position, head, col in np.ndindex(POSITIONS, HEADS, up(DEPTH, c0)):
@@ -282,7 +282,7 @@ def test_int8_products_on_the_emulator():
     report = cube_kernel(PROGRAM, (LEFT1, RIGHT1, LEFT0, RIGHT0, RESULT), TENSORS).run(1, args)
     assert set(report.finding_counts) <= {"initcheck/undefined_value"}, report.findings[:3]
     for item in PROGRAM:
-        assert not list(item.limits())
+        assert not list(item.violations())
         item.run(bench)
     wide = {item: array.astype(np.int32) for item, array in values.items()}
     emulated = {arg.name: arg.array for arg in args}
@@ -358,5 +358,5 @@ LIMITS = {
 @pytest.mark.parametrize("name", LIMITS)
 def test_a_limit_flags_its_breach_and_not_its_twin(name):
     broken, legal, says = LIMITS[name]
-    assert any(says in problem for problem in broken.limits()), list(broken.limits())
-    assert list(legal.limits()) == []
+    assert any(says in problem for problem in broken.violations()), list(broken.violations())
+    assert list(legal.violations()) == []

@@ -182,7 +182,7 @@ def _padding(item: Instruction, target) -> np.ndarray:
 @pytest.mark.parametrize("name", CASES)
 def test_the_text_does_what_numpy_does(name):
     item, bench = CASES[name], _start()
-    assert not list(item.limits())
+    assert not list(item.violations())
     report, found = FRAME.emulate(name, bench)
     allowed = {"initcheck/undefined_value"} if name.startswith("load") else set()
     assert set(report.finding_counts) <= allowed, report.findings[:3]
@@ -271,7 +271,7 @@ def test_lists_of_any_length_at_any_record():
         dst=MERGED.region(0, 1, 2 * (Symbol("m") + Symbol("n"))),
         first=records(RUNS, 32, Symbol("n")), second=records(RUNS, 37, Symbol("m")),
     )  # fmt: skip
-    assert not list(merge.limits())
+    assert not list(merge.violations())
     merge.run(bench)
     assert bench.slot(MERGED)[:40].tobytes() == bench.slot(RUNS)[74:114].tobytes()
     assert (bench.slot(MERGED)[40:] == _start().slot(MERGED)[40:]).all()
@@ -509,8 +509,8 @@ LIMITS: dict[str, tuple[Instruction, Instruction, str]] = {
 @pytest.mark.parametrize("name", LIMITS)
 def test_a_limit_flags_its_breach_and_not_its_twin(name):
     broken, legal, says = LIMITS[name]
-    assert any(says in problem for problem in broken.limits()), list(broken.limits())
-    assert list(legal.limits()) == []
+    assert any(says in problem for problem in broken.violations()), list(broken.violations())
+    assert list(legal.violations()) == []
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -10,10 +10,11 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from attndsl.hardware import Core, MemorySpace, Pipe
+from attndsl.hardware import Core, Pipe
 from attndsl.hardware.costs import COSTS
 from attndsl.symbolic import Const, Expr, ExprLike, constant_value
 from attndsl.tile.buffers import CXX_DTYPES, Buffer, GlobalRegion, GlobalTensor, Region, item_bytes
+from attndsl.tile.instructions.limits import Finding, Limit
 from attndsl.tile.statements import Statement
 
 Array = npt.NDArray[Any]
@@ -99,8 +100,25 @@ class Instruction(Statement):
         """The amount of work, in the units of its cost entry."""
 
     @abstractmethod
-    def limits(self) -> Iterator[str]:
-        """Every operand rule it violates, as text; nothing when legal."""
+    def limits(self) -> Iterator[Finding]:
+        """The limits of its operands, and as text every rule of another kind that it violates."""
+
+    def violations(self) -> Iterator[str]:
+        """What is wrong for certain: rules of other kinds, limits of constant numbers; nothing when legal."""
+        for finding in self.limits():
+            if isinstance(finding, str):
+                yield finding
+                continue
+            known = constant_value(finding.value)
+            wrong = "" if known is None else finding.violation(int(known))
+            if wrong:
+                yield f"{finding.role} is {finding.value}, {wrong}"
+
+    def open_limits(self) -> Iterator[Limit]:
+        """The limits of numbers that are known when the program runs."""
+        for finding in self.limits():
+            if isinstance(finding, Limit) and constant_value(finding.value) is None:
+                yield finding
 
     @abstractmethod
     def describe(self) -> str:
@@ -155,29 +173,3 @@ def repeat_elements(dtype: str) -> int:
 def cxx(dtype: str) -> str:
     """The C++ spelling of a dtype."""
     return CXX_DTYPES[dtype]
-
-
-def space_rule(region: Region, space: MemorySpace, role: str) -> Iterator[str]:
-    """The operand lives where the instruction needs it."""
-    if region.buffer.space is not space:
-        yield f"{role} {region.buffer.name} is in {region.buffer.space.value}, needs {space.value}"
-
-
-def dtype_rule(dtype: str, allowed: tuple[str, ...], role: str) -> Iterator[str]:
-    """The operand has one of the dtypes the instruction takes."""
-    if dtype not in allowed:
-        yield f"{role} is {dtype}, needs {' or '.join(allowed)}"
-
-
-def multiple_rule(value: Expr, multiple: int, role: str) -> Iterator[str]:
-    """A constant operand is a multiple of the unit it is counted in."""
-    known = constant_value(value)
-    if known is not None and int(known) % multiple:
-        yield f"{role} is {value}, needs a multiple of {multiple}"
-
-
-def at_most_rule(value: Expr, most: int, role: str, least: int = 0) -> Iterator[str]:
-    """A constant operand is inside the range of its field."""
-    known = constant_value(value)
-    if known is not None and not least <= int(known) <= most:
-        yield f"{role} is {value}, must be {least} to {most}"

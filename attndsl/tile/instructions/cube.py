@@ -22,15 +22,12 @@ from attndsl.tile.instructions.base import (
     Instruction,
     Machine,
     Names,
-    at_most_rule,
     block_elements,
     cxx,
-    dtype_rule,
     gm_view,
     is_one,
-    multiple_rule,
-    space_rule,
 )
+from attndsl.tile.instructions.limits import Finding, at_most_rule, dtype_rule, multiple_rule, space_rule
 
 FRACTAL = ATLAS_A2.fractal
 FRACTAL_SIZE = Named(FRACTAL, "fractal", "kFractal")
@@ -144,7 +141,7 @@ class LoadNz(Instruction):
         count = machine.value(self.src.rows) * machine.value(self.src.cols) * machine.value(self.matrices)
         return float(count * item_bytes(self.src.tensor.dtype))
 
-    def limits(self) -> Iterator[str]:
+    def limits(self) -> Iterator[Finding]:
         depth = block_elements(self.dst.buffer.dtype)
         yield from space_rule(self.dst, MemorySpace.L1, "destination")
         yield from multiple_rule(self.dst.offset, depth, "element offset")
@@ -238,7 +235,7 @@ class LoadFractals(Instruction):
     def units(self, machine: Machine) -> float:
         return float(machine.value(self.repeat) * self.unit * item_bytes(self.src.buffer.dtype))
 
-    def limits(self) -> Iterator[str]:
+    def limits(self) -> Iterator[Finding]:
         yield from space_rule(self.src, MemorySpace.L1, "source")
         if self.dst.buffer.space not in (MemorySpace.L0A, MemorySpace.L0B):
             yield f"destination {self.dst.buffer.name} is in {self.dst.buffer.space.value}, needs L0A or L0B"
@@ -248,6 +245,7 @@ class LoadFractals(Instruction):
         yield from multiple_rule(self.dst.offset, whole, "destination offset")
         yield from multiple_rule(self.src.offset, block_elements(self.src.buffer.dtype), "source offset")
         yield from at_most_rule(self.repeat, ATLAS_A2.max_repeat, "repeat")
+        yield from at_most_rule(self.src_stride, ATLAS_A2.max_half_word, "source stride")
 
     def describe(self) -> str:
         how = "transposed fractals" if self.transpose else "fractals"
@@ -309,7 +307,7 @@ class Mmad(Instruction):
         m, n = (_up16(int(machine.value(x))) // FRACTAL for x in (self.m, self.n))
         return float(m * n * -(-int(machine.value(self.k)) // block_elements(self.a.buffer.dtype)))
 
-    def limits(self) -> Iterator[str]:
+    def limits(self) -> Iterator[Finding]:
         yield from space_rule(self.dst, MemorySpace.L0C, "destination")
         yield from space_rule(self.a, MemorySpace.L0A, "left operand")
         yield from space_rule(self.b, MemorySpace.L0B, "right operand")
@@ -369,11 +367,13 @@ class Fixpipe(Instruction):
     def units(self, machine: Machine) -> float:
         return float(machine.value(self.dst.rows) * machine.value(self.dst.cols) * 4)
 
-    def limits(self) -> Iterator[str]:
+    def limits(self) -> Iterator[Finding]:
         yield from space_rule(self.src, MemorySpace.L0C, "source")
         yield from dtype_rule(self.dst.tensor.dtype, ("float32", "int32"), "destination")
         yield from dtype_rule(self.src.buffer.dtype, (self.dst.tensor.dtype,), "source")
         yield from multiple_rule(self.dst.cols, FRACTAL, "columns")
+        for name, size in (("columns", self.dst.cols), ("rows", self.dst.rows), ("source rows", self.m)):
+            yield from at_most_rule(size, ATLAS_A2.max_half_word, name)
 
     def describe(self) -> str:
         return f"{self.dst} <- {self.src.buffer.name}"

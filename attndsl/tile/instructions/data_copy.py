@@ -17,15 +17,13 @@ from attndsl.tile.instructions.base import (
     Instruction,
     Machine,
     Names,
-    at_most_rule,
     block_elements,
     cxx,
     gm_view,
     is_one,
-    multiple_rule,
-    space_rule,
     view,
 )
+from attndsl.tile.instructions.limits import Finding, at_most_rule, multiple_rule, space_rule
 
 
 def _gm_gap(region: GlobalRegion) -> Expr:
@@ -43,7 +41,7 @@ def _ub_gap(region: Region) -> Expr:
     return (region.pitch - round_up(region.cols, block)) // block
 
 
-def _copy_limits(local: Region, remote: GlobalRegion) -> Iterator[str]:
+def _copy_limits(local: Region, remote: GlobalRegion) -> Iterator[Finding]:
     yield from space_rule(local, MemorySpace.UB, "operand")
     yield from multiple_rule(local.offset, block_elements(local.buffer.dtype), "element offset")
     yield from multiple_rule(local.pitch, block_elements(local.buffer.dtype), "row pitch")
@@ -93,7 +91,7 @@ class LoadRows(Instruction):
         count = machine.value(self.dst.rows) * machine.value(self.dst.cols)
         return float(count * item_bytes(self.dst.buffer.dtype))
 
-    def limits(self) -> Iterator[str]:
+    def limits(self) -> Iterator[Finding]:
         yield from _copy_limits(self.dst, self.src)
 
     def describe(self) -> str:
@@ -138,7 +136,7 @@ class StoreRows(Instruction):
         count = machine.value(self.src.rows) * machine.value(self.src.cols)
         return float(count * item_bytes(self.src.buffer.dtype))
 
-    def limits(self) -> Iterator[str]:
+    def limits(self) -> Iterator[Finding]:
         yield from _copy_limits(self.src, self.dst)
 
     def describe(self) -> str:

@@ -11,16 +11,8 @@ import numpy as np
 from attndsl.hardware.costs import COSTS
 from attndsl.symbolic import Const, Expr
 from attndsl.tile.buffers import Region, item_bytes
-from attndsl.tile.instructions.base import (
-    Machine,
-    Names,
-    block_elements,
-    cxx,
-    dtype_rule,
-    multiple_rule,
-    repeat_elements,
-    view,
-)
+from attndsl.tile.instructions.base import Machine, Names, block_elements, cxx, repeat_elements, view
+from attndsl.tile.instructions.limits import Finding, dtype_rule, multiple_rule
 from attndsl.tile.instructions.vector import VectorInstruction, count_form_rules, operands
 
 _LANES_OF_BIT = (
@@ -69,7 +61,7 @@ class Gather(VectorInstruction):
         places = operands(names, self.dst, self.src)
         return f"Gather({places}, {offsets}, {base}, {names.expr(self.dst.cols)});"
 
-    def limits(self) -> Iterator[str]:
+    def limits(self) -> Iterator[Finding]:
         yield from super().limits()
         yield from count_form_rules(self.dst, self.src, self.offsets)
         yield from dtype_rule(self.src.buffer.dtype, _GATHERED, "source")
@@ -128,7 +120,7 @@ class LaneNumbers(VectorInstruction):
             done *= 2
         return "\n".join(lines)
 
-    def limits(self) -> Iterator[str]:
+    def limits(self) -> Iterator[Finding]:
         yield from super().limits()
         yield from count_form_rules(self.dst)
         yield from dtype_rule(self.dst.buffer.dtype, ("int32", "float32"), "destination")
@@ -163,7 +155,7 @@ class CopyLanes(VectorInstruction):
     def text(self, names: Names) -> str:
         return f"DataCopy({operands(names, self.dst, self.src)}, {names.expr(self.dst.cols)});"
 
-    def limits(self) -> Iterator[str]:
+    def limits(self) -> Iterator[Finding]:
         yield from super().limits()
         yield from count_form_rules(self.dst, self.src)
         yield from dtype_rule(self.src.buffer.dtype, (self.dst.buffer.dtype,), "source")

@@ -13,15 +13,8 @@ import numpy as np
 
 from attndsl.symbolic import Expr, Symbol, as_expr
 from attndsl.tile.buffers import Region, item_bytes
-from attndsl.tile.instructions.base import (
-    Machine,
-    Names,
-    dtype_rule,
-    is_one,
-    multiple_rule,
-    repeat_elements,
-    view,
-)
+from attndsl.tile.instructions.base import Machine, Names, is_one, repeat_elements, view
+from attndsl.tile.instructions.limits import Finding, dtype_rule, multiple_rule
 from attndsl.tile.instructions.vector import (
     COMPARISONS,
     VectorInstruction,
@@ -61,7 +54,7 @@ class CompareLanes(VectorInstruction):
         places = operands(names, self.dst, self.first, self.second)
         return f"Compare({places}, CMPMODE::{self.mode}, {names.expr(self.first.cols)});"
 
-    def limits(self) -> Iterator[str]:
+    def limits(self) -> Iterator[Finding]:
         yield from super().limits()
         yield from count_form_rules(self.first, self.second)
         yield from dtype_rule(self.dst.buffer.dtype, ("uint8",), "bits")
@@ -87,7 +80,7 @@ def _word_count(names: Names, region: Region) -> str:
     return names.expr(region.cols // as_expr(2 // item_bytes(region.buffer.dtype)))
 
 
-def _bit_rules(*regions: Region) -> Iterator[str]:
+def _bit_rules(*regions: Region) -> Iterator[Finding]:
     yield from count_form_rules(*regions)
     for region in regions:
         yield from dtype_rule(region.buffer.dtype, _BITS, "bits")
@@ -119,7 +112,7 @@ class Bitwise(VectorInstruction):
         places = ", ".join(_words(names, region) for region in (self.dst, self.first, self.second))
         return f"{self.op}({places}, {_word_count(names, self.dst)});"
 
-    def limits(self) -> Iterator[str]:
+    def limits(self) -> Iterator[Finding]:
         yield from super().limits()
         yield from _bit_rules(self.dst, self.first, self.second)
         if self.op not in _LOGIC:
@@ -142,7 +135,7 @@ class BitwiseNot(VectorInstruction):
     def text(self, names: Names) -> str:
         return f"Not({_words(names, self.dst)}, {_words(names, self.src)}, {_word_count(names, self.dst)});"
 
-    def limits(self) -> Iterator[str]:
+    def limits(self) -> Iterator[Finding]:
         yield from super().limits()
         yield from _bit_rules(self.dst, self.src)
 
@@ -169,7 +162,7 @@ class SelectLanes(VectorInstruction):
         places = operands(names, self.dst, self.bits, self.first, self.second)
         return f"Select({places}, SELMODE::VSEL_TENSOR_TENSOR_MODE, {names.expr(self.dst.cols)});"
 
-    def limits(self) -> Iterator[str]:
+    def limits(self) -> Iterator[Finding]:
         yield from super().limits()
         yield from count_form_rules(self.dst, self.first, self.second)
         yield from dtype_rule(self.first.buffer.dtype, _FLOAT, "first source")
@@ -242,7 +235,7 @@ class FillInterval(VectorInstruction):
         ]
         return "\n".join(lines)
 
-    def limits(self) -> Iterator[str]:
+    def limits(self) -> Iterator[Finding]:
         yield from super().limits()
         yield from dtype_rule(self.dst.buffer.dtype, ("float32",), "destination")
 

@@ -16,16 +16,8 @@ import numpy.typing as npt
 from attndsl.hardware import MemorySpace
 from attndsl.symbolic import Binary, Const, Expr, ceil_div
 from attndsl.tile.buffers import Buffer, Region
-from attndsl.tile.instructions.base import (
-    Array,
-    Machine,
-    Names,
-    at_most_rule,
-    dtype_rule,
-    multiple_rule,
-    space_rule,
-    view,
-)
+from attndsl.tile.instructions.base import Array, Machine, Names, view
+from attndsl.tile.instructions.limits import Finding, at_most_rule, dtype_rule, multiple_rule, space_rule
 from attndsl.tile.instructions.vector import VectorInstruction, count_form_rules, operands
 
 GROUP = 32
@@ -85,7 +77,7 @@ class SortGroups(VectorInstruction):
         places = f"{operands(names, self.dst, self.scores)}, {_unsigned(names, self.indices)}"
         return f"Sort32({places}, {names.expr(ceil_div(self.scores.cols, GROUP))});"
 
-    def limits(self) -> Iterator[str]:
+    def limits(self) -> Iterator[Finding]:
         yield from super().limits()
         yield from count_form_rules(self.dst, self.scores, self.indices)
         yield from dtype_rule(self.dst.buffer.dtype, ("float32",), "records")
@@ -140,7 +132,7 @@ class MergeSorted(VectorInstruction):
             f"MrgSort4Info(sizes, false, {valid}, 1));"
         )
 
-    def limits(self) -> Iterator[str]:
+    def limits(self) -> Iterator[Finding]:
         yield from super().limits()
         yield from count_form_rules(self.dst, *self.sources())
         for region in (self.dst, *self.sources()):
@@ -200,7 +192,7 @@ class SplitRecords(VectorInstruction):
         places = f"{operands(names, self.dst)}, {_unsigned(names, self.indices)}, {operands(names, self.src)}"
         return f"Extract({places}, {names.expr(ceil_div(self.dst.cols, GROUP))});"
 
-    def limits(self) -> Iterator[str]:
+    def limits(self) -> Iterator[Finding]:
         yield from super().limits()
         yield from count_form_rules(self.dst, self.indices, self.src)
         yield from dtype_rule(self.dst.buffer.dtype, ("float32",), "scores")

@@ -21,16 +21,13 @@ from attndsl.tile.instructions.base import (
     Instruction,
     Machine,
     Names,
-    at_most_rule,
     block_elements,
     cxx,
-    dtype_rule,
     is_one,
-    multiple_rule,
     repeat_elements,
-    space_rule,
     view,
 )
+from attndsl.tile.instructions.limits import Finding, at_most_rule, dtype_rule, multiple_rule, space_rule
 
 _ARITHMETIC = ("float16", "float32", "int16", "int32")
 _FLOAT = ("float16", "float32")
@@ -66,7 +63,7 @@ class VectorInstruction(Instruction):
         widest = max(item_bytes(region.buffer.dtype) for region in (self.dst, *self.sources()))
         return float(rows * -(-cols * widest // 256))
 
-    def limits(self) -> Iterator[str]:
+    def limits(self) -> Iterator[Finding]:
         for region in (self.dst, *self.sources()):
             yield from space_rule(region, MemorySpace.UB, "operand")
             yield from multiple_rule(region.offset, self.alignment(region), "element offset")
@@ -77,14 +74,14 @@ class VectorInstruction(Instruction):
         return f"{self.dst} = {self.api}({', '.join(str(region) for region in self.sources())})"
 
 
-def count_form_rules(*regions: Region) -> Iterator[str]:
+def count_form_rules(*regions: Region) -> Iterator[Finding]:
     """The count form takes one contiguous row."""
     for region in regions:
         if not is_one(region.rows):
             yield f"{region} has several rows, the count form takes one"
 
 
-def row_form_rules(region: Region, wide: bool = False) -> Iterator[str]:
+def row_form_rules(region: Region, wide: bool = False) -> Iterator[Finding]:
     """The form with strides; ``wide``: rows may have more lanes than one repeat."""
     block, lanes = block_elements(region.buffer.dtype), repeat_elements(region.buffer.dtype)
     yield from multiple_rule(region.pitch, block, "row pitch")
@@ -135,7 +132,7 @@ class Fill(VectorInstruction):
     def describe(self) -> str:
         return f"{self.dst} = Duplicate({self.value})"
 
-    def limits(self) -> Iterator[str]:
+    def limits(self) -> Iterator[Finding]:
         yield from super().limits()
         yield from count_form_rules(self.dst)
 
@@ -162,7 +159,7 @@ class FillLanes(VectorInstruction):
             f"{repeat_stride(names, self.dst)});"
         )
 
-    def limits(self) -> Iterator[str]:
+    def limits(self) -> Iterator[Finding]:
         yield from super().limits()
         yield from dtype_rule(self.dst.buffer.dtype, ("float32",), "destination")
 
@@ -191,7 +188,7 @@ class Unary(VectorInstruction):
     def text(self, names: Names) -> str:
         return f"{self.op}({operands(names, self.dst, self.src)}, {names.expr(self.dst.cols)});"
 
-    def limits(self) -> Iterator[str]:
+    def limits(self) -> Iterator[Finding]:
         yield from super().limits()
         yield from count_form_rules(self.dst, self.src)
         yield from dtype_rule(self.dst.buffer.dtype, _FLOAT, "destination")
@@ -224,7 +221,7 @@ class WithScalar(VectorInstruction):
         scalar = f"{cxx(self.dst.buffer.dtype)}({names.expr(self.scalar)})"
         return f"{self.op}({operands(names, self.dst, self.src)}, {scalar}, {names.expr(self.dst.cols)});"
 
-    def limits(self) -> Iterator[str]:
+    def limits(self) -> Iterator[Finding]:
         yield from super().limits()
         yield from count_form_rules(self.dst, self.src)
         yield from dtype_rule(self.dst.buffer.dtype, _ARITHMETIC, "destination")
@@ -271,7 +268,7 @@ class Binary(VectorInstruction):
         mask, rows = names.expr(self.dst.cols), names.expr(self.dst.rows)
         return f"{self.op}({places}, {mask}, {rows}, {params});"
 
-    def limits(self) -> Iterator[str]:
+    def limits(self) -> Iterator[Finding]:
         yield from super().limits()
         allowed = _FLOAT if self.op == "Div" else _ARITHMETIC
         yield from dtype_rule(self.dst.buffer.dtype, allowed, "destination")
@@ -330,7 +327,7 @@ class Convert(VectorInstruction):
         mode = f"RoundMode::{self.mode}"
         return f"Cast({operands(names, self.dst, self.src)}, {mode}, {names.expr(self.dst.cols)});"
 
-    def limits(self) -> Iterator[str]:
+    def limits(self) -> Iterator[Finding]:
         yield from super().limits()
         yield from count_form_rules(self.dst, self.src)
         pair = (self.src.buffer.dtype, self.dst.buffer.dtype)
@@ -371,7 +368,7 @@ class RowReduce(VectorInstruction):
         stride = repeat_stride(names, self.src)
         return f"{self.api}({places}, {mask}, {names.expr(self.src.rows)}, 1, 1, {stride}{order});"
 
-    def limits(self) -> Iterator[str]:
+    def limits(self) -> Iterator[Finding]:
         yield from super().limits()
         yield from dtype_rule(self.src.buffer.dtype, ("float32",), "source")
 
@@ -409,7 +406,7 @@ class BroadcastRows(VectorInstruction):
         repeat = names.expr(ceil_div(self.src.cols, 8))
         return f"Brcb({operands(names, self.dst, self.src)}, {repeat}, BrcbRepeatParams(1, 8));"
 
-    def limits(self) -> Iterator[str]:
+    def limits(self) -> Iterator[Finding]:
         yield from super().limits()
         yield from dtype_rule(self.src.buffer.dtype, ("float32",), "source")
 
@@ -439,7 +436,7 @@ class CompareWithScalar(VectorInstruction):
         scalar = f"{cxx(self.src.buffer.dtype)}({names.expr(self.scalar)})"
         return f"CompareScalar({places}, {scalar}, CMPMODE::{self.mode}, {names.expr(self.src.cols)});"
 
-    def limits(self) -> Iterator[str]:
+    def limits(self) -> Iterator[Finding]:
         yield from super().limits()
         yield from count_form_rules(self.src)
         yield from dtype_rule(self.dst.buffer.dtype, ("uint8",), "bits")
@@ -476,7 +473,7 @@ class SelectOrScalar(VectorInstruction):
         count = names.expr(self.dst.cols)
         return f"Select({places}, {scalar}, SELMODE::VSEL_TENSOR_SCALAR_MODE, {count});"
 
-    def limits(self) -> Iterator[str]:
+    def limits(self) -> Iterator[Finding]:
         yield from super().limits()
         yield from count_form_rules(self.dst, self.src)
         yield from dtype_rule(self.src.buffer.dtype, _FLOAT, "source")
