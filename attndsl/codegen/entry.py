@@ -26,7 +26,7 @@ class Branch:
 class EntryText:
     """Everything the template prints.
 
-    ``unwrapped``: arguments that are lists of one tensor, whose kernels take the tensor.
+    ``unwrapped``: lists that may be of one tensor, which most kernels take alone.
     """
 
     names: Names
@@ -42,7 +42,9 @@ def entry_text(kernels: Sequence[Compiled]) -> EntryText:
     """The kernel function that dispatches to these specialisations."""
     operator = kernels[0].operator
     names = names_of(operator)
-    unwrapped = tuple(item.name for item in names.tensors if is_unwrapped(item))
+    lists = tuple(item.name for item in names.tensors if is_unwrapped(item))
+    branches = tuple(_branches(kernels, lists))
+    alone = {name for branch in branches for name in branch.arguments}
     taken = {parameter(tensor) for each in kernels for tensor in each.program.parameters}
     updated = (f"{item.name}Ref" for item in names.updated)
     parameters = (*(item.name for item in names.tensors), *names.outputs.values(), *updated)
@@ -52,20 +54,25 @@ def entry_text(kernels: Sequence[Compiled]) -> EntryText:
         document=comment(operator.document),
         parameters=parameters,
         unused=tuple(name for name in parameters if name not in taken),
-        unwrapped=unwrapped,
-        branches=tuple(_branches(kernels, unwrapped)),
+        unwrapped=tuple(name for name in lists if _only(name) in alone),
+        branches=branches,
     )
 
 
 def is_unwrapped(item: Argument) -> bool:
-    """Whether the operator takes a list of it, but kernels its only tensor."""
+    """Whether the operator takes a list of it, but kernels its only tensor unless it is one a batch row."""
     return item.listed and item.tensor is not None and item.tensor.list_of is None
 
 
-def _branches(kernels: Sequence[Compiled], unwrapped: tuple[str, ...]) -> Iterator[Branch]:
+def _only(name: str) -> str:
+    """The only tensor of a list."""
+    return f"{name}Only"
+
+
+def _branches(kernels: Sequence[Compiled], lists: tuple[str, ...]) -> Iterator[Branch]:
     for compiled in kernels:
         arguments = []
         for tensor in compiled.program.parameters:
             name = parameter(tensor)
-            arguments.append(f"{name}Only" if name in unwrapped else name)
+            arguments.append(_only(name) if name in lists and not tensor.listed else name)
         yield Branch(kernel_name(compiled), tiling_key(compiled), tuple(arguments))

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from attndsl.errors import InternalError
 from attndsl.folds import Fold
 from attndsl.symbolic import CALLS, Binary, Expr, Symbol
+from attndsl.tile.entry_size import FUNCTION, EntrySize
 
 
 @dataclass(frozen=True, slots=True)
 class Helper:
-    """A function of ``int64_t``: its name, parameters and body; ``static`` where it reads no tensor."""
+    """A function that gives an ``int64_t``; ``static`` where it uses no member of the kernel."""
 
     name: str
     parameters: str
@@ -46,7 +47,7 @@ def used_helpers(exprs: Iterable[Expr]) -> tuple[Helper, ...]:
 
 
 def kernel_helpers(exprs: Iterable[Expr]) -> tuple[Helper, ...]:
-    """Those, and a function for each sum, maximum or minimum over an index range.
+    """Those, a function for each sum, maximum or minimum over an index range, and that for sizes in lists.
 
     Raises:
         InternalError: two different folds have the same name.
@@ -57,7 +58,22 @@ def kernel_helpers(exprs: Iterable[Expr]) -> tuple[Helper, ...]:
         if isinstance(node, Fold) and not folds.setdefault(node.function, node).computes_like(node):
             text = f"{folds[node.function]} and {node}"
             raise InternalError(f"two folds are called {node.function}: {text}; give one a cxx_name")
-    return (*used_helpers(known), *(_fold_helper(fold) for fold in folds.values()))
+    lists = (_SIZE_FROM_END,) if any(isinstance(n, EntrySize) for expr in known for n in expr.walk()) else ()
+    return (*used_helpers(known), *lists, *(_fold_helper(fold) for fold in folds.values()))
+
+
+_MOST_DIMENSIONS = 8
+_SIZE_FROM_END = Helper(
+    FUNCTION,
+    "ListTensorDesc &list, int64_t index, int64_t fromEnd",
+    (
+        f"uint64_t sizes[{_MOST_DIMENSIONS}];",
+        "TensorDesc<uint8_t> entry;",
+        "entry.SetShapeAddr(sizes);",
+        "list.GetDesc(entry, static_cast<uint32_t>(index));",
+        "return static_cast<int64_t>(sizes[entry.GetDim() - fromEnd]);",
+    ),
+)
 
 
 def _fold_helper(fold: Fold) -> Helper:

@@ -11,7 +11,6 @@ from attndsl.codegen.identifiers import comment
 from attndsl.codegen.naming import (
     Spelling,
     constant,
-    list_member,
     memory_member,
     parameter,
     pascal,
@@ -26,7 +25,7 @@ from attndsl.schedule.specialisation import feature_names
 from attndsl.symbolic import Const, Expr
 from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.instructions.base import cxx
-from attndsl.tile.naming import gm_member
+from attndsl.tile.naming import gm_member, list_member
 from attndsl.tile.program import Program, TilingField
 from attndsl.tile.scalars import expressions
 from attndsl.tile.statements import Alloc, Collect, Pipelined, SetCrossFlag, SetEvent, WaitCrossFlag
@@ -250,7 +249,7 @@ def _events(program: Program, spelling: Spelling) -> Iterator[tuple[str, tuple[C
 def _tensors(program: Program) -> Iterator[TensorMember]:
     for tensor in (*program.parameters, *program.workspace):
         base = parameter(tensor) if tensor.role != "workspace" else f"workspace + {_at(tensor)}"
-        listed = list_member(tensor) if tensor.listed else ""
+        listed = list_member(tensor.name) if tensor.listed else ""
         yield TensorMember(gm_member(tensor.name), cxx(tensor.dtype), base, tensor.meaning, listed)
 
 

@@ -9,7 +9,7 @@ from attndsl.codegen.identifiers import pascal as pascal
 from attndsl.hardware import MemorySpace
 from attndsl.symbolic import Const, Expr, ExprLike, as_expr
 from attndsl.tile.buffers import Buffer, GlobalTensor
-from attndsl.tile.naming import camel, gm_member
+from attndsl.tile.naming import gm_member
 from attndsl.tile.program import Program
 from attndsl.tile.statements import Alloc, SetEvent
 
@@ -27,11 +27,6 @@ def memory_member(space: MemorySpace) -> str:
 def parameter(tensor: GlobalTensor) -> str:
     """The kernel parameter of a tensor: the contract's own name."""
     return identifier(tensor.name)
-
-
-def list_member(tensor: GlobalTensor) -> str:
-    """The member that decodes a list of tensors."""
-    return f"{camel(tensor.name)}List_"
 
 
 def slot_member(group: tuple[Buffer, ...]) -> str:

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from attndsl.codegen.naming import Spelling, constant, list_member, memory_member, slot_member
+from attndsl.codegen.naming import Spelling, constant, memory_member, slot_member
 from attndsl.errors import InternalError
 from attndsl.symbolic import Const, Symbol
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Instruction
 from attndsl.tile.instructions.base import cxx
+from attndsl.tile.naming import list_member
 from attndsl.tile.program import CORE_SCALARS, Program
 from attndsl.tile.scalars import free
 from attndsl.tile.statements import (
@@ -95,7 +96,9 @@ class Writer:
 
     def _pick(self, statement: PickTensor) -> str:
         tensor, index = statement.tensor, self._spelling.expr(statement.index)
-        element = f"{list_member(tensor)}.GetDataPtr<{cxx(tensor.dtype)}>(static_cast<uint32_t>({index}))"
+        element = (
+            f"{list_member(tensor.name)}.GetDataPtr<{cxx(tensor.dtype)}>(static_cast<uint32_t>({index}))"
+        )
         return f"{self._spelling.gm(tensor, 0)}.SetGlobalBuffer({element});"
 
     def _collect(self, statement: Collect) -> Iterator[str]:

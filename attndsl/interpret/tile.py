@@ -22,6 +22,7 @@ from attndsl.schedule.launch import Launch, prepare
 from attndsl.spec.call import Call
 from attndsl.symbolic import Expr, ExprLike
 from attndsl.tile.buffers import NUMPY_DTYPES, Buffer, GlobalTensor
+from attndsl.tile.entry_size import sizes_of
 from attndsl.tile.instructions import Instruction
 from attndsl.tile.naming import gm_member
 from attndsl.tile.statements import (
@@ -62,6 +63,8 @@ def interpret(launch: Launch, *, check_disjoint: bool = False) -> None:
     """
     workspace = np.full(launch.workspace_bytes, 0xFF, np.uint8)
     memory = {name: _flat(value) for name, value in launch.arguments.items() if value is not None}
+    lists = {name: value for name, value in launch.arguments.items() if isinstance(value, tuple)}
+    memory |= {sizes_of(name): tuple(entry.shape for entry in entries) for name, entries in lists.items()}
     memory[_WORKSPACE] = workspace
     device = _Device(launch.blocks)
     waiting = list(_cores(launch, memory, device, check_disjoint))

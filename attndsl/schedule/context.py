@@ -16,7 +16,8 @@ Scalar names (all ``int64``), in the order they come into being inside a kernel:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -44,8 +45,10 @@ from attndsl.symbolic import (
     Symbol,
     as_expr,
     minimum,
+    select,
 )
 from attndsl.tile.buffers import Buffer, GlobalRegion, GlobalTensor, Region
+from attndsl.tile.entry_size import entry_size
 from attndsl.tile.instructions.base import repeat_elements
 from attndsl.tile.naming import camel, gm_member
 from attndsl.tile.program import tiling_scalar
@@ -262,9 +265,33 @@ class Context:
         """Elements between neighbours along an axis of a tensor; 0 where it has no such axis."""
         if not self.has_stride(tensor, axis):
             return Const(0)
-        value = stride_value(self.problem.layouts[tensor], axis)
+        layout = self.problem.layouts[tensor]
+        value = stride_value(layout, axis)
+        if layout.rows is not None and layout.rows.name in value.symbols():
+            known = {layout.rows.name: own_rows(tensor)}
+            return self._by_layout(
+                tensor, [self.in_kernel(each.get(axis, 0), known) for each in layout.strides]
+            )
         meaning = f"elements between neighbours of {tensor} along {axis}"
         return self.inventory.field(f"{camel(tensor)}Stride{axis}", value, meaning)
+
+    def rows_of_entry(self, tensor: str, index: Expr) -> Expr | None:
+        """The rows of tensor ``index`` of a list of one tensor a batch row; None of all else."""
+        layout = self.problem.layouts[tensor]
+        if layout.rows is None:
+            return None
+        return self._by_layout(tensor, [entry_size(tensor, index, place) for place in layout.rows_from_end])
+
+    def _by_layout(self, tensor: str, values: Sequence[Expr]) -> Expr:
+        """The value that goes with the layout of a tensor in the call."""
+        layout, value = self.problem.layouts[tensor], values[-1]
+        for index in reversed(range(len(values) - 1)):
+            if not values[index].same(value):
+                key = layout.keys[index]
+                stem = re.sub(r"\W+", "_", f"{tensor}_is_{key}")
+                chosen = self.host(layout.choice == index, f"whether {tensor} has the layout {key}", stem)
+                value = select(chosen, values[index], value)
+        return value
 
     def has_stride(self, tensor: str, axis: str) -> bool:
         """Whether the tensor has that axis."""
@@ -291,6 +318,11 @@ class Context:
     def in_ub(self, name: str, dtype: str, elements: int, meaning: str, slots: int = 1) -> Buffer:
         """A buffer of the vector cores."""
         return self.buffer(name, MemorySpace.UB, dtype, elements, meaning, slots)
+
+
+def own_rows(tensor: str) -> Symbol:
+    """The scalar that holds the rows of the tensor that a task reads, of a list of one a batch row."""
+    return Symbol(f"{camel(tensor)}Rows")
 
 
 def _check_host_knows(expr: Expr, where: SourceLine) -> None:

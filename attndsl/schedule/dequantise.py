@@ -18,7 +18,7 @@ from attndsl.schedule.cube import tile_bounds
 from attndsl.schedule.errors import NotLowered
 from attndsl.schedule.key_source import KeySource, Wrapped
 from attndsl.schedule.pieces import Piece, ToPiece
-from attndsl.schedule.stored import stored_in
+from attndsl.schedule.stored import stored_in, stored_node
 from attndsl.symbolic import Const, Expr, Named, Symbol, ceil_div, minimum
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import Binary, Convert, LoadRows, StoreRows
@@ -176,13 +176,14 @@ class Dequantised(Wrapped):
 
 def dequantised(rows: nodes.Rows, role: str, source: Callable[[nodes.Rows, str], KeySource]) -> KeySource:
     """The source of rows whose stored tensor is dequantised; ``source`` makes that of the stored rows."""
-    tensor = getattr(rows, "tensor", None)
+    tensor = stored_node(rows)
     assert isinstance(tensor, nodes.Dequantize)
+    plain = {"tensors" if isinstance(rows, nodes.Listed) else "tensor": tensor.source}
     stored, _ = stored_in(tensor.source)
     if stored.dtypes and "int8" not in stored.dtypes:
         raise NotLowered(f"dequantisation of {stored.name}", rows.where)
     return Dequantised(
-        inner=source(replace(rows, tensor=tensor.source), role),  # type: ignore[call-arg]
+        inner=source(replace(rows, **plain), role),  # type: ignore[arg-type]
         role=role,
         where=rows.where,
         scale=tensor.scale,

@@ -11,7 +11,7 @@ from attndsl.schedule.cached_rows import appended_rows, ring_rows, windowed_rows
 from attndsl.schedule.dequantise import dequantised
 from attndsl.schedule.errors import NotLowered
 from attndsl.schedule.key_source import KeySource
-from attndsl.schedule.stored import stored_in, stored_plain
+from attndsl.schedule.stored import stored_in, stored_node, stored_plain
 from attndsl.schedule.stored_rows import DenseRows, ListedRows, PackedRows, PagedRows
 
 
@@ -21,7 +21,7 @@ def key_source(rows: nodes.Rows, role: str) -> KeySource:
     Raises:
         NotLowered: for a kind of rows without an entry in the table.
     """
-    if isinstance(getattr(rows, "tensor", None), nodes.Dequantize):
+    if isinstance(stored_node(rows), nodes.Dequantize):
         return dequantised(rows, role, key_source)
     rule = _SOURCES.get(type(rows))
     if rule is None:

@@ -18,6 +18,7 @@ from attndsl.schedule.host_scalars import host_scalars
 from attndsl.schedule.specialisation import Specialisation, canonical_settings, feature_names
 from attndsl.spec.call import Call
 from attndsl.spec.operator import Operator
+from attndsl.spec.split import whole_rank
 from attndsl.tile.buffers import NUMPY_DTYPES, GlobalTensor
 
 Array = npt.NDArray[Any]
@@ -107,11 +108,18 @@ def _inputs(call: Call, compiled: Compiled) -> dict[str, Array | tuple[Array, ..
             continue
         if tensor.listed:
             entries = call.lists.get(tensor.name)
-            found[tensor.name] = entries and tuple(_as_argument(entry, tensor, call) for entry in entries)
+            found[tensor.name] = entries and tuple(_entry(each, tensor, call) for each in entries)
             continue
         array = call.arrays.get(tensor.name)
         found[tensor.name] = None if array is None else _as_argument(array, tensor, call)
     return found
+
+
+def _entry(array: Array, tensor: GlobalTensor, call: Call) -> Array:
+    """A tensor of a list, all of which have as many dimensions."""
+    spec = call.operator.tensor(tensor.name)
+    whole = whole_rank(spec.layouts[call.layouts[spec.name]], array) if spec.split else array
+    return _as_argument(whole, tensor, call)
 
 
 def _as_argument(array: Array, tensor: GlobalTensor, call: Call) -> Array:

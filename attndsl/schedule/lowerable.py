@@ -21,6 +21,7 @@ from attndsl.source_line import SourceLine
 from attndsl.spec.arguments import OutputSpec, TensorSpec
 from attndsl.spec.layout import Layout
 from attndsl.spec.operator import Operator
+from attndsl.spec.split import BATCH, rows_from_end
 from attndsl.symbolic import Const, Expr
 from attndsl.tile.instructions.base import block_elements
 
@@ -234,14 +235,14 @@ def rows_are_contiguous(c: Candidate) -> Iterator[Finding]:
                 yield f"{name} in layout '{layout.text}', whose axis {axis} is not contiguous", where
 
 
-def tensors_of_a_list_have_one_shape(c: Candidate) -> Iterator[Finding]:
-    """Kernels take lists whose tensors all have the declared number of rows."""
-    for node in c.computation.output.walk():
-        if isinstance(node, nodes.Listed):
-            stored = [each for each in node.tensors.walk() if isinstance(each, nodes.Input)]
-            for each in stored:
-                if c.operator.tensor(each.name).split:
-                    yield f"{each.name} as a list of tensors with rows of their own", node.where
+def tensors_of_a_list_tell_their_rows(c: Candidate) -> Iterator[Finding]:
+    """Kernels read from the shape of a tensor how many rows of its own it has."""
+    for node in (node for node in c.computation.output.walk() if isinstance(node, nodes.Listed)):
+        for each in (each for each in node.tensors.walk() if isinstance(each, nodes.Input)):
+            for layout in c.layouts[each.name] if c.operator.tensor(each.name).split else ():
+                if BATCH in layout.roles and rows_from_end(layout) is None:
+                    what = f"{each.name} as a list of tensors '{layout.text}', whose rows share a dimension"
+                    yield what, node.where
 
 
 def _channels(axes: tuple[str, ...]) -> str:
@@ -292,7 +293,7 @@ RULES: tuple[Rule, ...] = (
     blocks_are_tiles,
     one_attention_has_effects,
     rows_are_contiguous,
-    tensors_of_a_list_have_one_shape,
+    tensors_of_a_list_tell_their_rows,
     tensors_have_the_io_dtype,
     output_follows_the_query,
     differences_have_the_score_first,

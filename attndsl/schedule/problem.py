@@ -13,7 +13,7 @@ from attndsl.graph.nodes import Dequantize, Input, Node, Scores, WeightedSum
 from attndsl.intervals import Range
 from attndsl.schedule.host_scalars import fold_name
 from attndsl.schedule.specialisation import kernel_inputs
-from attndsl.schedule.tensor_layouts import TensorLayout, legal_layouts, measured, tensor_layout
+from attndsl.schedule.tensor_layouts import TensorLayout, legal_layouts, list_layout, measured, tensor_layout
 from attndsl.schedule.windows import parameter_ranges
 from attndsl.schedule.words import Words, counted_words, word_parameters
 from attndsl.spec.arguments import DTYPES, TensorSpec, dtype_of, split_of
@@ -87,12 +87,12 @@ def describe_problem(
     own = {node.name: node.dtype for node in graph.outputs if node.dtype in DTYPES}
     int8 = _stored_int8(graph, dtype)
     tensors = [spec for spec in operator.tensors if spec.name in present]
-    layouts = {}
+    layouts, chosen = {}, settings or {}
     for spec in tensors:
         legal = legal_layouts(spec, present, settings)
         stored = [measured(spec, layout) for layout in legal] if spec.at_least else legal
-        layouts[spec.name] = tensor_layout(spec.name, stored)
-    chosen = settings or {}
+        split = bool(chosen.get(split_of(spec.name).name))
+        layouts[spec.name] = list_layout(spec.name, stored) if split else tensor_layout(spec.name, stored)
     arguments = {
         spec.name: replace(_argument(spec, "int8", chosen), dtype="int8")
         if spec.name in int8 and "int8" in spec.dtypes

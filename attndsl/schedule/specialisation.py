@@ -51,6 +51,8 @@ def _word(name: str, value: Any, dtype: str) -> str:
     kind, _, argument = name.rstrip(")").partition("(")
     if argument and (value is None or (kind == "dtype" and value == dtype)):
         return ""
+    if kind == "split" and argument:
+        return f"{argument}_list"
     text = f"minus{-value}" if isinstance(value, int | float) and value < 0 else str(value)
     word = re.sub(r"[^A-Za-z0-9]+", "_", text).strip("_")
     if isinstance(value, str) and (word != value or not word):  # what was replaced may tell two values apart

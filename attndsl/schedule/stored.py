@@ -7,6 +7,11 @@ from attndsl.schedule.errors import NotLowered
 from attndsl.symbolic import Const, Expr
 
 
+def stored_node(rows: nodes.Rows) -> nodes.Node | None:
+    """The tensor, or the list of tensors, that rows are read from; None where they are another source's."""
+    return rows.tensors if isinstance(rows, nodes.Listed) else getattr(rows, "tensor", None)
+
+
 def stored_plain(node: nodes.Node) -> nodes.Input:
     """The input that a node is, as a whole.
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from attndsl.graph import nodes
 from attndsl.schedule.batch_numbers import batch_scalar, packed_start
-from attndsl.schedule.context import BATCH, FIRST_KEY, KV_HEAD, Context
+from attndsl.schedule.context import BATCH, FIRST_KEY, KV_HEAD, Context, own_rows
 from attndsl.schedule.key_source import KeySource
 from attndsl.schedule.pieces import Piece, ToPiece, Turn, pieces_by_turn
 from attndsl.symbolic import Const, Expr, Symbol, maximum, select
@@ -139,10 +139,16 @@ class ListedRows(Contiguous):
         return self._entry(context) * context.stride(self.name, self.tensor.axes[0]) + inner
 
     def enter(self, context: Context) -> list[Statement]:
-        tensor = context.parameter(self.name)
+        tensor, entry = context.parameter(self.name), self._entry(context)
         if not tensor.listed:
             return []
-        return [PickTensor(tensor=tensor, index=self._entry(context), where=self.where)]
+        rows = context.rows_of_entry(self.name, entry)
+        own = [] if rows is None else [Let(symbol=own_rows(self.name), value=rows, where=self.where)]
+        return [PickTensor(tensor=tensor, index=entry, where=self.where), *own]
+
+    def all_rows(self, context: Context) -> Expr:
+        own = context.rows_of_entry(self.name, self._entry(context))
+        return super().all_rows(context) if own is None else own
 
     def has_rows(self, context: Context) -> Expr | None:
         return None if self.index is None else batch_scalar(context, self.index, BATCH) >= 0
@@ -155,7 +161,9 @@ class ListedRows(Contiguous):
     def _entry(self, context: Context) -> Expr:
         """Which tensor of the list the batch row reads, the first where it reads none."""
         by_task = context.rows.list_entry()
-        return maximum(batch_scalar(context, self.index, BATCH), 0) if by_task is None else by_task
+        if by_task is not None or self.index is None:
+            return BATCH if by_task is None else by_task
+        return maximum(batch_scalar(context, self.index, BATCH), 0)
 
 
 @dataclass(frozen=True, kw_only=True)

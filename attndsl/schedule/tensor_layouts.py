@@ -9,6 +9,7 @@ from typing import Any
 from attndsl.schedule.host_scalars import dimension, layout_choice
 from attndsl.spec.arguments import TensorSpec, layout_of
 from attndsl.spec.layout import Layout
+from attndsl.spec.split import BATCH, SINGLE, one_row, row_extent, rows_from_end
 from attndsl.symbolic import Const, Expr, Symbol, select
 
 
@@ -16,13 +17,17 @@ from attndsl.symbolic import Const, Expr, Symbol, select
 class TensorLayout:
     """A tensor's strides in each of its layouts: name -> axis -> elements, in the declared order.
 
-    ``keys``: the names of the layouts. ``shapes``: their dimensions.
+    ``keys``: the names of the layouts. ``shapes``: their dimensions. Of a list of one tensor a batch row
+    they are those of a tensor, which has ``rows`` rows of its own, its dimension ``rows_from_end`` counted
+    from the last (1).
     """
 
     name: str
     strides: tuple[dict[str, Expr], ...]
     keys: tuple[str, ...] = ()
     shapes: tuple[tuple[Expr, ...], ...] = ()
+    rows: Symbol | None = None
+    rows_from_end: tuple[int, ...] = ()
 
     @property
     def choice(self) -> Symbol:
@@ -73,6 +78,15 @@ def tensor_layout(name: str, layouts: Sequence[Layout]) -> TensorLayout:
         tuple(layout.key for layout in layouts),
         tuple(tuple(layout.shape()) for layout in layouts),
     )
+
+
+def list_layout(name: str, layouts: Sequence[Layout]) -> TensorLayout:
+    """Each tensor in a list of one a batch row."""
+    whole = [layout for layout in layouts if BATCH in layout.roles]
+    one = tensor_layout(name, [one_row(layout) for layout in whole])
+    places = tuple(rows_from_end(layout) or 0 for layout in whole)
+    strides = tuple({axis: step for axis, step in each.items() if axis not in SINGLE} for each in one.strides)
+    return replace(one, strides=strides, rows=row_extent(whole[0]), rows_from_end=places)
 
 
 def _may_apply(layout: Layout, present: frozenset[str]) -> bool:

@@ -30,6 +30,14 @@ def row_extent(layout: Layout) -> Symbol:
     return extent
 
 
+def rows_from_end(layout: Layout) -> int | None:
+    """The dimension of its rows, counted from the last (1); None where it has other axes too."""
+    for position, dim in enumerate(layout.dims):
+        if any(axis.role == ROWS for axis in dim):
+            return len(layout.dims) - position if len(dim) == 1 else None
+    return None
+
+
 def batch_extent(layout: Layout) -> Symbol:
     """The size that is the number of tensors in the list."""
     extent = next(axis.extent for dim in layout.dims for axis in dim if axis.role == BATCH)

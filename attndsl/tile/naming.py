@@ -9,6 +9,11 @@ def camel(name: str) -> str:
     return head + "".join(part[:1].upper() + part[1:] for part in rest)
 
 
+def list_member(tensor: str) -> str:
+    """The member of a kernel that decodes a list of tensors."""
+    return f"{camel(tensor)}List_"
+
+
 def gm_member(tensor: str) -> str:
     """The member of a kernel that holds a global tensor."""
     return f"{camel(tensor)}Gm_"

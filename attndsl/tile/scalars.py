@@ -8,7 +8,7 @@ from dataclasses import fields
 from attndsl.hardware import MemorySpace
 from attndsl.symbolic import Expr, Load, Symbol
 from attndsl.tile.buffers import GlobalRegion, Region
-from attndsl.tile.naming import camel, gm_member
+from attndsl.tile.naming import gm_member, list_member
 from attndsl.tile.program import CORE_SCALARS, Program
 from attndsl.tile.statements import Collect, For, Let, Pipelined, Seq, Statement
 
@@ -40,7 +40,7 @@ def own_names(program: Program) -> frozenset[str]:
         found |= {buffer.name, f"{buffer.name}Slot"}
     for tensor in (*program.parameters, *program.workspace):
         member = gm_member(tensor.name).removesuffix("_")
-        found |= {member, f"{camel(tensor.name)}List"}
+        found |= {member, list_member(tensor.name).removesuffix("_")}
     for item in program.statements():
         found.update(getattr(item, name).name for name in _BINDERS.get(type(item), ()))
         if isinstance(item, Collect):
