@@ -239,16 +239,6 @@ def test_bad_split_caches_are_told_what_is_wrong(changes, builtin, text):
     assert isinstance(caught.value, builtin) and text in str(caught.value), str(caught.value)
 
 
-@pytest.mark.parametrize("backend", ["tile", "emulator"])
-def test_kernels_refuse_lists_by_their_line(backend):
-    with pytest.raises(
-        UserError, match=r"incre_flash_attention\.py:.*key as a list of tensors with rows of their own"
-    ):
-        ifa(**lists(), backend=backend)
-    with pytest.raises(UserError, match=r"incre_flash_attention\.py:.*key as a list"):
-        ifa(**lists(actual_seq_lengths=[1, 2, 3]), backend=backend)
-
-
 def test_the_printed_contract_tells_where_lists_are_taken():
     told = "or a list of one tensor a batch row, each with rows of its own"
     assert ifa.contract_text().count(told) == 2 and sa.contract_text().count(told) == 2
