@@ -293,8 +293,8 @@ public:
             const int64_t tilesPerSplit = CeilDiv(tileTotal, splitsKey_);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
             const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
-            keyGm_.SetGlobalBuffer(keyList_.GetDataPtr<bfloat16_t>(static_cast<uint32_t>(MaxOf(batch, 0))));
-            valueGm_.SetGlobalBuffer(valueList_.GetDataPtr<bfloat16_t>(static_cast<uint32_t>(MaxOf(batch, 0))));
+            keyGm_.SetGlobalBuffer(keyList_.GetDataPtr<bfloat16_t>(static_cast<uint32_t>(batch)));
+            valueGm_.SetGlobalBuffer(valueList_.GetDataPtr<bfloat16_t>(static_cast<uint32_t>(batch)));
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
             LoadQueryKey(batch, firstHead, heads, rowFractals);
             SetFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
@@ -483,11 +483,6 @@ private:
     __aicore__ static inline int64_t MinOf(int64_t a, int64_t b)
     {
         return a < b ? a : b;
-    }
-
-    __aicore__ static inline int64_t MaxOf(int64_t a, int64_t b)
-    {
-        return a > b ? a : b;
     }
 
     __aicore__ static inline int64_t CeilDiv(int64_t a, int64_t b)
