@@ -10,6 +10,7 @@ from attndsl.symbolic import Binary, Compare, Const, Expr, Logic, Select, Symbol
 
 Range = tuple[Any, Any]
 ANYTHING: Range = (-math.inf, math.inf)
+_OF_TWO = (Binary, Compare, Logic)
 
 
 def bounds(expr: Expr, spans: Mapping[str, Range], env: Mapping[str, Any]) -> Range:
@@ -19,7 +20,7 @@ def bounds(expr: Expr, spans: Mapping[str, Range], env: Mapping[str, Any]) -> Ra
         return expr.value, expr.value
     if isinstance(expr, Symbol):
         return spans[expr.name] if expr.name in spans else (env[expr.name], env[expr.name])
-    if isinstance(expr, Binary | Compare | Logic) and expr.op in _BOUNDS:
+    if isinstance(expr, _OF_TWO) and expr.op in _BOUNDS:
         left, right = bounds(expr.left, spans, env), bounds(expr.right, spans, env)
         return _BOUNDS[expr.op](*left, *right)
     if isinstance(expr, Select):

@@ -27,7 +27,8 @@ class Block:
     """A block. ``readers``: by the rows node they read; ``query_rows`` and ``values``: by node, what has been
     computed of it for these queries, and for these keys as well.
 
-    ``cells``: the place of these heads and queries among the rows of results.
+    ``cells``: the place of these heads and queries among the rows of results; ``shape``: heads, queries and
+    keys.
     """
 
     b: int
@@ -39,6 +40,11 @@ class Block:
     query_rows: dict[int, Array]
     cells: Index
     values: dict[int, Array] = field(default_factory=dict)
+    shape: tuple[int, int, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        heads, queries, keys = self.heads, self.queries, self.part.keys
+        self.shape = (heads.stop - heads.start, queries.stop - queries.start, keys.stop - keys.start)
 
     @property
     def keys(self) -> slice:
@@ -50,16 +56,6 @@ class Block:
         """The queries as they are numbered in results: those of packed ones as tokens."""
         tokens: slice = self.cells[-1]
         return tokens
-
-    @property
-    def shape(self) -> tuple[int, int, int]:
-        """Heads, queries, keys."""
-        keys = self.part.keys
-        return (
-            self.heads.stop - self.heads.start,
-            self.queries.stop - self.queries.start,
-            keys.stop - keys.start,
-        )
 
     def over(self, part: Part) -> Block:
         """The same queries over other keys, of which nothing has been computed yet."""

@@ -5,6 +5,7 @@ A block that a condition hides altogether is not computed, one that it leaves al
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,7 @@ from attndsl.interpret.blocks import Block, Part
 from attndsl.interpret.state import State
 from attndsl.intervals import ANYTHING, Range, bounds
 
+Known = dict[int, bool | None]
 SMALLEST_CUT = 64  # keys; a smaller cut costs more than it saves
 
 
@@ -84,23 +86,26 @@ class _Search:
             yield from self.parts(slice(keys.start, middle))
             yield from self.parts(slice(middle, keys.stop))
 
-    def trimmed(self, keys: slice, drop: Callable[[dict[int, bool | None]], bool]) -> slice:
-        """``keys`` without the halves, quarters, ... at either end that are to be dropped."""
-        first, last = keys.start, keys.stop
-        size = (last - first) // 2
-        while size >= SMALLEST_CUT:
-            if drop(self.known(slice(last - size, last))):
-                last -= size
-            if last - first > size and drop(self.known(slice(first, first + size))):
-                first += size
-            size //= 2
-        return slice(first, last)
+    def trimmed(self, keys: slice, drop: Callable[[Known], bool]) -> slice:
+        """``keys`` without what is to be dropped at either end, in cuts of ``SMALLEST_CUT``."""
+        last = keys.stop - self.cut(keys, drop, lambda size: slice(keys.stop - size, keys.stop))
+        kept = slice(keys.start, last)
+        return slice(
+            keys.start + self.cut(kept, drop, lambda size: slice(kept.start, kept.start + size)), last
+        )
 
-    def known(self, keys: slice) -> dict[int, bool | None]:
+    def cut(self, keys: slice, drop: Callable[[Known], bool], end: Callable[[int], slice]) -> int:
+        """How many of ``keys`` are to be dropped at one end; where longer ends are, shorter ones are, too."""
+        sizes = range(SMALLEST_CUT, keys.stop - keys.start + 1, SMALLEST_CUT)
+        if not sizes or not drop(self.known(end(SMALLEST_CUT))):
+            return 0
+        return SMALLEST_CUT * bisect_left(sizes, True, key=lambda size: not drop(self.known(end(size))))
+
+    def known(self, keys: slice) -> Known:
         """The values of all conditions on ``keys``."""
         return {id(each.condition): self.conditions.truth(each.condition, keys) for each in self.chain}
 
-    def hidden(self, known: dict[int, bool | None]) -> bool:
+    def hidden(self, known: Known) -> bool:
         """Whether -inf is put everywhere, and nothing over it."""
         for each in self.chain:
             value = known[id(each.condition)]
@@ -111,7 +116,7 @@ class _Search:
         return False
 
 
-def _nowhere(known: dict[int, bool | None]) -> bool:
+def _nowhere(known: Known) -> bool:
     return all(value is False for value in known.values())
 
 

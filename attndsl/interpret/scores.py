@@ -54,7 +54,7 @@ def evaluate(state: State, node: Node, block: Block) -> Array:
 def _place(state: State, node: Node, shape: tuple[int, ...], *operands: tuple[Node, Array]) -> Array:
     """Memory for a value of ``node``: that of an operand which nothing else reads, or its own."""
     for operand, value in operands:
-        if value.shape == shape and _is_free(state, operand):
+        if value.shape == shape and state.once(_is_free, operand):
             return value
     if "T" not in getattr(node, "axes", ()):
         return np.empty(shape, state.real)
@@ -88,26 +88,22 @@ def _product(state: State, scores: Scores, block: Block, node: Node, factor: flo
 
 def _queries(state: State, node: Node, block: Block) -> Array:
     """The queries of the block as (heads * queries, channels)."""
+    stored = state.once(_stored_queries, node)
     if isinstance(node, PackedQueries):
-        tensor = node.tensor
-        view = (
-            Labelled(tensor.axes, state.call.views[tensor.name])
-            if isinstance(tensor, Input)
-            else whole(state, tensor)
-        )
-        chosen = view.aligned(("N", "S", "D"))[block.heads, block.tokens]
-        return as_real(chosen, state.real).reshape(-1, chosen.shape[-1])
-    if isinstance(node, Input):
-        axes = tuple(axis for axis in node.axes if axis != "B")
-        part = Labelled(
-            axes, state.call.views[node.name][block.b] if "B" in node.axes else state.call.views[node.name]
-        )
+        chosen = stored[block.heads, block.tokens]
     else:
-        value = whole(state, node)
-        axes = tuple(axis for axis in value.axes if axis != "B")
-        part = Labelled(axes, value.aligned(("B", *axes))[block.b if "B" in value.axes else 0])
-    chosen = part.aligned(("N", "Q", "D"))[block.heads, block.queries]
+        chosen = stored[block.b if len(stored) > 1 else 0, block.heads, block.queries]
     return as_real(chosen, state.real).reshape(-1, chosen.shape[-1])
+
+
+def _stored_queries(state: State, node: Node) -> Array:
+    """All queries, axes (N, S, D) where they are packed, else (B, N, Q, D)."""
+    axes: tuple[str, ...] = ("B", "N", "Q", "D")
+    if isinstance(node, PackedQueries):
+        node, axes = node.tensor, ("N", "S", "D")
+    if isinstance(node, Input):
+        return Labelled(node.axes, state.call.views[node.name]).aligned(axes)
+    return whole(state, node).aligned(axes)
 
 
 def _input(state: State, node: Input, block: Block) -> Array:
@@ -168,13 +164,13 @@ def _lookup(state: State, node: Lookup, block: Block) -> Array:
     return _in_run_dtype(np.asarray(array[tuple(index)]), state)
 
 
-def _scaled_scores(state: State, node: Elementwise) -> tuple[Scores, Scalar] | None:
+def _scaled_scores(state: State, node: Elementwise) -> tuple[Scores, float] | None:
     """Scores times one number: cheaper on the queries, unless those are integers, whose scores are exact."""
     for scores, scale in (node.inputs, node.inputs[::-1]):
         if isinstance(scores, Scores) and isinstance(scale, Scalar) and not scale.axes:
             queries = scores.query
             whole_numbers = isinstance(queries, Input) and state.call.arrays[queries.name].dtype.kind in "biu"
-            return None if whole_numbers else (scores, scale)
+            return None if whole_numbers else (scores, scale.value.evaluate(state.env))
     return None
 
 
@@ -192,9 +188,8 @@ def _softmax(state: State, node: Softmax, block: Block) -> Array:
 
 
 def _elementwise(state: State, node: Elementwise, block: Block) -> Array:
-    if node.op == "multiply" and (pair := _scaled_scores(state, node)) is not None:
-        scores, scale = pair
-        return _product(state, scores, block, node, scale.value.evaluate(state.env))
+    if node.op == "multiply" and (pair := state.once(_scaled_scores, node)) is not None:
+        return _product(state, pair[0], block, node, pair[1])
     operands = [evaluate(state, each, block) for each in node.inputs]
     floats = [each if each.dtype.kind not in "biu" else each.astype(state.real) for each in operands]
     shape = np.broadcast_shapes(*(each.shape for each in floats))

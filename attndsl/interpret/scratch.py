@@ -23,16 +23,24 @@ class Scratch(threading.local):
 
     def __init__(self) -> None:
         self._buffers: dict[Hashable, Array] = {}
+        self._arrays: dict[Hashable, Array] = {}
 
     def array(self, owner: Hashable, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
         """An array of this shape, contiguous, with undefined elements.
 
         It holds until the same thread asks again for the same ``owner``.
         """
+        found = self._arrays.get((owner, shape, dtype))
+        if found is None:
+            found = self._arrays[owner, shape, dtype] = self._cut(owner, shape, dtype)
+        return found
+
+    def _cut(self, owner: Hashable, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
         size = math.prod(shape)
         buffer = self._buffers.get(owner)
         if buffer is None or buffer.size < size or buffer.dtype != dtype:
             buffer = self._buffers[owner] = _aligned(size, dtype)
+            self._arrays.clear()  # those of the old buffer would keep it
         return buffer[:size].reshape(shape)
 
 

@@ -17,7 +17,8 @@ from attndsl.interpret.blocks import Block, Part
 from attndsl.interpret.scores import evaluate
 from attndsl.interpret.segments import integer, query_space
 from attndsl.interpret.state import Labelled, State, no_rule
-from attndsl.interpret.streaming import Rowset, query_blocks, row_statistics, rowset
+from attndsl.interpret.streaming import row_statistics
+from attndsl.interpret.tasks import Rowset, Rowsets, Task, query_block, query_tasks
 from attndsl.interpret.threads import for_each
 from attndsl.spec.layout import Array
 
@@ -91,16 +92,15 @@ def _for_all_queries(
             row_statistics(state, below)
     sources = [below.keys for below in source.walk() if isinstance(below, Scores)]
 
-    def work(task: tuple[int, int]) -> None:
-        b, k = task
-        with np.errstate(all="ignore"):
-            rows = rowset(state, sources, b, k, KEYS_IN_BLOCK)
-            for block in query_blocks(state, space, rows.readers, b, k):
-                heads = block.heads if per_head else slice(k, k + 1)
-                out[results.cells(b, heads, block.queries)] = compute(block, rows)
+    rowsets = Rowsets(state, sources, KEYS_IN_BLOCK)
 
-    extents = state.call.extents
-    for_each(work, [(b, k) for b in range(extents["B"]) for k in range(extents.get("K", 1))])
+    def work(task: Task) -> None:
+        rows = rowsets.of(task)
+        block = query_block(state, space, task, rows.readers)
+        heads = block.heads if per_head else slice(task.k, task.k + 1)
+        out[results.cells(task.b, heads, task.queries)] = compute(block, rows)
+
+    for_each(work, query_tasks(state, space))
     return Labelled((*results.axes, axis), out)
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -14,6 +15,8 @@ from attndsl.graph.nodes import Node
 from attndsl.interpret.scratch import Scratch
 from attndsl.spec.call import Call
 from attndsl.spec.layout import Array
+
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,7 @@ class State:
     """One run: the call, the floating dtype of all arithmetic, and what is computed so far.
 
     ``values``: whole values by node; ``statistics``: row maximum and sum by softmax node; ``boundaries``:
-    first row of each batch row, and the end, by packed node.
+    first row of each batch row, and the end, by packed node; ``decided``: answers of :meth:`once`.
     """
 
     call: Call
@@ -45,6 +48,15 @@ class State:
     statistics: dict[int, dict[str, Labelled]] = field(default_factory=dict)
     boundaries: dict[int, Array] = field(default_factory=dict)
     scratch: Scratch = field(default_factory=Scratch)
+    decided: dict[tuple[object, int], Any] = field(default_factory=dict)
+
+    def once(self, rule: Callable[[State, Any], Found], node: Node) -> Found:
+        """``rule(self, node)``, asked once a run: for what holds in all blocks."""
+        key = (rule, id(node))
+        if key not in self.decided:
+            self.decided[key] = rule(self, node)
+        found: Found = self.decided[key]
+        return found
 
     @cached_property
     def env(self) -> dict[str, Any]:

@@ -12,9 +12,11 @@ import functools
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import TypeVar
+
+import numpy as np
 
 Task = TypeVar("Task")
 
@@ -32,22 +34,33 @@ def for_each(work: Callable[[Task], None], tasks: Sequence[Task], *, parallel: b
     """
     count = min(cores(), len(tasks)) if parallel else 1
     if count <= 1:
-        for task in tasks:
-            work(task)
+        _run_all(work, iter(tasks))
         return
     # Each thread takes the next task when it is done with one, so that none waits for a slower one.
     remaining = iter(tasks)
-    with single_threaded_blas(), ThreadPoolExecutor(count - 1) as pool:
+    pool = _pool(os.getpid(), cores() - 1)
+    with single_threaded_blas():
         others = [pool.submit(_run_all, work, remaining) for _ in range(count - 1)]
-        _run_all(work, remaining)
-        for done in others:
+        try:
+            _run_all(work, remaining)
+        finally:  # helpers that have not started (the pool is busy, perhaps with our caller) are not needed
+            started = [other for other in others if not other.cancel()]
+            wait(started)
+        for done in started:
             done.result()
 
 
 def _run_all(work: Callable[[Task], None], remaining: Iterator[Task]) -> None:
     """Work until nothing remains; ``next`` on a list's iterator is one step of the interpreter."""
-    for task in remaining:
-        work(task)
+    with np.errstate(all="ignore"):  # every thread has a setting of its own
+        for task in remaining:
+            work(task)
+
+
+@functools.cache
+def _pool(process: int, count: int) -> ThreadPoolExecutor:
+    """Threads that stay, as starting them takes as long as a small call; a forked process has none."""
+    return ThreadPoolExecutor(count, thread_name_prefix=f"attndsl-{process}")
 
 
 def cores() -> int:
