@@ -1,6 +1,8 @@
 """The reference backend's speed as a ratio to torch's scaled_dot_product_attention, in the same run.
 
-Both in fp32 on two threads; every figure is the median of several runs in turn, A B A B. Needs torch.
+Both in fp32 on two threads; every figure is the median of several runs in turn, A B A B. Needs torch. Torch's
+threads spin for some milliseconds behind its calls; without a pause that falls into our runs, in their
+processor time as well.
 
     python bench/reference_speed.py            (prints a table; --json for data)
 """
@@ -13,6 +15,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -51,19 +54,28 @@ def operator(causal: bool) -> Any:
         return load_file(path)
 
 
-def in_turn(first: Callable[[], object], second: Callable[[], object], runs: int) -> tuple[float, float]:
-    """Median seconds of each, run alternately behind one warm-up."""
+@dataclass(frozen=True)
+class Cost:
+    """Medians of one side, in seconds: of the clock, and of all processors together."""
+
+    wall: float
+    processor: float
+
+
+def in_turn(first: Callable[[], object], second: Callable[[], object], runs: int, pause: float) -> list[Cost]:
+    """What each costs, run alternately behind one warm-up; ``pause``: seconds before every run."""
     first(), second()
-    times: tuple[list[float], list[float]] = ([], [])
+    times: tuple[list[tuple[float, float]], ...] = ([], [])
     for _ in range(runs):
         for kept, work in zip(times, (first, second), strict=True):
-            started = time.perf_counter()
+            time.sleep(pause)
+            wall, processor = time.perf_counter(), time.process_time()
             work()
-            kept.append(time.perf_counter() - started)
-    return statistics.median(times[0]), statistics.median(times[1])
+            kept.append((time.perf_counter() - wall, time.process_time() - processor))
+    return [Cost(*(statistics.median(each) for each in zip(*kept, strict=True))) for kept in times]
 
 
-def measure(runs: int) -> list[dict[str, Any]]:
+def measure(runs: int, pause: float) -> list[dict[str, Any]]:
     """One row a case and a way to call torch."""
     import torch
     from torch.nn.functional import scaled_dot_product_attention as attention
@@ -88,11 +100,12 @@ def measure(runs: int) -> list[dict[str, Any]]:
             def theirs() -> object:
                 return attention(*operands, is_causal=causal, scale=scale, **options)  # noqa: B023
 
-            mine, torchs = in_turn(ours, theirs, runs)
+            mine, torchs = in_turn(ours, theirs, runs, pause)
             difference = float(np.abs(ours() - theirs().numpy().reshape(query.shape)).max())  # type: ignore[attr-defined]
             rows.append(
-                {"case": name, "torch": how, "ours_ms": mine * 1e3, "torch_ms": torchs * 1e3,
-                 "ratio": mine / torchs, "max_difference": difference}
+                {"case": name, "torch": how, "ours_ms": mine.wall * 1e3, "torch_ms": torchs.wall * 1e3,
+                 "ratio": mine.wall / torchs.wall, "ours_cpu_ms": mine.processor * 1e3,
+                 "torch_cpu_ms": torchs.processor * 1e3, "max_difference": difference}
             )  # fmt: skip
     return rows
 
@@ -102,8 +115,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=7)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--pause", type=float, default=0.0, help="seconds before each run")
     options = parser.parse_args()
-    rows = measure(options.runs)
+    rows = measure(options.runs, options.pause)
     if options.json:
         print(json.dumps(rows, indent=2))
         return
@@ -111,7 +125,8 @@ def main() -> None:
         print(
             f"{row['case']:<34} {row['torch']:<10} ours {row['ours_ms']:7.1f} ms"
             f"  torch {row['torch_ms']:7.1f} ms"
-            f"  ratio {row['ratio']:5.2f}  max difference {row['max_difference']:.1e}"
+            f"  ratio {row['ratio']:5.2f}  processor time {row['ours_cpu_ms']:6.1f} {row['torch_cpu_ms']:6.1f}"
+            f"  max difference {row['max_difference']:.1e}"
         )
 
 

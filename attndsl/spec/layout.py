@@ -54,7 +54,7 @@ class Layout:
 
     def shape(self) -> tuple[Expr, ...]:
         """The extents of the dimensions."""
-        return tuple(product([axis.extent for axis in dim]) for dim in self.dims)
+        return self._shape
 
     def strides(self) -> dict[str, Expr]:
         """Elements between neighbours along each canonical axis; 0 where the tensor is broadcast."""
@@ -87,6 +87,10 @@ class Layout:
         absent = [position for position, role in enumerate(self.roles) if role not in present]
         ordered = values.transpose([*(self.roles.index(role) for role in present), *absent])
         return np.ascontiguousarray(ordered).reshape([int(size.evaluate(env)) for size in self.shape()])
+
+    @cached_property
+    def _shape(self) -> tuple[Expr, ...]:
+        return tuple(product([axis.extent for axis in dim]) for dim in self.dims)
 
     @cached_property
     def _axes(self) -> tuple[Axis, ...]:
