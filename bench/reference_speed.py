@@ -125,7 +125,7 @@ def main() -> None:
         print(
             f"{row['case']:<34} {row['torch']:<10} ours {row['ours_ms']:7.1f} ms"
             f"  torch {row['torch_ms']:7.1f} ms"
-            f"  ratio {row['ratio']:5.2f}  processor time {row['ours_cpu_ms']:6.1f} {row['torch_cpu_ms']:6.1f}"
+            f"  ratio {row['ratio']:5.2f}  processors {row['ours_cpu_ms']:6.1f} {row['torch_cpu_ms']:6.1f}"
             f"  max difference {row['max_difference']:.1e}"
         )
 
