@@ -11,7 +11,9 @@ tile interpreter checks that.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from attndsl.symbolic import Binary, Compare, Const, Expr, Logic, Symbol
 from attndsl.tile.statements import Collect, For, If, Let, Seq, Statement
@@ -174,24 +176,44 @@ def _division(op: str, a: _Linear, value: _Linear, number: int) -> tuple[_Linear
 
 def _implied(goal: _Linear, facts: tuple[_Linear, ...]) -> bool:
     """Whether ``goal >= 0`` follows from the facts."""
-    return _contradictory([*facts, _minus({"": -1}, goal)])
+    about = _about_the_last([*facts, _minus({"": -1}, goal)])
+    return _contradictory(tuple(tuple(sorted(fact.items())) for fact in about))
 
 
-def _contradictory(facts: list[_Linear]) -> bool:
-    """Whether no assignment satisfies all facts, by eliminating one scalar after the other."""
-    facts = _about_the_last(facts)
+@lru_cache(maxsize=4096)
+def _contradictory(given: tuple[tuple[tuple[str, int], ...], ...]) -> bool:
+    """Whether no assignment satisfies all facts, by eliminating one scalar after the other.
+
+    The same tree is analysed again with other events in it, so that the same facts come again.
+    """
+    facts = [dict(fact) for fact in given]
     while True:
         if any(set(fact) <= {""} and fact.get("", 0) < 0 for fact in facts):
             return True
-        names = {name for fact in facts for name in fact} - {""}
-        if not names or len(facts) > _MOST_FACTS:
+        lower, upper = _signs(facts)
+        free = lower.keys() ^ upper.keys()
+        if free:  # a scalar that is bounded on one side alone suits every fact about it
+            facts = [fact for fact in facts if free.isdisjoint(fact)]
+            continue
+        if not lower or len(facts) > _MOST_FACTS:
             return False
-        name = min(sorted(names), key=lambda name: _cost(name, facts))
+        name = min(sorted(lower), key=lambda name: lower[name] * upper[name])
         above = [fact for fact in facts if fact.get(name, 0) < 0]
         below = [fact for fact in facts if fact.get(name, 0) > 0]
         rest = [fact for fact in facts if not fact.get(name, 0)]
         made = [_plus(_times(low, -high[name]), _times(high, low[name])) for low in below for high in above]
         facts = list({tuple(sorted(fact.items())): fact for fact in (*rest, *made)}.values())
+
+
+def _signs(facts: list[_Linear]) -> tuple[Counter[str], Counter[str]]:
+    """How many facts bound each scalar from below, and how many from above."""
+    lower: Counter[str] = Counter()
+    upper: Counter[str] = Counter()
+    for fact in facts:
+        for name, factor in fact.items():
+            if name:
+                (lower if factor > 0 else upper)[name] += 1
+    return lower, upper
 
 
 def _about_the_last(facts: list[_Linear]) -> list[_Linear]:
@@ -204,7 +226,3 @@ def _about_the_last(facts: list[_Linear]) -> list[_Linear]:
         kept += near
         others = [fact for fact in others if not names & set(fact)]
         names |= {name for fact in near for name in fact} - {""}
-
-
-def _cost(name: str, facts: list[_Linear]) -> int:
-    return sum(fact.get(name, 0) > 0 for fact in facts) * sum(fact.get(name, 0) < 0 for fact in facts)

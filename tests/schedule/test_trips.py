@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import random
 
 import pytest
 
 from attndsl.hardware import Core
+from attndsl.schedule import trips
 from attndsl.schedule.trips import proved_to_run
 from attndsl.symbolic import Const, Symbol, ceil_div, maximum, minimum
 from attndsl.tile.statements import For, If, Let, Note, Statement, seq
@@ -108,3 +110,44 @@ def test_what_the_lowering_declares_follows_or_is_a_tiling_fact(core):
     declared = [item for item in tree.walk() if isinstance(item, For) and item.runs]
     assert {str(item.end) for item in declared if item not in sure} <= {"rowFractals"}
     assert any(str(item.end) == "keys" for item in sure)
+
+
+def some_facts(seed: int) -> list[dict[str, int]]:
+    """Facts over three scalars in a box."""
+    rng = random.Random(seed)
+    box = [fact for name in "xyz" for fact in ({name: 1}, {name: -1, "": 3})]
+    some = [{**{name: rng.randint(-2, 2) for name in "xyz"}, "": rng.randint(-3, 3)} for _ in range(4)]
+    return [{name: factor for name, factor in fact.items() if factor} for fact in (*box, *some)]
+
+
+def test_elimination_agrees_with_a_search():
+    """Contradictory where no point of the box suits; these seeds have solutions in quarters if any."""
+    points = [dict(zip("xyz", at, strict=True)) | {"": 1} for at in itertools.product(QUARTERS, repeat=3)]
+
+    def suits(facts: list[dict[str, int]], point: dict[str, float]) -> bool:
+        return all(sum(factor * point[name] for name, factor in fact.items()) >= 0 for fact in facts)
+
+    outcomes = []
+    for facts in map(some_facts, range(30)):
+        contradictory = trips._contradictory(tuple(tuple(sorted(fact.items())) for fact in facts))
+        assert contradictory is not any(suits(facts, point) for point in points)
+        outcomes.append(contradictory)
+    assert {*outcomes} == {True, False}
+
+
+QUARTERS = [number / 4 for number in range(13)]
+
+
+def test_the_same_facts_are_looked_at_once():
+    """A tree is analysed again with other events in it; a changed one is looked at anew."""
+
+    def tree(rest: int) -> Statement:
+        return over(N, Note(text="other each time"), inner(N - POSITION - rest))
+
+    def eliminated(rest: int) -> int:
+        before = trips._contradictory.cache_info().misses
+        proved_to_run(tree(rest))
+        return trips._contradictory.cache_info().misses - before
+
+    trips._contradictory.cache_clear()
+    assert [bool(eliminated(rest)) for rest in (0, 0, 1, 0, 1)] == [True, False, True, False, False]
