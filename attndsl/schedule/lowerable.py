@@ -18,7 +18,7 @@ from attndsl.schedule.pattern import Computation
 from attndsl.schedule.tensor_layouts import legal_layouts
 from attndsl.schedule.windows import MOST_CARRIED, parameter_ranges, range_of, window_limits
 from attndsl.source_line import SourceLine
-from attndsl.spec.arguments import OutputSpec, TensorSpec
+from attndsl.spec.arguments import OutputSpec, TensorSpec, split_of
 from attndsl.spec.layout import Layout
 from attndsl.spec.operator import Operator
 from attndsl.spec.split import BATCH, rows_from_end
@@ -235,6 +235,16 @@ def rows_are_contiguous(c: Candidate) -> Iterator[Finding]:
                 yield f"{name} in layout '{layout.text}', whose axis {axis} is not contiguous", where
 
 
+def lists_are_told_apart(c: Candidate) -> Iterator[Finding]:
+    """A kernel reads one tensor or a list, so that the computation has to ask which."""
+    for node in _inputs(c):
+        if c.operator.tensor(node.name).split and split_of(node.name).name not in c.operator.settings:
+            yield (
+                f"{node.name}, one tensor or a list, without attend.when({node.name}.split, ...)",
+                node.where,
+            )
+
+
 def tensors_of_a_list_tell_their_rows(c: Candidate) -> Iterator[Finding]:
     """Kernels read from the shape of a tensor how many rows of its own it has."""
     for node in (node for node in c.computation.output.walk() if isinstance(node, nodes.Listed)):
@@ -293,6 +303,7 @@ RULES: tuple[Rule, ...] = (
     blocks_are_tiles,
     one_attention_has_effects,
     rows_are_contiguous,
+    lists_are_told_apart,
     tensors_of_a_list_tell_their_rows,
     tensors_have_the_io_dtype,
     output_follows_the_query,
