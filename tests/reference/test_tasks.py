@@ -1,5 +1,8 @@
 """How the reference shares out its work: tasks, the rows that they read, the threads that do them."""
 
+import os
+import subprocess
+import sys
 import threading
 import time
 
@@ -154,6 +157,31 @@ def test_threads_stay():
     for _ in range(5):
         for_each(meet, range(cores()))
     assert len(seen) == cores()
+
+
+FORKS = """
+import os, threading
+from attndsl.interpret.threads import cores, for_each
+met = []
+def meet(_):
+    barrier.wait(10)
+    met.append(threading.get_ident())
+for process in "parent", "child":
+    barrier = threading.Barrier(cores())
+    for_each(meet, range(cores()))
+    if process == "parent" and (child := os.fork()):
+        print(len(met) - cores(), os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+        os._exit(0)
+os._exit(len(met) != 2 * cores())
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_forked_process_has_threads_of_its_own():
+    run = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", FORKS], capture_output=True, text=True, timeout=120
+    )
+    assert run.stdout.split() == ["0", "0"], run.stderr
 
 
 def test_arithmetic_of_tasks_does_not_warn():
