@@ -87,9 +87,8 @@ def _accumulate(
     running = np.full(count, -np.inf, state.real), np.zeros(count, state.real)
     result = term = None
     if values is not None:
-        result, term = (
-            state.scratch.array(name, (count, channels), state.real) for name in ("result", "term")
-        )
+        result = state.scratch.array("result", (count, channels), state.real)
+        term = state.scratch.array("term", (count, channels), state.real)
     accumulator = Accumulator(*running, result, term)
     softmax = weights
     if isinstance(weights, BlockRequantize):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from attndsl.graph.nodes import Rows
 from attndsl.interpret.blocks import Block, Part
@@ -13,10 +14,10 @@ from attndsl.interpret.state import State
 from attndsl.interpret.threads import cores
 
 QUERY_ROWS_IN_BLOCK = 128
+_NO_KEYS = Part(slice(0, 0))
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(NamedTuple):
     """A block of queries of a batch row and key/value head."""
 
     b: int
@@ -30,9 +31,10 @@ def query_tasks(state: State, space: QuerySpace) -> list[Task]:
     step = queries_in_block(state)
     rows = [(b, k) for b in range(state.call.extents["B"]) for k in range(state.call.extents.get("K", 1))]
     return [
-        Task(b, k, slice(start, min(start + step, space.count(b))))
+        Task(b, k, slice(start, min(start + step, count)))
         for b, k in rows
-        for start in reversed(range(0, space.count(b), step))
+        if (count := space.count(b))
+        for start in reversed(range(0, count, step))
     ]
 
 
@@ -46,7 +48,7 @@ def query_block(state: State, space: QuerySpace, task: Task, readers: dict[int, 
     group = state.heads_per_group
     heads = slice(task.k * group, (task.k + 1) * group)
     cells = space.cells(task.b, heads, task.queries)
-    return Block(task.b, task.k, heads, task.queries, Part(slice(0, 0)), readers, {}, cells)
+    return Block(task.b, task.k, heads, task.queries, _NO_KEYS, readers, {}, cells)
 
 
 @dataclass(frozen=True)
