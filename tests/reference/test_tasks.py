@@ -97,10 +97,10 @@ def test_rows_without_a_key_are_zero_whatever_the_values():
     assert not none[0](*none[1]).any()
 
 
-@pytest.mark.parametrize("first_row", [-1.0, -500.0, -np.inf, np.nan])
-def test_exp_of_any_spread(first_row):
+@pytest.mark.parametrize("many", [-1.0, -500.0, -np.inf, np.nan])
+def test_exp_of_any_spread(many):
     x = np.linspace(-110, 80, 4000, dtype=np.float32).reshape(8, 500)
-    x[0], x[3, :4] = first_row, [-np.inf, np.inf, np.nan, 0]
+    x[5:], x[3, :4] = many, [-np.inf, np.inf, np.nan, 0]
     exact = np.exp(x.astype(np.float64))
     out = exp_in_place(x)
     assert out is x
@@ -108,11 +108,21 @@ def test_exp_of_any_spread(first_row):
     assert np.isnan(out[3, 2]) and out[3, 0] == 0 and out[3, 3] == 1
 
 
+@pytest.mark.parametrize("mild", [False, True])
+def test_either_exp_takes_special_values(mild):
+    x = np.full((8, 500), -1.0 if mild else -500.0, np.float32)
+    x[3, 1:5] = [-np.inf, np.inf, np.nan, 0]  # between the elements that are looked at
+    out = exp_in_place(x)
+    np.testing.assert_array_equal(out[3, 1:5], [0, np.inf, np.nan, 1])
+    np.testing.assert_allclose(out[0], np.exp(-1.0) if mild else 0, rtol=1e-6)
+
+
 def test_scores_far_apart_take_no_longer():
     def seconds(value):
         best = np.inf
         for _ in range(7):
-            x = np.full((64, 512), value, np.float32)
+            x = np.full((64, 512), -1.0, np.float32)
+            x[:, 400:] = value  # as a mask does, or one key that all others fall short of
             started = time.thread_time()
             exp_in_place(x)
             best = min(best, time.thread_time() - started)
