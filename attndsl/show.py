@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from attndsl.codegen.device_files import device_files, kernel_path
 from attndsl.codegen.project import Selection, plan_project
 from attndsl.hardware import Core
-from attndsl.schedule.choices import describe as describe_schedule
 from attndsl.schedule.compile import Compiled
-from attndsl.schedule.specialisation import kernel_inputs
+from attndsl.schedule.specialisation import kernel_inputs, settings_of
 from attndsl.spec.operator import Operator
 from attndsl.tile.printer import print_memory_map, print_statement
 
@@ -44,9 +43,9 @@ def _stage_text(stage: str, compiled: Compiled) -> str:
     special = compiled.specialisation
     if stage == "graph":
         present = kernel_inputs(compiled.operator, special.features)
-        return compiled.operator.graph(present).print()
+        return compiled.operator.graph(present, settings_of(compiled.operator, special)).print()
     if stage == "schedule":
-        return describe_schedule(compiled.schedule, compiled.operator.schedule_choices)
+        return compiled.schedule_text
     if stage == "tile":
         return print_statement(compiled.joint.body)
     if stage == "memory":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -18,7 +19,6 @@ from attndsl.codegen.naming import (
 )
 from attndsl.codegen.statements import Function, Writer
 from attndsl.hardware import ATLAS_A2, Core
-from attndsl.schedule.choices import describe as describe_schedule
 from attndsl.schedule.compile import Compiled
 from attndsl.schedule.plan_memory import slot_stride
 from attndsl.schedule.specialisation import feature_names
@@ -154,7 +154,7 @@ def kernel_text(compiled: Compiled) -> KernelText:
         document=comment(compiled.operator.document),
         specialisation=f"{special.dtype}, head sizes {special.bucket - 15} to {special.bucket}"
         + (f", with {features}" if features else ""),
-        schedule=tuple(describe_schedule(compiled.schedule, compiled.operator.schedule_choices).split("\n")),
+        schedule=tuple(map(_choice, compiled.schedule_text.split("\n"))),
         pipeline=tuple(_pipeline(compiled.joint)),
         arguments=tuple(parameter(tensor) for tensor in program.parameters),
         constants=tuple(_constants(program)),
@@ -175,6 +175,13 @@ def kernel_text(compiled: Compiled) -> KernelText:
         ctypes=CXX_SCALARS,
         helpers=kernel_helpers(_all_expressions(program)),
     )
+
+
+def _choice(line: str) -> str:
+    """A line of the schedule's table: its columns stay, the reason is text."""
+    columns = re.match(r"\s*\S+\s+\S+\s+", line)
+    at = columns.end() if columns else 0
+    return line[:at] + comment(line[at:])
 
 
 def _pipeline(joint: Program) -> Iterator[str]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 
 from attndsl.hardware import ATLAS_A2
 from attndsl.schedule.errors import IllegalScheduleValue, UnknownScheduleChoice
+from attndsl.schedule.meant_choices import MeantChoice
 from attndsl.source_line import UNKNOWN_LINE, SourceLine
 
 GRANULE = 128
@@ -131,12 +132,15 @@ def smaller(schedule: Schedule, stated: Mapping[str, object]) -> Schedule | None
     return None
 
 
-def describe(schedule: Schedule, stated: Mapping[str, object]) -> str:
+def describe(schedule: Schedule, stated: Mapping[str, object], meant: Sequence[MeantChoice] = ()) -> str:
     """The schedule as text, one choice a line, with who chose it."""
-    values = asdict(schedule)
+    values, reasons = asdict(schedule), {choice.name: choice for choice in meant}
     width = max(len(field.name) for field in fields(schedule))
     lines = []
     for name, value in values.items():
         by = "stated" if name in stated and stated[name] == value else "filled in"
+        if name in reasons:
+            instead = f", not {stated[name]} as stated" if stated.get(name, value) != value else ""
+            by = f"meant: {reasons[name].why} ({reasons[name].where}){instead}"
         lines.append(f"  {name:<{width}}  {value!s:<6} {by}")
     return "\n".join(lines)

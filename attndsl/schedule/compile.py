@@ -6,13 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from attndsl.schedule.choices import Schedule, resolve, smaller
+from attndsl.schedule.choices import Schedule, describe, resolve, smaller
 from attndsl.schedule.cross_core import derive_flags
 from attndsl.schedule.errors import DoesNotFit, TooManyEvents
 from attndsl.schedule.events import synchronise
 from attndsl.schedule.field_names import NamesTaken, check_field_names
 from attndsl.schedule.lower import lower
-from attndsl.schedule.lowerable import candidate, check_lowerable, meant_choices
+from attndsl.schedule.lowerable import candidate, check_lowerable
+from attndsl.schedule.meant_choices import MeantChoice, meant_choices
 from attndsl.schedule.pattern import Computation, recognise
 from attndsl.schedule.plan_memory import plan_memory
 from attndsl.schedule.problem import Problem, describe_problem
@@ -33,13 +34,22 @@ PASSES: tuple[tuple[str, Pass], ...] = (
 
 @dataclass(frozen=True, kw_only=True)
 class Compiled:
-    """A finished tile program with what it came from; ``joint`` is the program before the core split."""
+    """A finished tile program with what it came from; ``joint`` is the program before the core split.
+
+    ``meant``: the choices of the schedule that the computation made.
+    """
 
     operator: Operator
     specialisation: Specialisation
     schedule: Schedule
     joint: Program
     program: Program
+    meant: tuple[MeantChoice, ...] = ()
+
+    @property
+    def schedule_text(self) -> str:
+        """The schedule that holds, one choice a line, with who made it."""
+        return describe(self.schedule, self.operator.schedule_choices, self.meant)
 
 
 def compile_operator(operator: Operator, specialisation: Specialisation) -> Compiled:
@@ -51,7 +61,8 @@ def compile_operator(operator: Operator, specialisation: Specialisation) -> Comp
         ScheduleError: a choice is illegal, does not fit, or the graph has no lowering.
     """
     computation, problem = _recognised(operator, specialisation)
-    stated = _stated(operator, computation)
+    meant = meant_choices(computation)
+    stated = _stated(operator, meant)
     schedule = resolve(stated, operator.schedule_lines)
     while True:
         try:
@@ -72,6 +83,7 @@ def compile_operator(operator: Operator, specialisation: Specialisation) -> Comp
             operator=operator,
             specialisation=specialisation,
             schedule=schedule,
+            meant=meant,
             joint=joint,
             program=program,
         )
@@ -85,16 +97,16 @@ def check_lowers(operator: Operator, specialisation: Specialisation) -> None:
         ScheduleError: a choice is illegal or, where the lowering itself sees it, does not fit.
     """
     computation, problem = _recognised(operator, specialisation)
-    schedule = resolve(_stated(operator, computation), operator.schedule_lines)
+    schedule = resolve(_stated(operator, meant_choices(computation)), operator.schedule_lines)
     try:
         lower(computation, problem, schedule)
     except (DoesNotFit, NamesTaken):  # another schedule or other names will do
         compile_operator(operator, specialisation)
 
 
-def _stated(operator: Operator, computation: Computation) -> dict[str, object]:
-    """The author's choices, and those that the computation leaves no choice in."""
-    return {**operator.schedule_choices, **meant_choices(computation)}
+def _stated(operator: Operator, meant: tuple[MeantChoice, ...]) -> dict[str, object]:
+    """The author's choices, but for those that the computation makes."""
+    return {**operator.schedule_choices, **{choice.name: choice.value for choice in meant}}
 
 
 def _recognised(operator: Operator, specialisation: Specialisation) -> tuple[Computation, Problem]:

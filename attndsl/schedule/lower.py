@@ -48,10 +48,6 @@ def lower(computation: Computation, problem: Problem, schedule: Schedule) -> Pro
     Raises:
         NotLowered: for a node without a rule.
     """
-    if computation.statistics or computation.selection:
-        schedule = replace(schedule, split_kv=1)  # they are made of final maxima and sums
-    if any(each.requantize and each.requantize.scale for each in computation.attentions):
-        schedule = replace(schedule, split_kv=1)  # given steps divide p by the maximum of all keys so far
     inventory = Inventory()
     contexts = tuple(
         _context(computation, attention, problem, schedule, inventory) for attention in computation.attentions

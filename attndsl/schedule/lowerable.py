@@ -205,13 +205,6 @@ def blocks_are_tiles(c: Candidate) -> Iterator[Finding]:
             yield "probabilities through int8 of keys behind a first one", node.where
 
 
-def meant_choices(computation: Computation) -> dict[str, int]:
-    """Choices of the schedule that are part of what is computed: a block of probabilities is a tile."""
-    blocks = (each.requantize.block for each in computation.attentions if each.requantize)
-    sizes = [int(block.value) for block in blocks if isinstance(block, Const)]
-    return {"tile_k": sizes[0]} if sizes else {}
-
-
 def one_attention_has_effects(c: Candidate) -> Iterator[Finding]:
     """What is done once for the whole call belongs to the only attention."""
     for attention in c.computation.attentions if len(c.computation.attentions) > 1 else ():

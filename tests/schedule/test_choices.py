@@ -15,6 +15,7 @@ from attndsl.codegen import execute
 from attndsl.errors import UserError
 from attndsl.hardware import ATLAS_A2, MemorySpace
 from attndsl.interpret import reference, tile
+from attndsl.resources import specs_dir
 from attndsl.schedule.choices import Schedule, describe, resolve, smaller
 from attndsl.schedule.compile import compile_operator
 from attndsl.schedule.errors import (
@@ -29,6 +30,8 @@ from attndsl.schedule.pattern import recognise
 from attndsl.schedule.plan_memory import slot_stride
 from attndsl.schedule.problem import describe_problem
 from attndsl.schedule.specialisation import Specialisation
+from attndsl.spec.loader import load_file
+from attndsl.symbolic import Const
 
 from .authored import call_of, with_schedule
 from .specials import compiled
@@ -248,6 +251,32 @@ def test_the_printed_schedule_tells_who_chose():
     assert set(found) == set(LEGAL)
     shrunk = describe(Schedule(tile_k=128), {"ring": 3})
     assert "tile_k    128    filled in" in shrunk
+
+
+STATED = "op.schedule(max_rows=128, base_n=64"
+
+
+@pytest.mark.parametrize(
+    ("stated", "instead"), [("", ""), (", split_kv=1", ""), (", split_kv=4", ", not 4 as stated")]
+)
+def test_what_the_computation_leaves_no_choice_in(tmp_path, stated, instead):
+    """Row statistics need all keys of a row: the table says so, and the kernel never splits them."""
+    source = (specs_dir() / "nsa_compress_attention.py").read_text()
+    assert source.count(STATED) == 1
+    (tmp_path / "changed.py").write_text(source.replace(STATED, STATED + stated))
+    operator = load_file(tmp_path / "changed.py")
+    compiled = compile_operator(operator, Specialisation(dtype="float16", bucket=32, value_bucket=32))
+    (line,) = (line for line in compiled.schedule_text.splitlines() if "split_kv" in line)
+    words = r"  split_kv  1      meant: row statistics are of all keys \(changed\.py:\d+\)"
+    assert re.fullmatch(words + instead, line)
+    (splits,) = (field.value for field in compiled.program.tiling if field.name == "splits")
+    assert splits.same(Const(1))
+
+
+def test_what_is_meant_stays_when_a_choice_is_free(tmp_path):
+    operator = with_schedule(tmp_path, split_kv=4)
+    compiled = compile_operator(operator, Specialisation(dtype="float16", bucket=64))
+    assert compiled.meant == () and "split_kv  4      stated" in compiled.schedule_text
 
 
 # Bytes from the programming guide; UB without the 8 KiB that Select uses, L1 without its last 256 bytes.

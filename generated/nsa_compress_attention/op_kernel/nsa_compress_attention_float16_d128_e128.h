@@ -15,7 +15,7 @@
  *   base_k    128    filled in
  *   slots     2      filled in
  *   max_rows  128    stated
- *   split_kv  auto   filled in
+ *   split_kv  1      meant: row statistics are of all keys (nsa_compress_attention.py:146)
  *   cores     auto   filled in
  *
  * Step t of an item, the cube running ahead:
