@@ -21,7 +21,7 @@ from attndsl.codegen.statements import Function, Writer
 from attndsl.hardware import ATLAS_A2, Core
 from attndsl.schedule.compile import Compiled
 from attndsl.schedule.plan_memory import slot_stride
-from attndsl.schedule.specialisation import feature_names
+from attndsl.schedule.specialisation import feature_names, kernel_suffix
 from attndsl.symbolic import Const, Expr
 from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.instructions.base import cxx
@@ -133,8 +133,7 @@ class KernelText:
 
 def kernel_name(compiled: Compiled) -> str:
     """The namespace and file name of a specialisation's kernel."""
-    order = feature_names(compiled.operator)
-    return f"{names_of(compiled.operator).op}_{compiled.specialisation.suffix(order)}"
+    return f"{names_of(compiled.operator).op}_{kernel_suffix(compiled.operator, compiled.specialisation)}"
 
 
 def kernel_text(compiled: Compiled) -> KernelText:

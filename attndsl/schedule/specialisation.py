@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
+from attndsl.errors import InternalError
 from attndsl.graph.errors import GraphError
 from attndsl.graph.nodes import expressions_of, names_read
 from attndsl.spec.arguments import dtype_of, given, layout_of
@@ -37,13 +38,38 @@ class Specialisation:
     settings: tuple[tuple[str, Any], ...] = ()
 
     def suffix(self, order: tuple[str, ...]) -> str:
-        """``float16_d128_attn_mask``: the part of a kernel's name that tells specialisations apart."""
+        """``float16_d128_attn_mask``: the words of a kernel's name (:func:`kernel_suffix`)."""
         values = () if self.value_bucket is None else (f"e{self.value_bucket}",)
         chosen = tuple(_word(name, value, self.dtype) for name, value in self.settings)
         features = (name for name in order if name in self.features)
         return "_".join(
             (self.dtype, f"d{self.bucket}", *values, *features, *(word for word in chosen if word))
         )
+
+    @property
+    def told(self) -> tuple[object, ...]:
+        """What the suffix says, before it is words: equal where two specialisations may have one name."""
+        settings = {(*pair, type(pair[1])) for pair in self.settings if _word(*pair, self.dtype)}
+        return self.dtype, self.bucket, self.value_bucket, self.features, frozenset(settings)
+
+
+def kernel_suffix(operator: Operator, special: Specialisation) -> str:
+    """The suffix of a kernel's name, which no other kernel of the operator has.
+
+    Raises:
+        InternalError: names of tensors and values of settings give another specialisation the same words.
+    """
+    suffix = special.suffix(feature_names(operator))
+    first = _named(operator).setdefault(suffix, special)
+    if first.told != special.told:
+        raise InternalError(f"{operator.name}: two kernels are called {suffix}: {first} and {special}")
+    return suffix
+
+
+@cache
+def _named(operator: Operator) -> dict[str, Specialisation]:
+    """The suffixes that were given to an operator's kernels, and to which first."""
+    return {}
 
 
 def _word(name: str, value: Any, dtype: str) -> str:

@@ -1,10 +1,16 @@
 """No two specialisations of an operator share a name."""
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from attndsl.schedule.specialisation import Specialisation
+from attndsl.errors import InternalError
+from attndsl.schedule.specialisation import Specialisation, kernel_suffix
+from attndsl.spec.operator import Operator
+
+from .small_specs import DECODE_RESULT, DECODE_SCORES, decode_spec
 
 
 def name(*settings: tuple[str, Any], dtype: str = "float16", value_bucket: int | None = None) -> str:
@@ -33,3 +39,46 @@ def test_settings_of_tensors() -> None:
 def test_what_dtype_and_features_tell_is_not_repeated() -> None:
     assert name(("dtype(key)", "bfloat16"), dtype="bfloat16") == name(dtype="bfloat16")
     assert name(("layout(mask)", None)) == DEFAULT
+
+
+def with_biases(folder: Path, *names: str) -> Operator:
+    """An operator with optional tensors of these names."""
+    declared = "\n".join(
+        f'{each} = op.input("{each}", "B N T", dtype=query, axes="B N T", optional=True)' for each in names
+    )
+    added = "s = " + " + ".join(("s", *names))
+    return decode_spec(folder, DECODE_SCORES, added, DECODE_RESULT, declared=declared)
+
+
+PLAIN = Specialisation(dtype="float16", bucket=32)
+
+
+@pytest.mark.parametrize(("third", "clashes"), [("low_high", True), ("highest", False)])
+def test_features_whose_names_run_together_are_refused(tmp_path: Path, third: str, clashes: bool) -> None:
+    op = with_biases(tmp_path, "low", "high", third)
+    both, one = (replace(PLAIN, features=frozenset(each)) for each in (("low", "high"), (third,)))
+    kernel_suffix(op, both)
+    if not clashes:
+        assert kernel_suffix(op, one) != kernel_suffix(op, both)
+        return
+    with pytest.raises(InternalError, match="small_decode: two kernels are called float16_d32_low_high: "):
+        kernel_suffix(op, one)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [(("mode", 1), ("mode", "1")), (("mode", -1), ("mode", "minus1")), (("layout(low)", "x"), ("low", "x"))],
+)
+def test_settings_with_the_same_words_are_refused(tmp_path: Path, one: Any, other: Any) -> None:
+    op = with_biases(tmp_path, "low")
+    assert name(one) == name(other)
+    kernel_suffix(op, replace(PLAIN, settings=(one,)))
+    with pytest.raises(InternalError, match="two kernels are called"):
+        kernel_suffix(op, replace(PLAIN, settings=(other,)))
+
+
+def test_one_kernel_has_one_name_however_often_it_is_asked_for(tmp_path: Path) -> None:
+    op = with_biases(tmp_path, "low")
+    again = replace(PLAIN, settings=(("dtype(query)", "float16"),))  # what dtype tells already
+    assert kernel_suffix(op, PLAIN) == kernel_suffix(op, PLAIN) == kernel_suffix(op, again)
+    assert kernel_suffix(with_biases(tmp_path, "low"), PLAIN) == kernel_suffix(op, PLAIN)
