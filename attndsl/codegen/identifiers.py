@@ -54,7 +54,7 @@ def identifiers(names: Iterable[str]) -> dict[str, str]:
 
 
 def pascal(name: str) -> str:
-    """``incre_flash_attention`` as ``IncreFlashAttention``, ``scoreRing`` as ``ScoreRing``."""
+    """``some_attention`` as ``SomeAttention``, ``scoreRing`` as ``ScoreRing``."""
     return "".join(part[:1].upper() + part[1:] for part in re.split(r"_+", identifier(name)))
 
 
