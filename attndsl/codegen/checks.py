@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from attndsl.codegen.arguments import Argument, Names, dtype_member, literal
 from attndsl.codegen.host_constraints import INDENT, ConstraintWriter, on_host, sources
-from attndsl.codegen.host_expr import HostExpr
+from attndsl.codegen.host_expr import HostExpr, rows_member
 from attndsl.codegen.identifiers import comment, string, strings
 from attndsl.spec import errors
-from attndsl.spec.arguments import Dim, ParamSpec, TensorSpec
+from attndsl.spec.arguments import Dim, ParamSpec, TensorSpec, split_of
 from attndsl.spec.constraint import Constraint
 from attndsl.spec.enumerated import choices_text
 from attndsl.spec.layout import Layout
+from attndsl.spec.split import BATCH, SINGLE, batch_extent, one_row, row_extent
 from attndsl.spec.wording import bare, spoken
 from attndsl.symbolic import Const, Load, Symbol
 
@@ -82,6 +83,7 @@ class _Checks:
         self.names, self.operator = names, names.operator
         self.expr, self.writer = HostExpr(names), ConstraintWriter(names)
         params = {spec.name for spec in self.operator.params}
+        params |= {split_of(spec.name).name for spec in self.operator.tensors}
         rules = [rule for rule in self.operator.constraints if not rule.target and on_host(rule, names)]
         self.early = [rule for rule in rules if rule.early]
         late = [rule for rule in rules if not rule.early]
@@ -162,7 +164,8 @@ class _Checks:
                 continue
             spec = item.tensor
             if spec is not None and item.listed and spec.list_of is None:
-                listed = "a list" if spec.sequence_of else "a tensor, or a list of one a batch row"
+                one = "a list of one tensor" if spec.sequence_of else "a tensor"
+                listed = f"{one}, or a list of one a batch row" if spec.split else "a list"
                 yield Member("TensorList", f"{item.name}_list", "", listed)
                 yield Member("Tensor", item.name, "", f"what {item.name}_list stands for")
                 continue
@@ -183,6 +186,8 @@ class _Checks:
                 name = self.names.argument(spec.name).name
                 yield Member("int64_t", f"longest_{name}", "0", f"rows of the longest batch row of {name}")
         for item in self.names.tensors:
+            if item.tensor is not None and item.tensor.split:
+                yield Member("RowCounts", rows_member(item), "{}", f"rows of each tensor of {item.name}")
             if item.tensor is not None and item.tensor.layouts:
                 yield Member("std::string", f"{item.name}_layout", '"None"', f"layout of {item.name}")
 
@@ -206,13 +211,12 @@ class _Checks:
                 yield f"if (!call.{item.name}.entries.empty()) {{"
                 yield f"{INDENT}call.{item.name}.dtype = call.{item.name}.entries[0].dtype;"
                 yield "}"
+            elif spec.split:
+                place = f"{literal(bool(spec.sequence_of))}, call.{item.name}_list, call.{item.name}"
+                yield from _checked(f"OneOrMany(kOperator, {name}, {place})")
             elif spec.sequence_of:
                 place = f"call.{item.name}_list, call.{item.name}"
                 yield from _checked(f"Only(kOperator, {name}, {place})")
-            elif spec.split:
-                rank = min(layout.rank for layout in spec.layouts.values()) - 1
-                place = f"call.{item.name}_list, {rank}, call.{item.name}"
-                yield from _checked(f"Stacked(kOperator, {name}, {place})")
 
     def _ranges(self) -> Iterator[str]:
         for item in self.names.params:
@@ -259,7 +263,7 @@ class _Checks:
             yield f"if (call.{item.name}.given) {{"
             if spec.list_of is not None:
                 call = f"CheckDtypes(kOperator, {name}, call.{item.name},"
-            elif spec.split and not spec.sequence_of:
+            elif spec.split:
                 call = f"CheckDtypes(kOperator, {name}, call.{item.name}_list,"
             else:
                 call = f"CheckDtype(kOperator, {name}, call.{item.name}.dtype,"
@@ -336,13 +340,37 @@ class _Checks:
             start = f"solver.Match({rule}, {place}"
         layouts = [self._layout(layout) for layout in spec.layouts.values()]
         end = f", {literal(spec.one_for_all)}" if spec.kind == "lengths" else ""
-        yield "{"
+        if spec.split:
+            yield from self._match_rows(item, rule)
+            yield "else {"
+        else:
+            yield "{"
         yield f"{INDENT}const Status status = {start}, {{"
         yield from (f"{INDENT * 3}{layout}," for layout in layouts)
         yield f"{INDENT * 2}}}{end}, sizes.{item.name}_layout);"
         yield f"{INDENT}if (!status.Ok()) {{"
         for demand in self._of_parameters(spec):
             yield from (INDENT * 2 + line for line in self.writer.lines(demand))
+        yield f"{INDENT * 2}return status;"
+        yield f"{INDENT}}}"
+        yield "}"
+
+    def _match_rows(self, item: Argument, rule: str) -> Iterator[str]:
+        """A list of one tensor a batch row."""
+        spec = tensor_of(item)
+        whole = [layout for layout in spec.layouts.values() if BATCH in layout.roles]
+        axes = [axis for layout in whole for dim in layout.dims for axis in dim if axis.role in SINGLE[1:]]
+        single = dict.fromkeys(f"&{self._factor(axis.extent)}" for axis in axes)
+        batch, rows = (self._factor(extent(whole[0])) for extent in (batch_extent, row_extent))
+        yield f"if (call.{item.name}_list.given && call.{item.name}_list.list) {{"
+        first = f"solver.MatchRows({rule}, call.{item.name}_list, {literal(bool(spec.sequence_of))},"
+        yield f"{INDENT}const Status status = {first}"
+        yield f"{INDENT * 2}{batch}, {rows}, {_list([*single])}, {{"
+        for layout in spec.layouts.values():
+            one = one_row(layout) if BATCH in layout.roles else replace(layout, dims=())
+            yield f"{INDENT * 3}{self._layout(one)},"
+        yield f"{INDENT * 2}}}, sizes.{rows_member(item)}, sizes.{item.name}_layout);"
+        yield f"{INDENT}if (!status.Ok()) {{"
         yield f"{INDENT * 2}return status;"
         yield f"{INDENT}}}"
         yield "}"

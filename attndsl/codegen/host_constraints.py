@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import product
 
 from attndsl.codegen.arguments import Names, literal
-from attndsl.codegen.host_expr import HostExpr, index_name
+from attndsl.codegen.host_expr import HostExpr, index_name, listed_rows
 from attndsl.codegen.identifiers import comment, string, strings
 from attndsl.folds import Fold
 from attndsl.spec.constraint import Constraint, elements
@@ -33,9 +33,8 @@ def sources(constraint: Constraint) -> tuple[str, ...]:
 
 
 def on_host(constraint: Constraint, names: Names) -> bool:
-    """Whether the host has all that it reads; the content of other tensors stays on the device, and lists of
-    tensors with rows of their own are for the reference."""
-    return all("(" not in name and names.argument(name).on_host for name in sources(constraint))
+    """Whether the host has all that it reads; the content of other tensors stays on the device."""
+    return all(listed_rows(name) or names.argument(name).on_host for name in sources(constraint))
 
 
 class ConstraintWriter:
@@ -82,9 +81,9 @@ class ConstraintWriter:
             absent = {f"given({name})": False}
             left = [part.substitute(absent) for part in _parts(constraint)]
             needed = any(isinstance(node, Load) and node.source == name for p in left for node in p.walk())
-            item = self._names.argument(name)
             text = f"{self._expr.source(name)}.Readable()"
-            if item.tensor is not None and item.tensor.optional and not needed:
+            item = self._names.argument(listed_rows(name) or name)
+            if not listed_rows(name) and item.tensor is not None and item.tensor.optional and not needed:
                 text = f"(!{self._expr.source(name)}.given || {text})"
             yield text
 
@@ -115,7 +114,7 @@ class ConstraintWriter:
         if isinstance(expr, Load):
             place = self._expr.source(expr.source)
             index = self._expr.text(expr.index)
-            yield f"values.AddElement({string(expr.source)}, {place}, {index});"
+            yield f"values.AddElement({string(spoken(expr.source))}, {place}, {index});"
         elif isinstance(expr, Symbol):
             if expr.name not in constraint.over and not expr.name.startswith(("given(", "split(")):
                 yield f"values.Add({string(spoken(expr.name))}, {self._expr.symbol(expr.name)});"
@@ -182,6 +181,13 @@ class ConstraintWriter:
         left, right, op = condition.left, condition.right, condition.op
         if isinstance(right, Symbol) and not isinstance(left, Symbol | Load | Fold):
             left, right, op = right, left, MIRRORED[op]
+        if isinstance(left, Select):
+            sides = (Compare(op, side, right) for side in (left.then, left.otherwise))
+            near = [self._nearest(side, subject) for side in sides]
+            holds = self._expr.condition(left.condition)
+            return (
+                '""' if near == ['""'] * 2 else f"({holds} ? std::string({near[0]}) : std::string({near[1]}))"
+            )
         target = left.left if isinstance(left, Binary) and left.op == "%" else left
         named = not isinstance(target, Load) and str(target) != subject
         of = self._named(target) if named else '""'
@@ -234,5 +240,5 @@ def _about_presence(condition: Expr) -> bool:
     return (
         isinstance(condition, Compare)
         and isinstance(condition.left, Symbol)
-        and condition.left.name.startswith("given(")
+        and condition.left.name.startswith(("given(", "split("))
     )

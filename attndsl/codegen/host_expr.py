@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from attndsl.codegen.arguments import Names, dtype_member, literal
+from attndsl.codegen.arguments import Argument, Names, dtype_member, literal
 from attndsl.codegen.identifiers import identifier
 from attndsl.errors import InternalError
 from attndsl.folds import Fold
@@ -185,12 +185,25 @@ class HostExpr:
         return index_name(name)
 
     def source(self, name: str) -> str:
-        """A tensor whose elements are read."""
+        """A tensor whose elements are read, or the rows of the tensors in a list."""
+        if tensor := listed_rows(name):
+            return f"sizes.{rows_member(self._names.argument(tensor))}"
         return f"call.{self._names.argument(name).name}"
 
     def param(self, name: str) -> ParamSpec:
         """The spec of a parameter."""
         return self._params[name][1]
+
+
+def listed_rows(name: str) -> str:
+    """The list of whose tensors ``rows(key)`` tells the rows; nothing for other names."""
+    about = re.fullmatch(r"rows\((.+)\)", name)
+    return about[1] if about else ""
+
+
+def rows_member(item: Argument) -> str:
+    """Among the sizes, the rows of the tensors in a list."""
+    return f"{item.name}_rows"
 
 
 def index_name(name: str) -> str:

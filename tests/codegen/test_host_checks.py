@@ -133,9 +133,6 @@ def test_every_violation_has_the_wording_of_python(name, folder):
         if issubclass(error, BEYOND) or reads_the_device(operator, message):
             continue
         compared += 1
-        if error is errors.SequenceLengthError and operator is ops.incre_flash_attention:
-            assert got[0] == error.__name__, label  # lists of more than one tensor are for the reference
-            continue
         if label in KEEPS_OTHER_RULES:
             got, message = (got[0], without_number(got[1]), got[2]), without_number(message)
         if (got[0], wording(got[1]), got[2]) != (error.__name__, wording(message), found):

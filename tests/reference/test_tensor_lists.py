@@ -219,19 +219,19 @@ def decoder(**changes):
     return call | caches | {"tokenOffset": [5, 9], "seqLen": [1, 1]} | changes
 
 
-@pytest.mark.parametrize(
-    ("changes", "builtin", "text"),
-    [
-        ({"tokenOffset": [6, 9]}, ValueError, "rows of cacheK[0] is 5; the nearest legal value is 5"),
-        ({"layerId": [1]}, ValueError, "layerNum is 1; the nearest legal value is 0"),
-        ({"cacheV": np.ones((1, 2, 9, 32), F16)}, ValueError, "cacheV: must be a list where cacheK is one"),
-        ({"cacheV": [np.ones((rows, 32), F16) for rows in (5, 8)]}, ValueError, "cacheV[1]: has 8 rows"),
-        ({"cacheV": [np.ones((5, 32), F16)]}, ValueError, "cacheV: must hold batch = 2 tensors"),
-        ({"cacheK": []}, ValueError, "cacheK: an empty list"),
-        ({"cacheK": [np.ones((2, 1, 5, 32), F16)] * 2}, ValueError, "cacheK[0]: shape [2, 1, 5, 32]"),
-        ({"calcType": 0}, ValueError, "only a bypassed DECODER takes lists"),
-    ],
-)
+BAD_SPLIT = [
+    ({"tokenOffset": [6, 9]}, ValueError, "rows of cacheK[0] is 5; the nearest legal value is 5"),
+    ({"layerId": [1]}, ValueError, "layerNum is 1; the nearest legal value is 0"),
+    ({"cacheV": np.ones((1, 2, 9, 32), F16)}, ValueError, "cacheV: must be a list where cacheK is one"),
+    ({"cacheV": [np.ones((rows, 32), F16) for rows in (5, 8)]}, ValueError, "cacheV[1]: has 8 rows"),
+    ({"cacheV": [np.ones((5, 32), F16)]}, ValueError, "cacheV: must hold batch = 2 tensors"),
+    ({"cacheK": []}, ValueError, "cacheK: an empty list"),
+    ({"cacheK": [np.ones((2, 1, 5, 32), F16)] * 2}, ValueError, "cacheK[0]: shape [2, 1, 5, 32]"),
+    ({"calcType": 0}, ValueError, "only a bypassed DECODER takes lists"),
+]
+
+
+@pytest.mark.parametrize(("changes", "builtin", "text"), BAD_SPLIT)
 def test_bad_split_caches_are_told_what_is_wrong(changes, builtin, text):
     sa(**decoder())
     with pytest.raises(UserError) as caught:
