@@ -4,7 +4,6 @@
 // Every check stands where the spec declares it, and says what the spec's Python function says.
 //
 // Not checked here, because the content lives on the device:
-//   actual_seq_lengths: must be at most the rows of its tensor (reads rows(key))
 //   block_table: must name a block of the cache wherever rows are valid (reads block_table)
 #ifndef ATTNDSL_INCRE_FLASH_ATTENTION_CHECK_H
 #define ATTNDSL_INCRE_FLASH_ATTENTION_CHECK_H
@@ -22,9 +21,9 @@ constexpr const char *kOperator = "incre_flash_attention";
 // The arguments, in the order of the document.
 struct Call {
     Tensor query;
-    TensorList key_list;  // a list
+    TensorList key_list;  // a list of one tensor, or a list of one a batch row
     Tensor key;  // what key_list stands for
-    TensorList value_list;  // a list
+    TensorList value_list;  // a list of one tensor, or a list of one a batch row
     Tensor value;  // what value_list stands for
     Tensor attn_mask;  // optional; non-zero hides the key
     Tensor actual_seq_lengths;  // optional; read by the host; valid rows of the cache; S if absent
@@ -56,7 +55,9 @@ struct Sizes {
     int64_t max_block_num_per_seq = attndsl::kUnknown;  // if no shape shows it: 0
     int64_t S = attndsl::kUnknown;  // if no shape shows it: max_block_num_per_seq * block_size
     std::string query_layout = "None";  // layout of query
+    RowCounts key_rows = {};  // rows of each tensor of key
     std::string key_layout = "None";  // layout of key
+    RowCounts value_rows = {};  // rows of each tensor of value
     std::string value_layout = "None";  // layout of value
     std::string attn_mask_layout = "None";  // layout of attn_mask
     std::string actual_seq_lengths_layout = "None";  // layout of actual_seq_lengths
@@ -81,10 +82,10 @@ inline Status ResolveLists(Call &call)
     if (!call.value_list.given) {
         return Missing(kOperator, "value");
     }
-    if (const Status status = Only(kOperator, "key", call.key_list, call.key); !status.Ok()) {
+    if (const Status status = OneOrMany(kOperator, "key", true, call.key_list, call.key); !status.Ok()) {
         return status;
     }
-    if (const Status status = Only(kOperator, "value", call.value_list, call.value); !status.Ok()) {
+    if (const Status status = OneOrMany(kOperator, "value", true, call.value_list, call.value); !status.Ok()) {
         return status;
     }
     return Status{};
@@ -104,7 +105,7 @@ inline Status CheckDtypes(const Call &call)
     if (call.key.given) {
         const DtypeRule rule{{DataType::kFloat16, DataType::kBfloat16, DataType::kInt8},
             {DataType::kInt8}, {{"query", call.query.dtype}}};
-        const Status status = attndsl::CheckDtype(kOperator, "key", call.key.dtype, rule);
+        const Status status = attndsl::CheckDtypes(kOperator, "key", call.key_list, rule);
         if (!status.Ok()) {
             return status;
         }
@@ -112,7 +113,7 @@ inline Status CheckDtypes(const Call &call)
     if (call.value.given) {
         const DtypeRule rule{{DataType::kFloat16, DataType::kBfloat16, DataType::kInt8},
             {}, {{"key", call.key.dtype}}};
-        const Status status = attndsl::CheckDtype(kOperator, "value", call.value.dtype, rule);
+        const Status status = attndsl::CheckDtypes(kOperator, "value", call.value_list, rule);
         if (!status.Ok()) {
             return status;
         }
@@ -251,6 +252,18 @@ inline Status CheckRanges(const Call &call)
     return Status{};
 }
 
+// What parameters alone decide.
+inline Status CheckParameters(const Call &call)
+{
+    // value: must be one tensor, or one a batch row, as key is
+    if (!((call.value_list.entries.size() != 1) == (call.key_list.entries.size() != 1))) {
+        return Violation("SequenceLengthError", kOperator, "value",
+            "must be one tensor, or one a batch row, as key is", Values{},
+            "pass as many tensors in value as in key");
+    }
+    return Status{};
+}
+
 // The sizes of the contract from the shapes of the arguments.
 inline Status SolveSizes(const Call &call, Sizes &sizes)
 {
@@ -279,7 +292,26 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
             return status;
         }
     }
-    {
+    if (call.key_list.given && call.key_list.list) {
+        const Status status = solver.MatchRows(Shaped{"key"}, call.key_list, true,
+            B_, S_, {}, {
+                {call.input_layout == "BSH" && !call.block_table.given, "BSH", {{1}, {S_}, {kvN_, D_}},
+                {{"given(block_table)", "block_table" + std::string(call.block_table.given ? " is passed" : " is absent")},
+                 {"input_layout", "input_layout is " + Text(call.input_layout)}}},
+                {call.input_layout == "BNSD" && !call.block_table.given, "BNSD", {{1}, {kvN_}, {S_}, {D_}},
+                {{"given(block_table)", "block_table" + std::string(call.block_table.given ? " is passed" : " is absent")},
+                 {"input_layout", "input_layout is " + Text(call.input_layout)}}},
+                {call.block_table.given, "paged", {},
+                {{"given(block_table)", "block_table" + std::string(call.block_table.given ? " is passed" : " is absent")}}},
+                {call.block_table.given && call.input_layout == "BNSD", "paged BNSD", {},
+                {{"given(block_table)", "block_table" + std::string(call.block_table.given ? " is passed" : " is absent")},
+                 {"input_layout", "input_layout is " + Text(call.input_layout)}}},
+            }, sizes.key_rows, sizes.key_layout);
+        if (!status.Ok()) {
+            return status;
+        }
+    }
+    else {
         const Status status = solver.Match(Shaped{"key"}, call.key, {
                 {call.input_layout == "BSH" && !call.block_table.given, "BSH", {{B_}, {S_}, {kvN_, D_}},
                 {{"given(block_table)", "block_table" + std::string(call.block_table.given ? " is passed" : " is absent")},
@@ -329,7 +361,26 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
             return status;
         }
     }
-    {
+    if (call.value_list.given && call.value_list.list) {
+        const Status status = solver.MatchRows(Shaped{"value"}, call.value_list, true,
+            B_, S_, {}, {
+                {call.input_layout == "BSH" && !call.block_table.given, "BSH", {{1}, {S_}, {kvN_, D_}},
+                {{"given(block_table)", "block_table" + std::string(call.block_table.given ? " is passed" : " is absent")},
+                 {"input_layout", "input_layout is " + Text(call.input_layout)}}},
+                {call.input_layout == "BNSD" && !call.block_table.given, "BNSD", {{1}, {kvN_}, {S_}, {D_}},
+                {{"given(block_table)", "block_table" + std::string(call.block_table.given ? " is passed" : " is absent")},
+                 {"input_layout", "input_layout is " + Text(call.input_layout)}}},
+                {call.block_table.given, "paged", {},
+                {{"given(block_table)", "block_table" + std::string(call.block_table.given ? " is passed" : " is absent")}}},
+                {call.block_table.given && call.input_layout == "BNSD", "paged BNSD", {},
+                {{"given(block_table)", "block_table" + std::string(call.block_table.given ? " is passed" : " is absent")},
+                 {"input_layout", "input_layout is " + Text(call.input_layout)}}},
+            }, sizes.value_rows, sizes.value_layout);
+        if (!status.Ok()) {
+            return status;
+        }
+    }
+    else {
         const Status status = solver.Match(Shaped{"value"}, call.value, {
                 {call.input_layout == "BSH" && !call.block_table.given, "BSH", {{B_}, {S_}, {kvN_, D_}},
                 {{"given(block_table)", "block_table" + std::string(call.block_table.given ? " is passed" : " is absent")},
@@ -516,13 +567,6 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
 // The constraints, in the contract's order.
 inline Status CheckConstraints(const Call &call, const Sizes &sizes)
 {
-    // value: must be one tensor, or one a batch row, as key is
-    if (!((call.value_list.entries.size() != 1) == (call.key_list.entries.size() != 1))) {
-        return Violation("SequenceLengthError", kOperator, "value",
-            "must be one tensor, or one a batch row, as key is", Values{},
-            Both("it must be " + Text(((call.key_list.entries.size() != 1)) != 0),
-                "pass as many tensors in value as in key"));
-    }
     // query: must have at least one batch row
     if (!(sizes.B > 0)) {
         Values values;
@@ -565,6 +609,19 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
                 return Violation("LengthRangeError", kOperator, "actual_seq_lengths",
                     "must not be negative", values,
                     NearestLegal(0, ""));
+            }
+        }
+    }
+    // actual_seq_lengths: must be at most the rows of its tensor
+    if (call.actual_seq_lengths.Readable() && sizes.key_rows.Readable()) {
+        for (int64_t b = 0; b < sizes.B; ++b) {
+            if (!(call.actual_seq_lengths.GetValue(b) <= sizes.key_rows.GetValue(b))) {
+                Values values;
+                values.AddElement("actual_seq_lengths", call.actual_seq_lengths, b);
+                values.AddElement("rows of key", sizes.key_rows, b);
+                return Violation("LengthRangeError", kOperator, "actual_seq_lengths",
+                    "must be at most the rows of its tensor", values,
+                    NearestLegal(sizes.key_rows.GetValue(b), ""));
             }
         }
     }
@@ -795,6 +852,10 @@ inline Status Check(Call &call, Sizes &sizes, std::vector<std::string> &warnings
         return status;
     }
     status = CheckRanges(call);
+    if (!status.Ok()) {
+        return status;
+    }
+    status = CheckParameters(call);
     if (!status.Ok()) {
         return status;
     }
