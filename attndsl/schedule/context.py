@@ -117,9 +117,15 @@ class Context:
         return self.problem.dtype
 
     @property
+    def cube_dtype(self) -> str:
+        """What the cube multiplies: the io dtype, or fp16, which holds integers that stand for numbers."""
+        folded = self.keys.factors is not None or self.values.factors is not None
+        return "float16" if folded else self.dtype
+
+    @property
     def product_dtype(self) -> str:
-        """What matrix multiplies of the io dtype give."""
-        return "int32" if self.dtype == "int8" else "float32"
+        """What matrix multiplies give."""
+        return "int32" if self.cube_dtype == "int8" else "float32"
 
     @property
     def where(self) -> SourceLine:
@@ -314,6 +320,14 @@ class Context:
     ) -> Buffer:
         """An on-chip buffer; attentions share those of one name."""
         return self.inventory.buffer(name, space, dtype, elements, meaning, slots)
+
+    @property
+    def channel_rows(self) -> Buffer:
+        """Scratch for the rows of a step, channels of keys or of values in fp32, whole repeats."""
+        widest = max(self.problem.bucket, self.problem.value_bucket)
+        lanes = -(-widest // LANES) * LANES
+        meaning = "scratch: query rows times the scale, row sums times the offset"
+        return self.in_ub("channelRows", "float32", self.schedule.rows * lanes, meaning)
 
     def in_ub(self, name: str, dtype: str, elements: int, meaning: str, slots: int = 1) -> Buffer:
         """A buffer of the vector cores."""

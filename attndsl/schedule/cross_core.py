@@ -3,12 +3,12 @@
 Needs: a joint program. Gives: ``program.flags`` and the flag statements inside the stages.
 
 A tensor that the cores of one block share is a ring of slots; its writer raises a flag, its reader waits
-for it (mode 2: AIC and both its AIVs). A stage waits for all its flags before its first touch of any ring
-and raises its own behind the last, so that with respect to the rings a stage is one step. (That the pipe
-which raises a flag knows of what the other pipes did is checked once there are events, by ring_order.py.)
-That a slot is free again before it is overwritten follows from the order of these steps: it is proved here
-for each ring by following both cores over runs of the loop of several lengths; a ring for which it does
-not follow is an error.
+for it (mode 2: AIC and both its AIVs). Rings between the same two stages have one flag. A stage waits for
+all its flags before its first touch of any ring and raises its own behind the last, so that with respect to
+the rings a stage is one step. (That the pipe which raises a flag knows of what the other pipes did is
+checked once there are events, by ring_order.py.) That a slot is free again before it is overwritten follows
+from the order of these steps: it is proved here for each ring by following both cores over runs of the loop
+of several lengths; a ring for which it does not follow is an error.
 
 In a paced loop nothing comes back to the writer of a ring. Its reader raises a second flag for each slot
 that will be written again in the same run, and the writer waits for it; that flag speaks of this ring
@@ -50,18 +50,22 @@ from attndsl.tile.statements import (
 
 @dataclass(frozen=True, slots=True)
 class Handover:
-    """A workspace tensor, the stages that write and read it, and the flag between them."""
+    """A workspace tensor, the stages that write and read it, and the flag between them.
+
+    ``told_with``: a ring between the same stages, whose flag tells of this one, too.
+    """
 
     tensor: GlobalTensor
     writer: Stage
     reader: Stage
     pipe: Pipe
     paced_by: Pipelined | None = None
+    told_with: GlobalTensor | None = None
 
     @property
     def ready(self) -> str:
         """The flag that says that a slot is written."""
-        return f"{self.tensor.name}Ready"
+        return f"{(self.told_with or self.tensor).name}Ready"
 
     @property
     def free(self) -> str:
@@ -85,7 +89,9 @@ def derive_flags(program: Program) -> Program:
     device = {item.reader.name for item in handovers if item.tensor.shared == "device"}
     device -= {item.reader.name for item in early.values()}
     device |= {stage.name for stage in program.body.walk() if isinstance(stage, Stage) and stage.behind_all}
-    names = [item.ready for item in rings] + [item.free for item in rings if item.paced_by]
+    names = [item.ready for item in rings if item.told_with is None] + [
+        item.free for item in rings if item.paced_by
+    ]
     names += [f"before{name}" for name in sorted(device)]
     names += [name for item in early.values() for name in (f"all{item.writer.name}", item.ready)]
     if len(names) > ATLAS_A2.cross_core_flags:
@@ -142,7 +148,7 @@ def _with_early(body: Seq, early: dict[Stage, Handover], flags: dict[str, int]) 
 def _handovers(program: Program) -> list[Handover]:
     stages = [item for item in program.body.walk() if isinstance(item, Stage)]
     paced = [item for item in program.body.walk() if isinstance(item, Pipelined) and item.paced]
-    found = []
+    found = list[Handover]()
     for tensor in program.workspace:
         writers = [(stage, pipe) for stage in stages if (pipe := _writing_pipe(stage, tensor)) is not None]
         readers = [stage for stage in stages if _reads(stage, tensor)]
@@ -150,7 +156,9 @@ def _handovers(program: Program) -> list[Handover]:
             raise InternalError(f"workspace tensor {tensor.name} needs one writing and one reading stage")
         (writer, pipe), reader = writers[0], readers[0]
         loop = next((loop for loop in paced if writer in loop.stages), None)
-        found.append(Handover(tensor, writer, reader, pipe, loop))
+        alike = (each for each in found if (each.writer, each.reader, each.pipe) == (writer, reader, pipe))
+        first = next((each.tensor for each in alike if is_ring(each.tensor) and is_ring(tensor)), None)
+        found.append(Handover(tensor, writer, reader, pipe, loop, first))
     return found
 
 
@@ -202,10 +210,13 @@ def _with_flags(stage: Stage, rings: list[Handover], flags: dict[str, int]) -> S
     waits, raises = list[Statement](), list[Statement]()
     for item in rings:
         if item.reader is stage:
-            waits.append(WaitCrossFlag(name=item.ready, flag=flags[item.ready], where=stage.where))
+            if item.told_with is None:
+                waits.append(WaitCrossFlag(name=item.ready, flag=flags[item.ready], where=stage.where))
             raises += _slot_is_free(item, stage, flags)
         if item.writer is stage:
             waits += _until_slot_is_free(item, stage, flags)
+            if item.told_with is not None:
+                continue
             raises.append(
                 SetCrossFlag(
                     name=item.ready,

@@ -24,6 +24,7 @@ from attndsl.schedule.context import (
     Context,
 )
 from attndsl.schedule.errors import NotLowered
+from attndsl.schedule.folded_query import load_folded
 from attndsl.schedule.key_source import KeySource
 from attndsl.schedule.rings import out_ring, prob_ring, score_ring
 from attndsl.schedule.visibility import begins_late
@@ -55,7 +56,7 @@ class CubeBuffers:
 
 def cube_buffers(context: Context) -> CubeBuffers:
     """The buffers that the cube's stages share."""
-    s, dtype, product, buffer = context.schedule, context.dtype, context.product_dtype, context.buffer
+    s, dtype, product, buffer = context.schedule, context.cube_dtype, context.product_dtype, context.buffer
     bucket, value_bucket = context.problem.bucket, context.problem.value_bucket
     _check_depths(context)
     wide, columns = min(s.base_k, bucket), min(s.base_n, value_bucket)
@@ -80,12 +81,12 @@ def _check_depths(context: Context) -> None:
         NotLowered: a head size or a size of one matrix multiply is no multiple of a fractal's columns.
     """
     s, problem = context.schedule, context.problem
-    depth = int(fractal_depth(context.dtype).value)
+    depth = int(fractal_depth(context.cube_dtype).value)
     sizes = {"heads of": problem.bucket, "heads of values of": problem.value_bucket}
     sizes |= {"base_n": s.base_n, "base_k": s.base_k}
     for name, size in sizes.items():
         if size % depth:
-            what = f"{context.dtype} with {name} {size} (multiples of {depth})"
+            what = f"{context.cube_dtype} with {name} {size} (multiples of {depth})"
             raise NotLowered(what, context.attention.where)
 
 
@@ -143,8 +144,23 @@ def score_tile(context: Context, ring: GlobalTensor | None = None, name: str = "
         where=where,
     )
     doc = "Scores of one key tile, query times keys transposed, to their ring slot."
-    body = seq(*tile_bounds(context), *context.keys.locate(context), over_keys)
+    body = seq(*tile_bounds(context), *context.keys.locate(context), _with_query(context, over_keys))
     return Stage(name=context.label(name), core=Core.AIC, doc=doc, body=body, where=where)
+
+
+def with_query(context: Context, body: Statement) -> Statement:
+    """An item's ``body``, the query rows in L1 while it lasts; folded ones come with each tile."""
+    if context.keys.factors is not None:
+        return body
+    return Alloc(buffers=(cube_buffers(context).query,), body=seq(load_query(context), body))
+
+
+def _with_query(context: Context, body: Statement) -> Statement:
+    """A tile's ``body``: vector cores fold queries within the loop over tiles, at the first."""
+    if context.keys.factors is None:
+        return body
+    query = cube_buffers(context).query
+    return Alloc(buffers=(query,), body=seq(load_folded(context, query, _PADDED_ROWS), body))
 
 
 def _over(extent: Named, step: Named, block: Callable[[Expr, Expr], Statement]) -> Statement:
@@ -162,7 +178,7 @@ def _score_block(context: Context, cols: Expr, d0: Expr, width: Expr) -> Stateme
     where, b = context.keys.where, cube_buffers(context)
     load = context.keys.load(context, b.key, _N0, cols, d0, _true_width(context.head_dim, d0, width))
     operands = seq(
-        Let(symbol=_DEPTH_FRACTALS, value=ceil_div(width, fractal_depth(context.dtype))),
+        Let(symbol=_DEPTH_FRACTALS, value=ceil_div(width, fractal_depth(context.cube_dtype))),
         Let(symbol=_COLUMN_FRACTALS, value=ceil_div(cols, FRACTAL_SIZE)),
         _left_operand(b.query, b.left, d0),
         LoadFractals(
@@ -247,7 +263,7 @@ def _weighted_block(context: Context, depth: Expr, d0: Expr, width: Expr) -> Sta
         where=values.where,
     )
     operands = seq(
-        Let(symbol=_DEPTH_FRACTALS, value=ceil_div(depth, fractal_depth(context.dtype))),
+        Let(symbol=_DEPTH_FRACTALS, value=ceil_div(depth, fractal_depth(context.cube_dtype))),
         Let(symbol=_COLUMN_FRACTALS, value=ceil_div(width, FRACTAL_SIZE)),
         _left_operand(b.prob, b.left, _K0),
         _transposed(b.value, b.right, values),

@@ -1,9 +1,11 @@
-"""Keys or values stored in int8: the vector cores turn each tile into the io dtype before the cube loads it.
+"""Keys or values stored in int8: the vector cores widen each tile to fp16 before the cube loads it.
 
-    row = (stored + offset) * scale,  scale and offset one number a channel of the key/value head
+    number = (stored + offset) * scale,  scale and offset one number a channel of the key/value head
 
-in fp32, rounded to the io dtype, through a workspace ring of its own. The two vector cores share the tile's
-rows, the first half to the first.
+The cube multiplies the stored integers, which fp16 holds exactly: scale and offset of keys are folded into
+queries and scores (folded_query.py), those of values into the weighted sums (scaled_sums.py), in fp32. So no
+key or value is rounded, and none overflows. Tiles pass through a workspace ring of their own; the two vector
+cores share a tile's rows, the first half to the first.
 """
 
 from __future__ import annotations
@@ -13,34 +15,36 @@ from dataclasses import dataclass, replace
 
 from attndsl.graph import nodes
 from attndsl.hardware import ATLAS_A2, Core
-from attndsl.schedule.context import KEYS, KV_HEAD, SLOT, Context, whole
+from attndsl.schedule.channel_factors import Factors
+from attndsl.schedule.context import KEYS, SLOT, Context, whole
 from attndsl.schedule.cube import tile_bounds
 from attndsl.schedule.errors import NotLowered
+from attndsl.schedule.folded_query import fold_query
 from attndsl.schedule.key_source import KeySource, Wrapped
 from attndsl.schedule.pieces import Piece, ToPiece
 from attndsl.schedule.stored import stored_in, stored_node
 from attndsl.symbolic import Const, Expr, Named, Symbol, ceil_div, minimum
 from attndsl.tile.buffers import Buffer, GlobalTensor
-from attndsl.tile.instructions import Binary, Convert, LoadRows, StoreRows
+from attndsl.tile.instructions import Convert, LoadRows, StoreRows
 from attndsl.tile.instructions.base import block_elements
 from attndsl.tile.program import SUB_BLOCK
-from attndsl.tile.statements import Alloc, For, Let, Note, Seq, Stage, Statement, seq
+from attndsl.tile.statements import Alloc, For, Let, Seq, Stage, Statement, seq
 
 _INT8_BLOCK = block_elements("int8")
-_ROWS = 16
-_K0, _COUNT, _ROW = Symbol("k0"), Symbol("count"), Symbol("row")
+_ELEMENTS = 4096
+_K0, _COUNT = Symbol("k0"), Symbol("count")
 _BEGIN, _END = Symbol("keyBeginHere"), Symbol("keyEndHere")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Dequantised(Wrapped):
-    """Rows of another source, which are int8, as numbers of the io dtype.
+    """Rows of another source, which are int8, widened; ``meant``: the numbers that they stand for."""
 
-    ``scale``, ``offset``: tensors over (C, K, D), with the index along C that is meant.
-    """
+    meant: Factors
 
-    scale: nodes.Node
-    offset: nodes.Node | None
+    @property
+    def factors(self) -> Factors:
+        return self.meant
 
     def locate(self, context: Context) -> list[Statement]:
         return []
@@ -58,7 +62,7 @@ class Dequantised(Wrapped):
             Let(symbol=_BEGIN, value=minimum(SUB_BLOCK * half, KEYS)),
             Let(symbol=_END, value=minimum(_BEGIN + half, KEYS)),
         ]
-        step = context.inventory.constant("rowsPerDequantisation", _ROWS, "int8 rows of one vector step")
+        step = self._step(context)
         over_rows = For(
             var=_K0,
             begin=_BEGIN,
@@ -71,10 +75,14 @@ class Dequantised(Wrapped):
             *tile_bounds(context),
             *self.inner.locate(context),
             *share,
-            self._with_factors(context, over_rows),
+            over_rows,
         )
-        name = context.label(f"Dequantise{'Keys' if self.role == 'key' else 'Values'}")
-        doc = f"One tile of {self.name} from int8 to the io dtype, for the cube to load."
+        if self.role == "key":
+            body = seq(fold_query(context, self.meant), body)
+        name = context.label(f"Widen{'Keys' if self.role == 'key' else 'Values'}")
+        doc = f"One tile of {self.name} from int8 to {context.cube_dtype}, for the cube to load."
+        if self.role == "key":
+            doc += " Before the first, the query rows take the scale of its channels."
         return Stage(name=name, core=Core.AIV, doc=doc, body=body, where=self.where)
 
     # Buffers --------------------------------------------------------------------------------------------
@@ -92,44 +100,22 @@ class Dequantised(Wrapped):
 
     def _ring(self, context: Context) -> GlobalTensor:
         elements = Const(context.schedule.ring * context.schedule.tile_k * int(self._bucket(context).value))
-        meaning = f"ring of {self.role} tiles in the io dtype, vector to cube"
+        meaning = f"ring of {self.role} tiles in {context.cube_dtype}, vector to cube"
         name = context.label(f"{self.role}Ring")
-        return context.inventory.tensor(name, context.dtype, elements, "block", meaning)
+        return context.inventory.tensor(name, context.cube_dtype, elements, "block", meaning)
 
-    def _factors(self, context: Context) -> tuple[tuple[nodes.Node, Buffer, Buffer], ...]:
-        """Scale and offset with their buffers in the io dtype and in fp32."""
-        width = self._width(context)
-        found = []
-        for node, name in ((self.scale, "Scale"), (self.offset, "Offset")):
-            if node is not None:
-                stem, meaning = f"int8{name}", f"{name.lower()} of int8 rows, a number a channel"
-                narrow = context.in_ub(f"{stem}Io", context.dtype, width, meaning)
-                wide = context.in_ub(stem, "float32", width, f"{meaning}, in fp32")
-                found.append((node, narrow, wide))
-        return tuple(found)
+    def _step(self, context: Context) -> Named:
+        """Rows of one vector step: as many as its buffers hold."""
+        rows = max(8, min(64, _ELEMENTS // self._width(context) // 8 * 8))
+        return context.inventory.constant("rowsPerWidening", rows, "int8 rows of one vector step")
 
     # Statements -----------------------------------------------------------------------------------------
 
-    def _with_factors(self, context: Context, rows: Statement) -> Statement:
-        factors, width = self._factors(context), self._width(context)
-        loads, widened = [], []
-        for node, narrow, wide in factors:
-            tensor, fixed = stored_in(node)
-            offset = KV_HEAD * context.stride(tensor.name, "K")
-            for axis, index in fixed:
-                offset = offset + context.in_kernel(index) * context.stride(tensor.name, axis)
-            source = context.gm(tensor.name, offset, 1, self._dim(context))
-            loads.append(LoadRows(dst=whole(narrow, 0, self._dim(context)), src=source, where=node.where))
-            widened.append(Convert(dst=whole(wide, 0, width), src=whole(narrow, 0, width), mode="CAST_NONE"))
-        buffers = tuple(buffer for _, narrow, wide in factors for buffer in (narrow, wide))
-        return Alloc(buffers=buffers, body=seq(*loads, *widened, rows))
-
     def _rows(self, context: Context) -> Seq:
         width, dim, slots = self._width(context), self._dim(context), context.schedule.slots
-        stored = context.in_ub("int8Rows", "int8", _ROWS * width, "int8 rows of keys or values", slots)
-        half = context.in_ub("int8Half", "float16", _ROWS * width, "int8 rows in fp16, exact")
-        wide = context.in_ub("int8Wide", "float32", _ROWS * width, "int8 rows in fp32")
-        result = context.in_ub("int8Result", context.dtype, _ROWS * width, "rows in the io dtype", slots)
+        elements, dtype = int(self._step(context).value) * width, context.cube_dtype
+        stored = context.in_ub("int8Rows", "int8", elements, "int8 rows of keys or values", slots)
+        widened = context.in_ub("wideRows", dtype, elements, "int8 rows as the cube takes them", slots)
         span = _COUNT * width
 
         def to_ub(piece: Piece) -> Statement:
@@ -140,38 +126,18 @@ class Dequantised(Wrapped):
         place = (SLOT * context.tile_keys + _K0) * self._bucket(context)
         store = StoreRows(
             dst=self._ring(context).region(place, _COUNT, dim, self._bucket(context)),
-            src=result.region(0, _COUNT, dim, width),
+            src=widened.region(0, _COUNT, dim, width),
         )
+        widen = Convert(dst=whole(widened, 0, span), src=whole(stored, 0, span), mode="CAST_NONE")
         return seq(
             Alloc(
                 buffers=(stored,),
                 body=seq(
                     self.inner.pieces(context, _K0, _COUNT, to_ub, (stored,)),
-                    Convert(dst=whole(half, 0, span), src=whole(stored, 0, span), mode="CAST_NONE"),
+                    Alloc(buffers=(widened,), body=seq(widen, store)),
                 ),
-            ),
-            Convert(dst=whole(wide, 0, span), src=whole(half, 0, span), mode="CAST_NONE"),
-            Note(text="row = (stored + offset) * scale"),
-            self._scaled(context, wide),
-            Alloc(
-                buffers=(result,),
-                body=seq(
-                    Convert(dst=whole(result, 0, span), src=whole(wide, 0, span), mode="CAST_RINT"), store
-                ),
-            ),
-        )
-
-    def _scaled(self, context: Context, wide: Buffer) -> For:
-        width = self._width(context)
-        row = whole(wide, _ROW * width, width)
-        factors = {id(node): fp32 for node, _, fp32 in self._factors(context)}
-        steps = []
-        if self.offset is not None:
-            steps.append(
-                Binary(op="Add", dst=row, first=row, second=whole(factors[id(self.offset)], 0, width))
             )
-        steps.append(Binary(op="Mul", dst=row, first=row, second=whole(factors[id(self.scale)], 0, width)))
-        return For(var=_ROW, end=_COUNT, body=seq(*steps), disjoint=(wide,), runs=True)
+        )
 
 
 def dequantised(rows: nodes.Rows, role: str, source: Callable[[nodes.Rows, str], KeySource]) -> KeySource:
@@ -186,6 +152,5 @@ def dequantised(rows: nodes.Rows, role: str, source: Callable[[nodes.Rows, str],
         inner=source(replace(rows, **plain), role),  # type: ignore[arg-type]
         role=role,
         where=rows.where,
-        scale=tensor.scale,
-        offset=tensor.offset,
+        meant=Factors(role=role, scale=tensor.scale, offset=tensor.offset),
     )

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from attndsl.graph import nodes
 from attndsl.schedule.batch_numbers import batch_scalar
+from attndsl.schedule.channel_factors import Factors
 from attndsl.schedule.context import Context
 from attndsl.schedule.pieces import Piece, ToPiece, load_matrix
 from attndsl.source_line import SourceLine
@@ -54,6 +55,11 @@ class KeySource(ABC):
 
         ``touched``: the buffers of which different pieces touch different elements.
         """
+
+    @property
+    def factors(self) -> Factors | None:
+        """What rows of integers are meant by; None where rows are the numbers themselves."""
+        return None
 
     def first(self, context: Context) -> Expr | None:
         """Number of the first valid row of the batch row; None where it is 0."""
@@ -119,6 +125,10 @@ class Wrapped(KeySource):
     @property
     def name(self) -> str:
         return self.inner.name
+
+    @property
+    def factors(self) -> Factors | None:
+        return self.inner.factors
 
     def capacity(self, context: Context) -> Expr:
         return self.inner.capacity(context)

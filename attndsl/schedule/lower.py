@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import reduce
 
+from attndsl.schedule.channel_factors import with_factors
 from attndsl.schedule.choices import Schedule
 from attndsl.schedule.context import (
     FIRST_TILE,
@@ -20,7 +21,8 @@ from attndsl.schedule.context import (
     TILES,
     Context,
 )
-from attndsl.schedule.cube import cube_buffers, load_query
+from attndsl.schedule.cube import with_query
+from attndsl.schedule.folded_query import row_factors
 from attndsl.schedule.inventory import Inventory
 from attndsl.schedule.key_source import KeySource
 from attndsl.schedule.key_sources import key_source
@@ -125,7 +127,9 @@ def _score_steps(contexts: tuple[Context, ...]) -> tuple[ScoreSteps, ...]:
 def _item_loop(work: Work) -> Statement:
     """Every block takes items ``blockIndex, blockIndex + blockCount, ...``."""
     context = work.context
-    on_rows = Alloc(buffers=vector_buffers(context).row_state, body=phases(Place.ITEM, work))
+    on_rows: Statement = Alloc(buffers=vector_buffers(context).row_state, body=phases(Place.ITEM, work))
+    if row_factors(context):
+        on_rows = Alloc(buffers=row_factors(context), body=seq(on_rows))
     body = seq(
         Let(symbol=SPLIT, value=ITEM % context.splits),
         Let(symbol=TASK, value=ITEM // context.splits),
@@ -134,7 +138,7 @@ def _item_loop(work: Work) -> Statement:
         *context.rows.share(),
         *context.keys.enter(context),
         *context.values.enter(context),
-        Alloc(buffers=(cube_buffers(context).query,), body=seq(load_query(context), on_rows)),
+        with_factors(context, with_query(context, on_rows)),
     )
     return For(var=ITEM, begin=BLOCK_INDEX, end=context.items, step=BLOCK_COUNT, body=body)
 

@@ -185,6 +185,22 @@ def probabilities_have_the_io_dtype(c: Candidate) -> Iterator[Finding]:
             yield f"probabilities through int8 for {c.dtype} values", node.where
 
 
+def integers_are_multiplied_in_fp16(c: Candidate) -> Iterator[Finding]:
+    """Where keys or values are integers that stand for numbers, the cube multiplies everything in fp16.
+
+    So others have to be fp16, too. Queries are folded by vector cores, as they are stored.
+    """
+    rows = [(a, each) for a in c.computation.attentions for each in (a.keys, a.values)]
+    meant = [any(isinstance(node, nodes.Dequantize) for node in each.walk()) for _, each in rows]
+    for (attention, each), is_meant in zip(rows, meant, strict=True):
+        if any(meant) and not is_meant and c.dtype != "float16":
+            yield f"{c.dtype} rows beside rows of integers that stand for numbers", each.where
+        if is_meant and c.dtype == "int8":
+            yield "int8 queries of keys or values that stand for other numbers", each.where
+        if is_meant and any(isinstance(node, nodes.Cast) for node in attention.query.walk()):
+            yield "queries that are rounded before they meet dequantised rows", attention.query.where
+
+
 def blocks_are_tiles(c: Candidate) -> Iterator[Finding]:
     """Probabilities pass through int8 tile by tile, and tiles begin where blocks do.
 
@@ -293,6 +309,7 @@ RULES: tuple[Rule, ...] = (
     selections_see_all_keys,
     groups_fit_a_vector_core,
     probabilities_have_the_io_dtype,
+    integers_are_multiplied_in_fp16,
     blocks_are_tiles,
     one_attention_has_effects,
     rows_are_contiguous,

@@ -56,7 +56,10 @@ def softmax_tile(context: Context, steps: ScoreSteps) -> Stage:
     rows_per_task = context.rows.rows_per_task(context)
     stat = SLOT * context.rows_per_vector + R0
     requantizes = context.attention.requantize is not None
-    rounded = Convert(dst=whole(b.prob, 0, SPAN), src=whole(b.score, 0, SPAN), mode="CAST_RINT")
+    rounded = [Convert(dst=whole(b.prob, 0, SPAN), src=whole(b.score, 0, SPAN), mode="CAST_RINT")]
+    sums_rounded = context.values.factors is not None and context.values.factors.offset is not None
+    if sums_rounded:  # what stands beside the offset is the sum of the very numbers that the cube takes
+        rounded.append(Convert(dst=whole(b.score, 0, SPAN), src=whole(b.prob, 0, SPAN), mode="CAST_NONE"))
 
     def one_chunk(r0: Expr, chunk: Expr) -> list[Statement]:
         offset = (SLOT * rows_per_task + ROW_BEGIN + r0) * size
@@ -65,11 +68,12 @@ def softmax_tile(context: Context, steps: ScoreSteps) -> Stage:
             *_update_maximum(context, stat),
             *(keep_steps(context, b, stat) if requantizes else ()),
             *exponentials(context, b.new_max),
-            *_update_sum(context, stat),
+            *(() if sums_rounded else _update_sum(context, stat)),
             Alloc(
                 buffers=(b.prob,),
                 body=seq(
-                    *(quantise(context, b, stat) if requantizes else (rounded,)),
+                    *(quantise(context, b, stat) if requantizes else rounded),
+                    *(_update_sum(context, stat) if sums_rounded else ()),
                     StoreRows(
                         dst=prob_ring(context).region(offset, chunk, KEYS, size),
                         src=b.prob.region(0, chunk, KEYS, size),

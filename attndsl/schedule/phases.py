@@ -19,6 +19,7 @@ from attndsl.schedule.online_softmax import start_rows
 from attndsl.schedule.padding_rows import has_padding, zero_padding
 from attndsl.schedule.rows_out import may_split, write_rows
 from attndsl.schedule.scaled_query import scale_query, scales_queries
+from attndsl.schedule.scaled_sums import scale_sums, sums_integers
 from attndsl.schedule.score_step import ScoreSteps
 from attndsl.schedule.selection import prepare_selection, select_blocks, selects_blocks
 from attndsl.schedule.statistics import has_statistics, write_statistics
@@ -90,6 +91,12 @@ PHASES: tuple[Phase, ...] = (
         name="attend to the keys, tile by tile",
         place=Place.ITEM,
         make=lambda work: attention_loop(work.context, work.steps),
+    ),
+    Phase(
+        name="make sums of integers those of the values that they stand for",
+        place=Place.ITEM,
+        asked=sums_integers,
+        make=lambda work: scale_sums(work.context),
     ),
     Phase(
         name="write row statistics",

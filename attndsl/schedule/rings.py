@@ -24,7 +24,7 @@ def score_ring(context: Context, name: str = "scoreRing") -> GlobalTensor:
 def prob_ring(context: Context) -> GlobalTensor:
     """Probability tiles, vector to cube."""
     meaning = "ring of probability tiles, vector to cube"
-    return _ring(context, "probRing", context.dtype, context.schedule.tile_k, meaning)
+    return _ring(context, "probRing", context.cube_dtype, context.schedule.tile_k, meaning)
 
 
 def out_ring(context: Context) -> GlobalTensor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from attndsl.schedule.context import CHUNK, KEYS, LOWEST, REPEAT_LANES, SPAN, Context, whole
+from attndsl.schedule.folded_query import scale_scores
 from attndsl.schedule.requantize import whole_scores
 from attndsl.schedule.row_operations import C0, broadcast, row_blocks
 from attndsl.schedule.score_step import ScoreStep, ScoreSteps
@@ -15,7 +16,7 @@ from attndsl.tile.statements import Alloc, For, If, Let, Note, Statement, seq
 
 def loaded_buffers(context: Context, steps: ScoreSteps) -> tuple[Buffer, ...]:
     """What is loaded with each chunk of rows: one lifetime."""
-    own = (whole_scores(context),) if context.dtype == "int8" else ()
+    own = (whole_scores(context),) if context.cube_dtype == "int8" else ()
     return (*own, vector_buffers(context).score, *steps.row_loads)
 
 
@@ -23,7 +24,7 @@ def scored(context: Context, steps: ScoreSteps, source: GlobalRegion) -> list[St
     """The step's scores in the unified buffer, modified; lanes behind the last key hold the lowest number."""
     size, b = context.tile_keys, vector_buffers(context)
     arrives, widen = b.score, []
-    if context.dtype == "int8":
+    if context.cube_dtype == "int8":
         arrives = whole_scores(context)
         widen = [Convert(dst=whole(b.score, 0, SPAN), src=whole(arrives, 0, SPAN), mode="CAST_RINT")]
     load = LoadRows(dst=arrives.region(0, CHUNK, KEYS, size), src=source, where=context.where)
@@ -33,6 +34,7 @@ def scored(context: Context, steps: ScoreSteps, source: GlobalRegion) -> list[St
         *(statement for step in steps.steps for statement in step.load_rows(context)),
         Let(symbol=SPAN, value=(CHUNK - 1) * size + round_up(KEYS, REPEAT_LANES)),
         *widen,
+        *scale_scores(context),
         *(statement for step in steps.steps for statement in _applied(context, step)),
         Note(text="Lanes behind the last key take no part in the maximum, nor below in the sum."),
         _fill_tail(context, LOWEST),

@@ -37,7 +37,7 @@ def vector_buffers(context: Context) -> VectorBuffers:
     rows, tile = s.max_rows // 2, s.rows * s.tile_k
     return VectorBuffers(
         score=ub("score", "float32", tile, "scores of the rows, then exp(score - max)", s.slots),
-        prob=ub("prob", context.dtype, tile, "probabilities in the io dtype", s.slots),
+        prob=ub("prob", context.cube_dtype, tile, "probabilities as the cube takes them", s.slots),
         lanes=ub("lanes", "float32", s.rows * LANES, "reduction over the tile, one repeat a row"),
         tile_stat=ub("tileStat", "float32", s.rows, "maximum or sum of each row of the tile"),
         new_max=ub("newMax", "float32", s.rows, "running maximum including the tile"),
