@@ -372,8 +372,8 @@ inline IncreFlashAttentionTiling TileFloat16D128AntiquantScale(const Problem &pr
         problem.keyLayout == 0
             ? problem.S * (problem.kvN * problem.D)
             : problem.kvN * (problem.S * problem.D);
-    tiling.antiquantScaleStrideK = problem.D;
-    tiling.antiquantScaleStrideC = problem.kvN * problem.D;
+    tiling.queryStrideB = problem.N * problem.D;
+    tiling.queryStrideN = problem.D;
     tiling.valueStrideT = problem.valueLayout == 0 ? problem.kvN * problem.D : problem.D;
     tiling.valueStrideK = problem.valueLayout == 0 ? problem.D : problem.S * problem.D;
     tiling.valueStrideB =
@@ -385,11 +385,13 @@ inline IncreFlashAttentionTiling TileFloat16D128AntiquantScale(const Problem &pr
     tiling.queryHeads = problem.N;
     tiling.keyCapacity = problem.S;
     tiling.actualSeqLengthsCount = problem.actualSeqLengthsCount;
-    tiling.queryStrideB = problem.N * problem.D;
-    tiling.queryStrideN = problem.D;
+    tiling.antiquantScaleStrideK = problem.D;
+    tiling.antiquantScaleStrideC = problem.kvN * problem.D;
     tiling.keyRingOffset = 0;
     tiling.keyRingPart = 393216;
-    tiling.scoreRingOffset = tiling.keyRingOffset + tiling.keyRingPart * tiling.blocks;
+    tiling.foldedQueryOffset = tiling.keyRingOffset + tiling.keyRingPart * tiling.blocks;
+    tiling.foldedQueryPart = RoundUp(tiling.rowsPerTask * 128 * 2, 512);
+    tiling.scoreRingOffset = tiling.foldedQueryOffset + tiling.foldedQueryPart * tiling.blocks;
     tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
     tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
@@ -436,10 +438,8 @@ inline IncreFlashAttentionTiling TileFloat16D128AntiquantScaleAntiquantOffset(co
         problem.keyLayout == 0
             ? problem.S * (problem.kvN * problem.D)
             : problem.kvN * (problem.S * problem.D);
-    tiling.antiquantScaleStrideK = problem.D;
-    tiling.antiquantScaleStrideC = problem.kvN * problem.D;
-    tiling.antiquantOffsetStrideK = problem.D;
-    tiling.antiquantOffsetStrideC = problem.kvN * problem.D;
+    tiling.queryStrideB = problem.N * problem.D;
+    tiling.queryStrideN = problem.D;
     tiling.valueStrideT = problem.valueLayout == 0 ? problem.kvN * problem.D : problem.D;
     tiling.valueStrideK = problem.valueLayout == 0 ? problem.D : problem.S * problem.D;
     tiling.valueStrideB =
@@ -451,11 +451,15 @@ inline IncreFlashAttentionTiling TileFloat16D128AntiquantScaleAntiquantOffset(co
     tiling.queryHeads = problem.N;
     tiling.keyCapacity = problem.S;
     tiling.actualSeqLengthsCount = problem.actualSeqLengthsCount;
-    tiling.queryStrideB = problem.N * problem.D;
-    tiling.queryStrideN = problem.D;
+    tiling.antiquantScaleStrideK = problem.D;
+    tiling.antiquantScaleStrideC = problem.kvN * problem.D;
+    tiling.antiquantOffsetStrideK = problem.D;
+    tiling.antiquantOffsetStrideC = problem.kvN * problem.D;
     tiling.keyRingOffset = 0;
     tiling.keyRingPart = 393216;
-    tiling.scoreRingOffset = tiling.keyRingOffset + tiling.keyRingPart * tiling.blocks;
+    tiling.foldedQueryOffset = tiling.keyRingOffset + tiling.keyRingPart * tiling.blocks;
+    tiling.foldedQueryPart = RoundUp(tiling.rowsPerTask * 128 * 2, 512);
+    tiling.scoreRingOffset = tiling.foldedQueryOffset + tiling.foldedQueryPart * tiling.blocks;
     tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
     tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);

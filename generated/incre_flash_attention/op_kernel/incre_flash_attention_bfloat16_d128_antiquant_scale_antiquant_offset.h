@@ -19,10 +19,10 @@
  *   cores     auto   stated
  *
  * Step t of an item, the cube running ahead:
- *   AIV  DequantiseKeystile t      raises kKeyRingReady
+ *   AIV  WidenKeys     tile t      raises kKeyRingReady
  *   AIC  ScoreTile     tile t      waits for kKeyRingReady, raises kScoreRingReady
  *   AIV  SoftmaxTile   tile t      waits for kScoreRingReady, raises kProbRingReady
- *   AIV  DequantiseValuestile t      raises kValueRingReady
+ *   AIV  WidenValues   tile t      raises kValueRingReady
  *   AIC  WeightedTile  tile t - 2  waits for kProbRingReady, waits for kValueRingReady, raises kOutRingReady
  *   AIV  UpdateTile    tile t - 2  waits for kOutRingReady
  *
@@ -40,13 +40,13 @@ namespace incre_flash_attention_bfloat16_d128_antiquant_scale_antiquant_offset {
 using namespace AscendC;
 
 constexpr int64_t kHeadDimBucket = 128;  // head size this kernel is specialised on, padded to 16
-constexpr int64_t kRowsPerDequantisation = 16;  // int8 rows of one vector step
+constexpr int64_t kRowsPerWidening = 32;  // int8 rows of one vector step
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
 constexpr int64_t kRing = 3;  // workspace slots between cube and vector cores
+constexpr int64_t kRowsPerStep = 8;  // query rows of one vector step
 constexpr int64_t kBaseN = 128;  // keys or value columns of one matrix multiply
 constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
 constexpr int64_t kRowsPerVector = 32;  // query rows of one vector core, at most
-constexpr int64_t kRowsPerStep = 8;  // query rows of one vector step
 constexpr int64_t kRepeatLanes = 64;  // fp32 lanes of one vector repeat
 constexpr int64_t kFractal = 16;  // rows and columns of a cube fractal
 constexpr float kLowest = -3.4028234663852886e+38f;  // stands for minus infinity where no key was seen
@@ -54,35 +54,42 @@ constexpr float kSmallest = 1.1754943508222875e-38f;  // smallest normal number,
 
 // Buffer map: byte address of the first slot and bytes a slot.
 
-// UB, 72128 of 188416 bytes
-constexpr uint32_t kRowMax = 0x00000;  // 1 x 128: running maximum of each row
-constexpr uint32_t kRowSum = 0x00080;  // 1 x 128: running sum of each row
-constexpr uint32_t kAccumulator = 0x00100;  // 1 x 16384: running weighted sum of each row
-constexpr uint32_t kInt8ScaleIo = 0x04100;  // 1 x 256: scale of int8 rows, a number a channel
-constexpr uint32_t kInt8Scale = 0x04200;  // 1 x 512: scale of int8 rows, a number a channel, in fp32
-constexpr uint32_t kInt8OffsetIo = 0x04400;  // 1 x 256: offset of int8 rows, a number a channel
-constexpr uint32_t kInt8Offset = 0x04500;  // 1 x 512: offset of int8 rows, a number a channel, in fp32
-constexpr uint32_t kInt8Rows = 0x04700;  // 1 x 2048: int8 rows of keys or values
-constexpr uint32_t kInt8Half = 0x04f00;  // 1 x 4096: int8 rows in fp16, exact
-constexpr uint32_t kInt8Wide = 0x05f00;  // 1 x 8192: int8 rows in fp32
-constexpr uint32_t kInt8Result = 0x07f00;  // 1 x 4096: rows in the io dtype
-constexpr uint32_t kScore = 0x08f00;  // 1 x 16384: scores of the rows, then exp(score - max)
-constexpr uint32_t kLanes = 0x0cf00;  // 1 x 2048: reduction over the tile, one repeat a row
-constexpr uint32_t kTileStat = 0x0d700;  // 1 x 32: maximum or sum of each row of the tile
-constexpr uint32_t kNewMax = 0x0d720;  // 1 x 32: running maximum including the tile
-constexpr uint32_t kRescale = 0x0d740;  // 1 x 384: exp(old max - new max) of the tiles in flight
-constexpr uint32_t kRowBlocks = 0x0d8c0;  // 1 x 256: a row statistic, one block a row
-constexpr uint32_t kProb = 0x0d9c0;  // 1 x 8192: probabilities in the io dtype
-constexpr uint32_t kPartial = 0x0f9c0;  // 1 x 4096: weighted sum of one tile or split
-constexpr uint32_t kResult = 0x109c0;  // 1 x 2048: finished rows in the dtype of the result
-constexpr uint32_t kLeavingMax = 0x111c0;  // 1 x 256: row maxima of a partial, one block a row
-constexpr uint32_t kLeavingSum = 0x112c0;  // 1 x 256: row sums of a partial, one block a row
-constexpr uint32_t kMergedMax = 0x113c0;  // 1 x 256: maximum of the merged rows
-constexpr uint32_t kMergedSum = 0x114c0;  // 1 x 256: sum of the merged rows
-constexpr uint32_t kPartMax = 0x115c0;  // 1 x 256: row maximum of one partial, then exp(it - new max)
-constexpr uint32_t kPartSum = 0x116c0;  // 1 x 256: row sum of one partial
-constexpr uint32_t kNewMaxBlocks = 0x117c0;  // 1 x 256: maximum including the partial
-constexpr uint32_t kMergedRescale = 0x118c0;  // 1 x 256: exp(old max - new max) of the merged rows
+// UB, 75968 of 188416 bytes
+constexpr uint32_t kKeyScaleIo = 0x00000;  // 1 x 256: scale of each channel of keys
+constexpr uint32_t kKeyScale = 0x00100;  // 1 x 512: scale of each channel of keys, in fp32
+constexpr uint32_t kKeyOffsetIo = 0x00300;  // 1 x 256: offset of each channel of keys
+constexpr uint32_t kKeyOffset = 0x00400;  // 1 x 512: offset of each channel of keys, in fp32
+constexpr uint32_t kValueScaleIo = 0x00600;  // 1 x 256: scale of each channel of values
+constexpr uint32_t kValueScale = 0x00700;  // 1 x 512: scale of each channel of values, in fp32
+constexpr uint32_t kValueOffsetIo = 0x00900;  // 1 x 256: offset of each channel of values
+constexpr uint32_t kValueOffset = 0x00a00;  // 1 x 512: offset of each channel of values, in fp32
+constexpr uint32_t kQueryFactor = 0x00c00;  // 1 x 128: factor of the scores of each row
+constexpr uint32_t kQueryShift = 0x00c80;  // 1 x 128: shift of the scores of each row
+constexpr uint32_t kRowMax = 0x00d00;  // 1 x 128: running maximum of each row
+constexpr uint32_t kRowSum = 0x00d80;  // 1 x 128: running sum of each row
+constexpr uint32_t kAccumulator = 0x00e00;  // 1 x 16384: running weighted sum of each row
+constexpr uint32_t kQueryRows = 0x04e00;  // 1 x 2048: query rows
+constexpr uint32_t kChannelRows = 0x05600;  // 1 x 4096: scratch: query rows times the scale, row sums times the offset
+constexpr uint32_t kLanes = 0x06600;  // 1 x 2048: reduction over the tile, one repeat a row
+constexpr uint32_t kRowBlocks = 0x06e00;  // 1 x 256: a row statistic, one block a row
+constexpr uint32_t kQueryFolded = 0x06f00;  // 1 x 2048: folded query rows
+constexpr uint32_t kInt8Rows = 0x07700;  // 1 x 4096: int8 rows of keys or values
+constexpr uint32_t kWideRows = 0x08700;  // 1 x 8192: int8 rows as the cube takes them
+constexpr uint32_t kScore = 0x0a700;  // 1 x 16384: scores of the rows, then exp(score - max)
+constexpr uint32_t kTileStat = 0x0e700;  // 1 x 32: maximum or sum of each row of the tile
+constexpr uint32_t kNewMax = 0x0e720;  // 1 x 32: running maximum including the tile
+constexpr uint32_t kRescale = 0x0e740;  // 1 x 384: exp(old max - new max) of the tiles in flight
+constexpr uint32_t kProb = 0x0e8c0;  // 1 x 8192: probabilities in float16
+constexpr uint32_t kPartial = 0x108c0;  // 1 x 4096: weighted sum of one tile or split
+constexpr uint32_t kResult = 0x118c0;  // 1 x 2048: finished rows in the dtype of the result
+constexpr uint32_t kLeavingMax = 0x120c0;  // 1 x 256: row maxima of a partial, one block a row
+constexpr uint32_t kLeavingSum = 0x121c0;  // 1 x 256: row sums of a partial, one block a row
+constexpr uint32_t kMergedMax = 0x122c0;  // 1 x 256: maximum of the merged rows
+constexpr uint32_t kMergedSum = 0x123c0;  // 1 x 256: sum of the merged rows
+constexpr uint32_t kPartMax = 0x124c0;  // 1 x 256: row maximum of one partial, then exp(it - new max)
+constexpr uint32_t kPartSum = 0x125c0;  // 1 x 256: row sum of one partial
+constexpr uint32_t kNewMaxBlocks = 0x126c0;  // 1 x 256: maximum including the partial
+constexpr uint32_t kMergedRescale = 0x127c0;  // 1 x 256: exp(old max - new max) of the merged rows
 
 // L1, 278528 of 524032 bytes
 constexpr uint32_t kQueryL1 = 0x00000;  // 1 x 16384: query rows of the task, Nz
@@ -112,39 +119,42 @@ constexpr int32_t kScoreL0Free = 0;  // FIX_M, scoreL0: one id a slot
 constexpr int32_t kOutL0Free = 2;  // FIX_M, outL0: one id a slot
 constexpr int32_t kLeftL0Ready = 0;  // MTE1_M, leftL0, rightL0: one id a slot
 constexpr int32_t kKeyL1Free = 0;  // MTE1_MTE2, keyL1: one id a slot
-constexpr int32_t kValueL1Free = 2;  // MTE1_MTE2, valueL1: one id a slot
-constexpr int32_t kProbL1Free = 4;  // MTE1_MTE2, probL1: one id a slot
-constexpr int32_t kQueryL1Free = 6;  // MTE1_MTE2, queryL1
-constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1
-constexpr int32_t kKeyL1Ready = 1;  // MTE2_MTE1, keyL1: one id a slot
-constexpr int32_t kValueL1Ready = 3;  // MTE2_MTE1, valueL1: one id a slot
+constexpr int32_t kQueryL1Free = 2;  // MTE1_MTE2, queryL1
+constexpr int32_t kValueL1Free = 3;  // MTE1_MTE2, valueL1: one id a slot
+constexpr int32_t kProbL1Free = 5;  // MTE1_MTE2, probL1: one id a slot
+constexpr int32_t kKeyL1Ready = 0;  // MTE2_MTE1, keyL1: one id a slot
+constexpr int32_t kValueL1Ready = 2;  // MTE2_MTE1, valueL1: one id a slot
 constexpr int32_t kKeyRingReadyMTE2Done = 0;  // MTE2_MTE3
 constexpr int32_t kValueRingReadyMTE2Done = 1;  // MTE2_MTE3
-constexpr int32_t kInt8ScaleIoReady = 0;  // MTE2_V, int8ScaleIo, int8OffsetIo
-constexpr int32_t kInt8RowsReady = 1;  // MTE2_V, int8Rows
-constexpr int32_t kScoreReady = 2;  // MTE2_V, score
-constexpr int32_t kPartialReady = 3;  // MTE2_V, partial
-constexpr int32_t kPartMaxReady = 4;  // MTE2_V, partMax, partSum, partial
+constexpr int32_t kKeyScaleIoReady = 0;  // MTE2_V, keyScaleIo, keyOffsetIo, valueScaleIo, valueOffsetIo
+constexpr int32_t kQueryRowsReady = 1;  // MTE2_V, queryRows
+constexpr int32_t kInt8RowsReady = 2;  // MTE2_V, int8Rows
+constexpr int32_t kScoreReady = 3;  // MTE2_V, score
+constexpr int32_t kPartialReady = 4;  // MTE2_V, partial
+constexpr int32_t kPartMaxReady = 5;  // MTE2_V, partMax, partSum, partial
 constexpr int32_t kKeyRingReadyMTE2Taken = 0;  // MTE3_MTE2
 constexpr int32_t kValueRingReadyMTE2Taken = 1;  // MTE3_MTE2
-constexpr int32_t kInt8ResultFree = 0;  // MTE3_V, int8Result
-constexpr int32_t kProbFree = 1;  // MTE3_V, prob
-constexpr int32_t kResultFree = 2;  // MTE3_V, result
-constexpr int32_t kLeavingMaxFree = 3;  // MTE3_V, leavingMax, leavingSum
-constexpr int32_t kRowMaxFree = 4;  // MTE3_V, rowMax, rowSum, accumulator
+constexpr int32_t kQueryFoldedFree = 0;  // MTE3_V, queryFolded
+constexpr int32_t kWideRowsFree = 1;  // MTE3_V, wideRows
+constexpr int32_t kProbFree = 2;  // MTE3_V, prob
+constexpr int32_t kResultFree = 3;  // MTE3_V, result
+constexpr int32_t kLeavingMaxFree = 4;  // MTE3_V, leavingMax, leavingSum
+constexpr int32_t kRowMaxFree = 5;  // MTE3_V, rowMax, rowSum, accumulator
 constexpr int32_t kScoreL0Ready = 0;  // M_FIX, scoreL0: one id a slot
 constexpr int32_t kOutL0Ready = 2;  // M_FIX, outL0: one id a slot
 constexpr int32_t kLeftL0Free = 0;  // M_MTE1, leftL0, rightL0: one id a slot
-constexpr int32_t kInt8RowsFree = 0;  // V_MTE2, int8Rows
-constexpr int32_t kInt8ScaleIoFree = 1;  // V_MTE2, int8ScaleIo, int8Scale, int8OffsetIo, int8Offset
+constexpr int32_t kQueryRowsFree = 0;  // V_MTE2, queryRows
+constexpr int32_t kInt8RowsFree = 1;  // V_MTE2, int8Rows
 constexpr int32_t kScoreFree = 2;  // V_MTE2, score
 constexpr int32_t kPartialFree = 3;  // V_MTE2, partial
-constexpr int32_t kPartMaxFree = 4;  // V_MTE2, partMax, partSum
-constexpr int32_t kInt8ResultReady = 0;  // V_MTE3, int8Result
-constexpr int32_t kProbReady = 1;  // V_MTE3, prob
-constexpr int32_t kRowMaxReady = 2;  // V_MTE3, accumulator
-constexpr int32_t kResultReady = 3;  // V_MTE3, result
-constexpr int32_t kLeavingMaxReady = 4;  // V_MTE3, leavingMax, leavingSum
+constexpr int32_t kKeyScaleIoFree = 4;  // V_MTE2, keyScaleIo, keyScale, keyOffsetIo, keyOffset, valueScaleIo, valueScale, valueOffsetIo, valueOffset
+constexpr int32_t kPartMaxFree = 5;  // V_MTE2, partMax, partSum
+constexpr int32_t kQueryFoldedReady = 0;  // V_MTE3, queryFolded
+constexpr int32_t kWideRowsReady = 1;  // V_MTE3, wideRows
+constexpr int32_t kProbReady = 2;  // V_MTE3, prob
+constexpr int32_t kRowMaxReady = 3;  // V_MTE3, accumulator
+constexpr int32_t kResultReady = 4;  // V_MTE3, result
+constexpr int32_t kLeavingMaxReady = 5;  // V_MTE3, leavingMax, leavingSum
 
 // Cross-core flags.
 constexpr uint16_t kKeyRingReady = 0;
@@ -175,10 +185,8 @@ public:
         keyStrideT_ = values->keyStrideT;
         keyStrideK_ = values->keyStrideK;
         keyStrideB_ = values->keyStrideB;
-        antiquantScaleStrideK_ = values->antiquantScaleStrideK;
-        antiquantScaleStrideC_ = values->antiquantScaleStrideC;
-        antiquantOffsetStrideK_ = values->antiquantOffsetStrideK;
-        antiquantOffsetStrideC_ = values->antiquantOffsetStrideC;
+        queryStrideB_ = values->queryStrideB;
+        queryStrideN_ = values->queryStrideN;
         valueStrideT_ = values->valueStrideT;
         valueStrideK_ = values->valueStrideK;
         valueStrideB_ = values->valueStrideB;
@@ -187,10 +195,14 @@ public:
         queryHeads_ = values->queryHeads;
         keyCapacity_ = values->keyCapacity;
         actualSeqLengthsCount_ = values->actualSeqLengthsCount;
-        queryStrideB_ = values->queryStrideB;
-        queryStrideN_ = values->queryStrideN;
+        antiquantScaleStrideK_ = values->antiquantScaleStrideK;
+        antiquantScaleStrideC_ = values->antiquantScaleStrideC;
+        antiquantOffsetStrideK_ = values->antiquantOffsetStrideK;
+        antiquantOffsetStrideC_ = values->antiquantOffsetStrideC;
         keyRingOffset_ = values->keyRingOffset;
         keyRingPart_ = values->keyRingPart;
+        foldedQueryOffset_ = values->foldedQueryOffset;
+        foldedQueryPart_ = values->foldedQueryPart;
         scoreRingOffset_ = values->scoreRingOffset;
         scoreRingPart_ = values->scoreRingPart;
         probRingOffset_ = values->probRingOffset;
@@ -216,6 +228,7 @@ public:
         Bind(antiquantOffsetGm_, antiquant_offset);
         Bind(attentionOutGm_, attention_out);
         Bind(keyRingGm_, workspace + keyRingOffset_ + blockIndex_ * keyRingPart_);
+        Bind(foldedQueryGm_, workspace + foldedQueryOffset_ + blockIndex_ * foldedQueryPart_);
         Bind(scoreRingGm_, workspace + scoreRingOffset_ + blockIndex_ * scoreRingPart_);
         Bind(probRingGm_, workspace + probRingOffset_ + blockIndex_ * probRingPart_);
         Bind(valueRingGm_, workspace + valueRingOffset_ + blockIndex_ * valueRingPart_);
@@ -226,7 +239,7 @@ public:
         if ASCEND_IS_AIC {
             pipe.InitBuffer(l1Storage_, 278528);
             l1_ = l1Storage_.Get<uint8_t>();
-            queryL1_ = l1_[kQueryL1].ReinterpretCast<bfloat16_t>();
+            queryL1_ = l1_[kQueryL1].ReinterpretCast<half>();
             pipe.InitBuffer(l0aStorage_, 32768);
             l0a_ = l0aStorage_.Get<uint8_t>();
             pipe.InitBuffer(l0bStorage_, 65536);
@@ -235,26 +248,33 @@ public:
             l0c_ = l0cStorage_.Get<uint8_t>();
         }
         if ASCEND_IS_AIV {
-            pipe.InitBuffer(ubStorage_, 72128);
+            pipe.InitBuffer(ubStorage_, 75968);
             ub_ = ubStorage_.Get<uint8_t>();
+            keyScaleIo_ = ub_[kKeyScaleIo].ReinterpretCast<bfloat16_t>();
+            keyScale_ = ub_[kKeyScale].ReinterpretCast<float>();
+            keyOffsetIo_ = ub_[kKeyOffsetIo].ReinterpretCast<bfloat16_t>();
+            keyOffset_ = ub_[kKeyOffset].ReinterpretCast<float>();
+            valueScaleIo_ = ub_[kValueScaleIo].ReinterpretCast<bfloat16_t>();
+            valueScale_ = ub_[kValueScale].ReinterpretCast<float>();
+            valueOffsetIo_ = ub_[kValueOffsetIo].ReinterpretCast<bfloat16_t>();
+            valueOffset_ = ub_[kValueOffset].ReinterpretCast<float>();
+            queryFactor_ = ub_[kQueryFactor].ReinterpretCast<float>();
+            queryShift_ = ub_[kQueryShift].ReinterpretCast<float>();
             rowMax_ = ub_[kRowMax].ReinterpretCast<float>();
             rowSum_ = ub_[kRowSum].ReinterpretCast<float>();
             accumulator_ = ub_[kAccumulator].ReinterpretCast<float>();
-            int8ScaleIo_ = ub_[kInt8ScaleIo].ReinterpretCast<bfloat16_t>();
-            int8Scale_ = ub_[kInt8Scale].ReinterpretCast<float>();
-            int8OffsetIo_ = ub_[kInt8OffsetIo].ReinterpretCast<bfloat16_t>();
-            int8Offset_ = ub_[kInt8Offset].ReinterpretCast<float>();
-            int8Rows_ = ub_[kInt8Rows].ReinterpretCast<int8_t>();
-            int8Half_ = ub_[kInt8Half].ReinterpretCast<half>();
-            int8Wide_ = ub_[kInt8Wide].ReinterpretCast<float>();
-            int8Result_ = ub_[kInt8Result].ReinterpretCast<bfloat16_t>();
-            score_ = ub_[kScore].ReinterpretCast<float>();
+            queryRows_ = ub_[kQueryRows].ReinterpretCast<bfloat16_t>();
+            channelRows_ = ub_[kChannelRows].ReinterpretCast<float>();
             lanes_ = ub_[kLanes].ReinterpretCast<float>();
+            rowBlocks_ = ub_[kRowBlocks].ReinterpretCast<float>();
+            queryFolded_ = ub_[kQueryFolded].ReinterpretCast<half>();
+            int8Rows_ = ub_[kInt8Rows].ReinterpretCast<int8_t>();
+            wideRows_ = ub_[kWideRows].ReinterpretCast<half>();
+            score_ = ub_[kScore].ReinterpretCast<float>();
             tileStat_ = ub_[kTileStat].ReinterpretCast<float>();
             newMax_ = ub_[kNewMax].ReinterpretCast<float>();
             rescale_ = ub_[kRescale].ReinterpretCast<float>();
-            rowBlocks_ = ub_[kRowBlocks].ReinterpretCast<float>();
-            prob_ = ub_[kProb].ReinterpretCast<bfloat16_t>();
+            prob_ = ub_[kProb].ReinterpretCast<half>();
             partial_ = ub_[kPartial].ReinterpretCast<float>();
             result_ = ub_[kResult].ReinterpretCast<bfloat16_t>();
             leavingMax_ = ub_[kLeavingMax].ReinterpretCast<float>();
@@ -278,20 +298,18 @@ public:
         SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + 1);
         SetFlag<HardEvent::FIX_M>(kScoreL0Free);
         SetFlag<HardEvent::FIX_M>(kScoreL0Free + 1);
+        SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
         SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
         SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + 1);
         SetFlag<HardEvent::FIX_M>(kOutL0Free);
         SetFlag<HardEvent::FIX_M>(kOutL0Free + 1);
         SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free);
         SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + 1);
-        SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
         for (int64_t item = blockIndex_; item < items_; item += blockCount_) {
             const int64_t split = item % splits_;
             const int64_t task = item / splits_;
             const int64_t headTile = task % headTiles_;
-            const int64_t kvHead = task / headTiles_ % kvHeads_;
             const int64_t batch = task / (headTiles_ * kvHeads_);
-            const int64_t firstHead = kvHead * group_ + headTile * headsPerTask_;
             const int64_t heads = MinOf(headsPerTask_, group_ - headTile * headsPerTask_);
             const int64_t taskRows = heads;
             const int64_t rowFractals = CeilDiv(taskRows, kFractal);
@@ -303,21 +321,16 @@ public:
             const int64_t tilesPerSplit = CeilDiv(tileTotal, splits_);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
             const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
-            WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
-            LoadQuery(batch, firstHead, heads, rowFractals);
-            SetFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
-            WaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
             for (int64_t step = 0; step < tiles + 2; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
-                    ScoreTile(tile, firstTile, keyEnd, rowFractals, taskRows);
+                    ScoreTile(tile, firstTile, keyEnd, taskRows, rowFractals);
                 }
                 if (step >= 2) {
                     const int64_t tile = step - 2;
                     WeightedTile(tile, firstTile, keyEnd, taskRows, rowFractals);
                 }
             }
-            SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
         }
         WaitFlag<HardEvent::M_MTE1>(kLeftL0Free);
         WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + 1);
@@ -325,26 +338,28 @@ public:
         WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + 1);
         WaitFlag<HardEvent::FIX_M>(kScoreL0Free);
         WaitFlag<HardEvent::FIX_M>(kScoreL0Free + 1);
+        WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
         WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
         WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + 1);
         WaitFlag<HardEvent::FIX_M>(kOutL0Free);
         WaitFlag<HardEvent::FIX_M>(kOutL0Free + 1);
         WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free);
         WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + 1);
-        WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
     }
 
     __aicore__ inline void RunVector()
     {
+        SetFlag<HardEvent::V_MTE2>(kQueryRowsFree);
+        SetFlag<HardEvent::MTE3_V>(kQueryFoldedFree);
+        SetFlag<HardEvent::MTE3_V>(kWideRowsFree);
         SetFlag<HardEvent::V_MTE2>(kInt8RowsFree);
-        SetFlag<HardEvent::MTE3_V>(kInt8ResultFree);
-        SetFlag<HardEvent::V_MTE2>(kInt8ScaleIoFree);
         SetFlag<HardEvent::MTE3_V>(kProbFree);
         SetFlag<HardEvent::V_MTE2>(kScoreFree);
         SetFlag<HardEvent::V_MTE2>(kPartialFree);
         SetFlag<HardEvent::MTE3_V>(kResultFree);
         SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
         SetFlag<HardEvent::MTE3_V>(kRowMaxFree);
+        SetFlag<HardEvent::V_MTE2>(kKeyScaleIoFree);
         SetFlag<HardEvent::V_MTE2>(kPartMaxFree);
         for (int64_t item = blockIndex_; item < items_; item += blockCount_) {
             const int64_t split = item % splits_;
@@ -366,12 +381,14 @@ public:
             const int64_t rowsPerCore = CeilDiv(taskRows, 2);
             const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
             const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
+            WaitFlag<HardEvent::V_MTE2>(kKeyScaleIoFree);
+            LoadFactors(kvHead);
             WaitFlag<HardEvent::MTE3_V>(kRowMaxFree);
             StartRows(rows);
             for (int64_t step = 0; step < tiles + 2; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
-                    DequantiseKeys(tile, firstTile, keyEnd, batch, kvHead);
+                    WidenKeys(tile, rows, firstHead, rowBegin, batch, firstTile, keyEnd, kvHead);
                 }
                 if (step < tiles) {
                     const int64_t tile = step;
@@ -379,30 +396,34 @@ public:
                 }
                 if (step < tiles) {
                     const int64_t tile = step;
-                    DequantiseValues(tile, firstTile, keyEnd, batch, kvHead);
+                    WidenValues(tile, firstTile, keyEnd, batch, kvHead);
                 }
                 if (step >= 2) {
                     const int64_t tile = step - 2;
                     UpdateTile(tile, rows, rowBegin);
                 }
             }
+            ScaleSums(rows);
             SetFlag<HardEvent::V_MTE3>(kRowMaxReady);
             WaitFlag<HardEvent::V_MTE3>(kRowMaxReady);
             WriteRows(rows, firstHead, rowBegin, batch, split);
             SetFlag<HardEvent::MTE3_V>(kRowMaxFree);
+            SetFlag<HardEvent::V_MTE2>(kKeyScaleIoFree);
         }
         if (splits_ > 1) {
             MergePartials();
         }
+        WaitFlag<HardEvent::V_MTE2>(kQueryRowsFree);
+        WaitFlag<HardEvent::MTE3_V>(kQueryFoldedFree);
+        WaitFlag<HardEvent::MTE3_V>(kWideRowsFree);
         WaitFlag<HardEvent::V_MTE2>(kInt8RowsFree);
-        WaitFlag<HardEvent::MTE3_V>(kInt8ResultFree);
-        WaitFlag<HardEvent::V_MTE2>(kInt8ScaleIoFree);
         WaitFlag<HardEvent::MTE3_V>(kProbFree);
         WaitFlag<HardEvent::V_MTE2>(kScoreFree);
         WaitFlag<HardEvent::V_MTE2>(kPartialFree);
         WaitFlag<HardEvent::MTE3_V>(kResultFree);
         WaitFlag<HardEvent::MTE3_V>(kLeavingMaxFree);
         WaitFlag<HardEvent::MTE3_V>(kRowMaxFree);
+        WaitFlag<HardEvent::V_MTE2>(kKeyScaleIoFree);
         WaitFlag<HardEvent::V_MTE2>(kPartMaxFree);
     }
 
@@ -430,21 +451,17 @@ private:
 
     // Cube stages
 
-    // Query rows of the task from global memory to L1.
-    __aicore__ inline void LoadQuery(int64_t batch, int64_t firstHead, int64_t heads, int64_t rowFractals)
-    {
-        DataCopy(queryL1_, queryGm_[batch * queryStrideB_ + firstHead * queryStrideN_],
-            Nd2NzParams(1, heads, headDim_, 0, queryStrideN_, rowFractals * kFractal, 1, 0));
-    }
-
     // Scores of one key tile, query times keys transposed, to their ring slot.
-    __aicore__ inline void ScoreTile(int64_t tile, int64_t firstTile, int64_t keyEnd, int64_t rowFractals,
-        int64_t taskRows)
+    __aicore__ inline void ScoreTile(int64_t tile, int64_t firstTile, int64_t keyEnd, int64_t taskRows,
+        int64_t rowFractals)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         CrossCoreWaitFlag(kKeyRingReady);
+        WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
+        DataCopy(queryL1_, foldedQueryGm_,
+            Nd2NzParams(1, taskRows, headDim_, 0, kHeadDimBucket, rowFractals * kFractal, 1, 0));
         for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
             const int64_t cols = MinOf(kBaseN, keys - n0);
             {
@@ -452,8 +469,7 @@ private:
                     l0c_[kScoreL0 + scoreL0Slot_ * kScoreL0Slot].ReinterpretCast<float>();
                 WaitFlag<HardEvent::FIX_M>(kScoreL0Free + scoreL0Slot_);
                 {
-                    LocalTensor<bfloat16_t> keyL1 =
-                        l1_[kKeyL1 + keyL1Slot_ * kKeyL1Slot].ReinterpretCast<bfloat16_t>();
+                    LocalTensor<half> keyL1 = l1_[kKeyL1 + keyL1Slot_ * kKeyL1Slot].ReinterpretCast<half>();
                     // to L1, row by row where one copy cannot express the pitch; then to L0A and L0B
                     WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
                     if (kHeadDimBucket <= 65535) {
@@ -469,10 +485,10 @@ private:
                     SetFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
                     WaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
                     {
-                        LocalTensor<bfloat16_t> leftL0 =
-                            l0a_[kLeftL0 + leftL0Slot_ * kLeftL0Slot].ReinterpretCast<bfloat16_t>();
-                        LocalTensor<bfloat16_t> rightL0 =
-                            l0b_[kRightL0 + leftL0Slot_ * kRightL0Slot].ReinterpretCast<bfloat16_t>();
+                        LocalTensor<half> leftL0 =
+                            l0a_[kLeftL0 + leftL0Slot_ * kLeftL0Slot].ReinterpretCast<half>();
+                        LocalTensor<half> rightL0 =
+                            l0b_[kRightL0 + leftL0Slot_ * kRightL0Slot].ReinterpretCast<half>();
                         const int64_t depthFractals = CeilDiv(kHeadDimBucket, kFractal);
                         const int64_t columnFractals = CeilDiv(cols, kFractal);
                         WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
@@ -503,6 +519,7 @@ private:
                 scoreL0Slot_ ^= 1;
             }
         }
+        SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
         CrossCoreSetFlag<2, PIPE_FIX>(kScoreRingReady);
     }
 
@@ -516,8 +533,7 @@ private:
         CrossCoreWaitFlag(kProbRingReady);
         CrossCoreWaitFlag(kValueRingReady);
         {
-            LocalTensor<bfloat16_t> probL1 =
-                l1_[kProbL1 + probL1Slot_ * kProbL1Slot].ReinterpretCast<bfloat16_t>();
+            LocalTensor<half> probL1 = l1_[kProbL1 + probL1Slot_ * kProbL1Slot].ReinterpretCast<half>();
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
             DataCopy(probL1, probRingGm_[slot * rowsPerTask_ * kTileKeys],
                 Nd2NzParams(1, taskRows, keys, 0, kTileKeys, rowFractals * kFractal, 1, 0));
@@ -527,8 +543,8 @@ private:
                 for (int64_t k0 = 0; k0 < keys; k0 += kBaseK) {
                     const int64_t depth = MinOf(kBaseK, keys - k0);
                     {
-                        LocalTensor<bfloat16_t> valueL1 =
-                            l1_[kValueL1 + valueL1Slot_ * kValueL1Slot].ReinterpretCast<bfloat16_t>();
+                        LocalTensor<half> valueL1 =
+                            l1_[kValueL1 + valueL1Slot_ * kValueL1Slot].ReinterpretCast<half>();
                         // to L1, row by row where one copy cannot express the pitch; then to L0A and L0B
                         WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
                         if (kHeadDimBucket <= 65535) {
@@ -545,10 +561,10 @@ private:
                         SetFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
                         WaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
                         {
-                            LocalTensor<bfloat16_t> leftL0 =
-                                l0a_[kLeftL0 + leftL0Slot_ * kLeftL0Slot].ReinterpretCast<bfloat16_t>();
-                            LocalTensor<bfloat16_t> rightL0 =
-                                l0b_[kRightL0 + leftL0Slot_ * kRightL0Slot].ReinterpretCast<bfloat16_t>();
+                            LocalTensor<half> leftL0 =
+                                l0a_[kLeftL0 + leftL0Slot_ * kLeftL0Slot].ReinterpretCast<half>();
+                            LocalTensor<half> rightL0 =
+                                l0b_[kRightL0 + leftL0Slot_ * kRightL0Slot].ReinterpretCast<half>();
                             const int64_t depthFractals = CeilDiv(depth, kFractal);
                             const int64_t columnFractals = CeilDiv(kHeadDimBucket, kFractal);
                             WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
@@ -590,6 +606,55 @@ private:
 
     // Vector stages
 
+    // Scale and offset of each channel of the head's keys and values.
+    __aicore__ inline void LoadFactors(int64_t kvHead)
+    {
+        DataCopyPad(keyScaleIo_, antiquantScaleGm_[kvHead * antiquantScaleStrideK_],
+            DataCopyExtParams(1, headDim_ * 2, 0, 0, 0), DataCopyPadExtParams<bfloat16_t>(false, 0, 0, 0));
+        DataCopyPad(keyOffsetIo_, antiquantOffsetGm_[kvHead * antiquantOffsetStrideK_],
+            DataCopyExtParams(1, headDim_ * 2, 0, 0, 0), DataCopyPadExtParams<bfloat16_t>(false, 0, 0, 0));
+        DataCopyPad(valueScaleIo_,
+            antiquantScaleGm_[kvHead * antiquantScaleStrideK_ + antiquantScaleStrideC_],
+            DataCopyExtParams(1, headDim_ * 2, 0, 0, 0), DataCopyPadExtParams<bfloat16_t>(false, 0, 0, 0));
+        DataCopyPad(valueOffsetIo_,
+            antiquantOffsetGm_[kvHead * antiquantOffsetStrideK_ + antiquantOffsetStrideC_],
+            DataCopyExtParams(1, headDim_ * 2, 0, 0, 0), DataCopyPadExtParams<bfloat16_t>(false, 0, 0, 0));
+        SetFlag<HardEvent::MTE2_V>(kKeyScaleIoReady);
+        WaitFlag<HardEvent::MTE2_V>(kKeyScaleIoReady);
+        Cast(keyScale_, keyScaleIo_, RoundMode::CAST_NONE, 128);
+        if (headDim_ % kRepeatLanes != 0) {
+            PipeBarrier<PIPE_V>();
+            {
+                uint64_t lanes[2] = {~uint64_t(0) << (headDim_ % kRepeatLanes), 0};
+                Duplicate(keyScale_[headDim_ / kRepeatLanes * kRepeatLanes], float(0), lanes, 1, 1, 16);
+            }
+        }
+        Cast(keyOffset_, keyOffsetIo_, RoundMode::CAST_NONE, 128);
+        if (headDim_ % kRepeatLanes != 0) {
+            PipeBarrier<PIPE_V>();
+            {
+                uint64_t lanes[2] = {~uint64_t(0) << (headDim_ % kRepeatLanes), 0};
+                Duplicate(keyOffset_[headDim_ / kRepeatLanes * kRepeatLanes], float(0), lanes, 1, 1, 16);
+            }
+        }
+        Cast(valueScale_, valueScaleIo_, RoundMode::CAST_NONE, 128);
+        if (headDim_ % kRepeatLanes != 0) {
+            PipeBarrier<PIPE_V>();
+            {
+                uint64_t lanes[2] = {~uint64_t(0) << (headDim_ % kRepeatLanes), 0};
+                Duplicate(valueScale_[headDim_ / kRepeatLanes * kRepeatLanes], float(0), lanes, 1, 1, 16);
+            }
+        }
+        Cast(valueOffset_, valueOffsetIo_, RoundMode::CAST_NONE, 128);
+        if (headDim_ % kRepeatLanes != 0) {
+            PipeBarrier<PIPE_V>();
+            {
+                uint64_t lanes[2] = {~uint64_t(0) << (headDim_ % kRepeatLanes), 0};
+                Duplicate(valueOffset_[headDim_ / kRepeatLanes * kRepeatLanes], float(0), lanes, 1, 1, 16);
+            }
+        }
+    }
+
     // Rows that have seen no key yet.
     __aicore__ inline void StartRows(int64_t rows)
     {
@@ -598,27 +663,98 @@ private:
         Duplicate(accumulator_, float(0), rows * kHeadDimBucket);
     }
 
-    // One tile of key from int8 to the io dtype, for the cube to load.
-    __aicore__ inline void DequantiseKeys(int64_t tile, int64_t firstTile, int64_t keyEnd, int64_t batch,
-        int64_t kvHead)
+    // One tile of key from int8 to float16, for the cube to load. Before the first, the query rows take the scale of its channels.
+    __aicore__ inline void WidenKeys(int64_t tile, int64_t rows, int64_t firstHead, int64_t rowBegin,
+        int64_t batch, int64_t firstTile, int64_t keyEnd, int64_t kvHead)
     {
+        if (tile == 0) {
+            for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
+                const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
+                const int64_t head = firstHead + rowBegin + r0;
+                WaitFlag<HardEvent::V_MTE2>(kQueryRowsFree);
+                DataCopyPad(queryRows_, queryGm_[batch * queryStrideB_ + head * queryStrideN_],
+                    DataCopyExtParams(chunk, headDim_ * 2, (queryStrideN_ - headDim_) * 2,
+                        (128 - RoundUp(headDim_, 16)) / 16, 0),
+                    DataCopyPadExtParams<bfloat16_t>(false, 0, 0, 0));
+                SetFlag<HardEvent::MTE2_V>(kQueryRowsReady);
+                // query * scale
+                WaitFlag<HardEvent::MTE2_V>(kQueryRowsReady);
+                for (int64_t row = 0; row < chunk; ++row) {
+                    Cast(channelRows_[row * 128], queryRows_[row * 128], RoundMode::CAST_NONE, 128);
+                    PipeBarrier<PIPE_V>();
+                    Mul(channelRows_[row * 128], channelRows_[row * 128], keyScale_, 128);
+                }
+                SetFlag<HardEvent::V_MTE2>(kQueryRowsFree);
+                if (headDim_ % kRepeatLanes != 0) {
+                    PipeBarrier<PIPE_V>();
+                    {
+                        uint64_t lanes[2] = {~uint64_t(0) << (headDim_ % kRepeatLanes), 0};
+                        Duplicate(channelRows_[headDim_ / kRepeatLanes * kRepeatLanes], float(0), lanes,
+                            chunk, 1, 16);
+                    }
+                }
+                // factor = max |query * scale|
+                Duplicate(lanes_, float(kSmallest), chunk * kRepeatLanes);
+                for (int64_t c0 = 0; c0 < 128; c0 += kRepeatLanes) {
+                    PipeBarrier<PIPE_V>();
+                    Max(lanes_, lanes_, channelRows_[c0], kRepeatLanes, chunk,
+                        BinaryRepeatParams(1, 1, 1, kRepeatLanes / 8, kRepeatLanes / 8, 16));
+                }
+                PipeBarrier<PIPE_V>();
+                Muls(channelRows_, channelRows_, float(-1.0f), chunk * 128);
+                for (int64_t c0 = 0; c0 < 128; c0 += kRepeatLanes) {
+                    PipeBarrier<PIPE_V>();
+                    Max(lanes_, lanes_, channelRows_[c0], kRepeatLanes, chunk,
+                        BinaryRepeatParams(1, 1, 1, kRepeatLanes / 8, kRepeatLanes / 8, 16));
+                }
+                PipeBarrier<PIPE_V>();
+                Muls(channelRows_, channelRows_, float(-1.0f), chunk * 128);
+                WholeReduceMax(queryFactor_[r0], lanes_, kRepeatLanes, chunk, 1, 1, kRepeatLanes / 8,
+                    ReduceOrder::ORDER_ONLY_VALUE);
+                // folded = query * scale / factor
+                PipeBarrier<PIPE_V>();
+                Brcb(rowBlocks_, queryFactor_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
+                PipeBarrier<PIPE_V>();
+                for (int64_t c0 = 0; c0 < 128; c0 += kRepeatLanes) {
+                    Div(channelRows_[c0], channelRows_[c0], rowBlocks_, kRepeatLanes, chunk,
+                        BinaryRepeatParams(1, 1, 0, 16, 16, 1));
+                }
+                WaitFlag<HardEvent::MTE3_V>(kQueryFoldedFree);
+                PipeBarrier<PIPE_V>();
+                Cast(queryFolded_, channelRows_, RoundMode::CAST_RINT, chunk * 128);
+                SetFlag<HardEvent::V_MTE3>(kQueryFoldedReady);
+                WaitFlag<HardEvent::V_MTE3>(kQueryFoldedReady);
+                DataCopyPad(foldedQueryGm_[(rowBegin + r0) * 128], queryFolded_,
+                    DataCopyExtParams(chunk, headDim_ * 2, (128 - RoundUp(headDim_, 16)) / 16,
+                        (kHeadDimBucket - headDim_) * 2, 0));
+                SetFlag<HardEvent::MTE3_V>(kQueryFoldedFree);
+                // shift = factor * sum(folded * offset)
+                PipeBarrier<PIPE_V>();
+                Cast(channelRows_, queryFolded_, RoundMode::CAST_NONE, chunk * 128);
+                PipeBarrier<PIPE_V>();
+                for (int64_t row = 0; row < chunk; ++row) {
+                    Mul(channelRows_[row * 128], channelRows_[row * 128], keyOffset_, 128);
+                }
+                Duplicate(lanes_, float(0), chunk * kRepeatLanes);
+                for (int64_t c0 = 0; c0 < 128; c0 += kRepeatLanes) {
+                    PipeBarrier<PIPE_V>();
+                    Add(lanes_, lanes_, channelRows_[c0], kRepeatLanes, chunk,
+                        BinaryRepeatParams(1, 1, 1, kRepeatLanes / 8, kRepeatLanes / 8, 16));
+                }
+                PipeBarrier<PIPE_V>();
+                WholeReduceSum(queryShift_[r0], lanes_, kRepeatLanes, chunk, 1, 1, kRepeatLanes / 8);
+                PipeBarrier<PIPE_V>();
+                Mul(queryShift_[r0], queryShift_[r0], queryFactor_[r0], chunk);
+            }
+        }
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         const int64_t keyTile = batch * keyStrideB_ + kvHead * keyStrideK_ + firstKey * keyStrideT_;
         const int64_t keyBeginHere = MinOf(subBlock_ * CeilDiv(keys, 2), keys);
         const int64_t keyEndHere = MinOf(keyBeginHere + CeilDiv(keys, 2), keys);
-        WaitFlag<HardEvent::V_MTE2>(kInt8ScaleIoFree);
-        DataCopyPad(int8ScaleIo_, antiquantScaleGm_[kvHead * antiquantScaleStrideK_],
-            DataCopyExtParams(1, headDim_ * 2, 0, 0, 0), DataCopyPadExtParams<bfloat16_t>(false, 0, 0, 0));
-        DataCopyPad(int8OffsetIo_, antiquantOffsetGm_[kvHead * antiquantOffsetStrideK_],
-            DataCopyExtParams(1, headDim_ * 2, 0, 0, 0), DataCopyPadExtParams<bfloat16_t>(false, 0, 0, 0));
-        SetFlag<HardEvent::MTE2_V>(kInt8ScaleIoReady);
-        WaitFlag<HardEvent::MTE2_V>(kInt8ScaleIoReady);
-        Cast(int8Scale_, int8ScaleIo_, RoundMode::CAST_NONE, 128);
-        Cast(int8Offset_, int8OffsetIo_, RoundMode::CAST_NONE, 128);
-        for (int64_t k0 = keyBeginHere; k0 < keyEndHere; k0 += kRowsPerDequantisation) {
-            const int64_t count = MinOf(kRowsPerDequantisation, keyEndHere - k0);
+        for (int64_t k0 = keyBeginHere; k0 < keyEndHere; k0 += kRowsPerWidening) {
+            const int64_t count = MinOf(kRowsPerWidening, keyEndHere - k0);
             WaitFlag<HardEvent::V_MTE2>(kInt8RowsFree);
             DataCopyPad(int8Rows_, keyGm_[keyTile + k0 * keyStrideT_],
                 DataCopyExtParams(count, headDim_, keyStrideT_ - headDim_, (128 - RoundUp(headDim_, 32)) / 32,
@@ -626,28 +762,16 @@ private:
                 DataCopyPadExtParams<int8_t>(false, 0, 0, 0));
             SetFlag<HardEvent::MTE2_V>(kInt8RowsReady);
             WaitFlag<HardEvent::MTE2_V>(kInt8RowsReady);
-            Cast(int8Half_, int8Rows_, RoundMode::CAST_NONE, count * 128);
-            SetFlag<HardEvent::V_MTE2>(kInt8RowsFree);
-            PipeBarrier<PIPE_V>();
-            Cast(int8Wide_, int8Half_, RoundMode::CAST_NONE, count * 128);
-            // row = (stored + offset) * scale
-            PipeBarrier<PIPE_V>();
-            for (int64_t row = 0; row < count; ++row) {
-                Add(int8Wide_[row * 128], int8Wide_[row * 128], int8Offset_, 128);
-                PipeBarrier<PIPE_V>();
-                Mul(int8Wide_[row * 128], int8Wide_[row * 128], int8Scale_, 128);
-            }
-            WaitFlag<HardEvent::MTE3_V>(kInt8ResultFree);
-            PipeBarrier<PIPE_V>();
-            Cast(int8Result_, int8Wide_, RoundMode::CAST_RINT, count * 128);
-            SetFlag<HardEvent::V_MTE3>(kInt8ResultReady);
-            WaitFlag<HardEvent::V_MTE3>(kInt8ResultReady);
-            DataCopyPad(keyRingGm_[(slot * kTileKeys + k0) * kHeadDimBucket], int8Result_,
+            WaitFlag<HardEvent::MTE3_V>(kWideRowsFree);
+            Cast(wideRows_, int8Rows_, RoundMode::CAST_NONE, count * 128);
+            SetFlag<HardEvent::V_MTE3>(kWideRowsReady);
+            WaitFlag<HardEvent::V_MTE3>(kWideRowsReady);
+            DataCopyPad(keyRingGm_[(slot * kTileKeys + k0) * kHeadDimBucket], wideRows_,
                 DataCopyExtParams(count, headDim_ * 2, (128 - RoundUp(headDim_, 16)) / 16,
                     (kHeadDimBucket - headDim_) * 2, 0));
-            SetFlag<HardEvent::MTE3_V>(kInt8ResultFree);
+            SetFlag<HardEvent::MTE3_V>(kWideRowsFree);
+            SetFlag<HardEvent::V_MTE2>(kInt8RowsFree);
         }
-        SetFlag<HardEvent::V_MTE2>(kInt8ScaleIoFree);
         SetFlag<HardEvent::MTE2_MTE3>(kKeyRingReadyMTE2Done);
         WaitFlag<HardEvent::MTE2_MTE3>(kKeyRingReadyMTE2Done);
         SetFlag<HardEvent::MTE3_MTE2>(kKeyRingReadyMTE2Taken);
@@ -672,8 +796,24 @@ private:
                 DataCopyPadExtParams<float>(false, 0, 0, 0));
             SetFlag<HardEvent::MTE2_V>(kScoreReady);
             const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
-            // score * scale_value  (incre_flash_attention.py:167)
+            // score = score * queryFactor
+            Brcb(rowBlocks_, queryFactor_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
             WaitFlag<HardEvent::MTE2_V>(kScoreReady);
+            PipeBarrier<PIPE_V>();
+            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
+                Mul(score_[c0], score_[c0], rowBlocks_, kRepeatLanes, chunk,
+                    BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
+            }
+            // score = score + queryShift
+            PipeBarrier<PIPE_V>();
+            Brcb(rowBlocks_, queryShift_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
+            PipeBarrier<PIPE_V>();
+            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
+                Add(score_[c0], score_[c0], rowBlocks_, kRepeatLanes, chunk,
+                    BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
+            }
+            // score * scale_value  (incre_flash_attention.py:167)
+            PipeBarrier<PIPE_V>();
             Muls(score_, score_, float(scaleValue_), span);
             // Lanes behind the last key take no part in the maximum, nor below in the sum.
             if (keys % kRepeatLanes != 0) {
@@ -718,6 +858,12 @@ private:
                         kTileKeys / 8);
                 }
             }
+            WaitFlag<HardEvent::MTE3_V>(kProbFree);
+            PipeBarrier<PIPE_V>();
+            Cast(prob_, score_, RoundMode::CAST_RINT, span);
+            SetFlag<HardEvent::V_MTE3>(kProbReady);
+            PipeBarrier<PIPE_V>();
+            Cast(score_, prob_, RoundMode::CAST_NONE, span);
             // rowSum = rowSum * rescale + row sum of the tile
             Duplicate(lanes_, float(0), chunk * kRepeatLanes);
             for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
@@ -730,9 +876,6 @@ private:
             Mul(rowSum_[r0], rowSum_[r0], rescale_[slot * kRowsPerVector + r0], chunk);
             PipeBarrier<PIPE_V>();
             Add(rowSum_[r0], rowSum_[r0], tileStat_, chunk);
-            WaitFlag<HardEvent::MTE3_V>(kProbFree);
-            Cast(prob_, score_, RoundMode::CAST_RINT, span);
-            SetFlag<HardEvent::V_MTE3>(kProbReady);
             WaitFlag<HardEvent::V_MTE3>(kProbReady);
             DataCopyPad(probRingGm_[(slot * rowsPerTask_ + rowBegin + r0) * kTileKeys], prob_,
                 DataCopyExtParams(chunk, keys * 2, (kTileKeys - RoundUp(keys, 16)) / 16,
@@ -743,8 +886,8 @@ private:
         CrossCoreSetFlag<2, PIPE_MTE3>(kProbRingReady);
     }
 
-    // One tile of value from int8 to the io dtype, for the cube to load.
-    __aicore__ inline void DequantiseValues(int64_t tile, int64_t firstTile, int64_t keyEnd, int64_t batch,
+    // One tile of value from int8 to float16, for the cube to load.
+    __aicore__ inline void WidenValues(int64_t tile, int64_t firstTile, int64_t keyEnd, int64_t batch,
         int64_t kvHead)
     {
         const int64_t slot = tile % kRing;
@@ -753,18 +896,8 @@ private:
         const int64_t valueTile = batch * valueStrideB_ + kvHead * valueStrideK_ + firstKey * valueStrideT_;
         const int64_t keyBeginHere = MinOf(subBlock_ * CeilDiv(keys, 2), keys);
         const int64_t keyEndHere = MinOf(keyBeginHere + CeilDiv(keys, 2), keys);
-        WaitFlag<HardEvent::V_MTE2>(kInt8ScaleIoFree);
-        DataCopyPad(int8ScaleIo_, antiquantScaleGm_[kvHead * antiquantScaleStrideK_ + antiquantScaleStrideC_],
-            DataCopyExtParams(1, headDim_ * 2, 0, 0, 0), DataCopyPadExtParams<bfloat16_t>(false, 0, 0, 0));
-        DataCopyPad(int8OffsetIo_,
-            antiquantOffsetGm_[kvHead * antiquantOffsetStrideK_ + antiquantOffsetStrideC_],
-            DataCopyExtParams(1, headDim_ * 2, 0, 0, 0), DataCopyPadExtParams<bfloat16_t>(false, 0, 0, 0));
-        SetFlag<HardEvent::MTE2_V>(kInt8ScaleIoReady);
-        WaitFlag<HardEvent::MTE2_V>(kInt8ScaleIoReady);
-        Cast(int8Scale_, int8ScaleIo_, RoundMode::CAST_NONE, 128);
-        Cast(int8Offset_, int8OffsetIo_, RoundMode::CAST_NONE, 128);
-        for (int64_t k0 = keyBeginHere; k0 < keyEndHere; k0 += kRowsPerDequantisation) {
-            const int64_t count = MinOf(kRowsPerDequantisation, keyEndHere - k0);
+        for (int64_t k0 = keyBeginHere; k0 < keyEndHere; k0 += kRowsPerWidening) {
+            const int64_t count = MinOf(kRowsPerWidening, keyEndHere - k0);
             WaitFlag<HardEvent::V_MTE2>(kInt8RowsFree);
             DataCopyPad(int8Rows_, valueGm_[valueTile + k0 * valueStrideT_],
                 DataCopyExtParams(count, headDim_, valueStrideT_ - headDim_,
@@ -772,28 +905,16 @@ private:
                 DataCopyPadExtParams<int8_t>(false, 0, 0, 0));
             SetFlag<HardEvent::MTE2_V>(kInt8RowsReady);
             WaitFlag<HardEvent::MTE2_V>(kInt8RowsReady);
-            Cast(int8Half_, int8Rows_, RoundMode::CAST_NONE, count * 128);
-            SetFlag<HardEvent::V_MTE2>(kInt8RowsFree);
-            PipeBarrier<PIPE_V>();
-            Cast(int8Wide_, int8Half_, RoundMode::CAST_NONE, count * 128);
-            // row = (stored + offset) * scale
-            PipeBarrier<PIPE_V>();
-            for (int64_t row = 0; row < count; ++row) {
-                Add(int8Wide_[row * 128], int8Wide_[row * 128], int8Offset_, 128);
-                PipeBarrier<PIPE_V>();
-                Mul(int8Wide_[row * 128], int8Wide_[row * 128], int8Scale_, 128);
-            }
-            WaitFlag<HardEvent::MTE3_V>(kInt8ResultFree);
-            PipeBarrier<PIPE_V>();
-            Cast(int8Result_, int8Wide_, RoundMode::CAST_RINT, count * 128);
-            SetFlag<HardEvent::V_MTE3>(kInt8ResultReady);
-            WaitFlag<HardEvent::V_MTE3>(kInt8ResultReady);
-            DataCopyPad(valueRingGm_[(slot * kTileKeys + k0) * kHeadDimBucket], int8Result_,
+            WaitFlag<HardEvent::MTE3_V>(kWideRowsFree);
+            Cast(wideRows_, int8Rows_, RoundMode::CAST_NONE, count * 128);
+            SetFlag<HardEvent::V_MTE3>(kWideRowsReady);
+            WaitFlag<HardEvent::V_MTE3>(kWideRowsReady);
+            DataCopyPad(valueRingGm_[(slot * kTileKeys + k0) * kHeadDimBucket], wideRows_,
                 DataCopyExtParams(count, headDim_ * 2, (128 - RoundUp(headDim_, 16)) / 16,
                     (kHeadDimBucket - headDim_) * 2, 0));
-            SetFlag<HardEvent::MTE3_V>(kInt8ResultFree);
+            SetFlag<HardEvent::MTE3_V>(kWideRowsFree);
+            SetFlag<HardEvent::V_MTE2>(kInt8RowsFree);
         }
-        SetFlag<HardEvent::V_MTE2>(kInt8ScaleIoFree);
         SetFlag<HardEvent::MTE2_MTE3>(kValueRingReadyMTE2Done);
         WaitFlag<HardEvent::MTE2_MTE3>(kValueRingReadyMTE2Done);
         SetFlag<HardEvent::MTE3_MTE2>(kValueRingReadyMTE2Taken);
@@ -827,6 +948,34 @@ private:
             Add(accumulator_[r0 * kHeadDimBucket], accumulator_[r0 * kHeadDimBucket], partial_,
                 chunk * kHeadDimBucket);
             SetFlag<HardEvent::V_MTE2>(kPartialFree);
+        }
+    }
+
+    // Weighted sums of integers become those of the values that they stand for.
+    __aicore__ inline void ScaleSums(int64_t rows)
+    {
+        for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
+            const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
+            // accumulator = accumulator + rowSum * offset
+            PipeBarrier<PIPE_V>();
+            for (int64_t row = 0; row < chunk; ++row) {
+                Adds(channelRows_[row * kHeadDimBucket], valueOffset_, float(0), kHeadDimBucket);
+            }
+            Brcb(rowBlocks_, rowSum_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
+            PipeBarrier<PIPE_V>();
+            for (int64_t d0 = 0; d0 < kHeadDimBucket; d0 += kRepeatLanes) {
+                Mul(channelRows_[d0], channelRows_[d0], rowBlocks_, kRepeatLanes, chunk,
+                    BinaryRepeatParams(1, 1, 0, kHeadDimBucket / 8, kHeadDimBucket / 8, 1));
+            }
+            PipeBarrier<PIPE_V>();
+            Add(accumulator_[r0 * kHeadDimBucket], accumulator_[r0 * kHeadDimBucket], channelRows_,
+                chunk * kHeadDimBucket);
+            // accumulator = accumulator * scale
+            PipeBarrier<PIPE_V>();
+            for (int64_t row = 0; row < chunk; ++row) {
+                Mul(accumulator_[(r0 + row) * kHeadDimBucket], accumulator_[(r0 + row) * kHeadDimBucket],
+                    valueScale_, kHeadDimBucket);
+            }
         }
     }
 
@@ -978,10 +1127,8 @@ private:
     int64_t keyStrideT_ = 0;
     int64_t keyStrideK_ = 0;
     int64_t keyStrideB_ = 0;
-    int64_t antiquantScaleStrideK_ = 0;
-    int64_t antiquantScaleStrideC_ = 0;
-    int64_t antiquantOffsetStrideK_ = 0;
-    int64_t antiquantOffsetStrideC_ = 0;
+    int64_t queryStrideB_ = 0;
+    int64_t queryStrideN_ = 0;
     int64_t valueStrideT_ = 0;
     int64_t valueStrideK_ = 0;
     int64_t valueStrideB_ = 0;
@@ -990,10 +1137,14 @@ private:
     int64_t queryHeads_ = 0;
     int64_t keyCapacity_ = 0;
     int64_t actualSeqLengthsCount_ = 0;
-    int64_t queryStrideB_ = 0;
-    int64_t queryStrideN_ = 0;
+    int64_t antiquantScaleStrideK_ = 0;
+    int64_t antiquantScaleStrideC_ = 0;
+    int64_t antiquantOffsetStrideK_ = 0;
+    int64_t antiquantOffsetStrideC_ = 0;
     int64_t keyRingOffset_ = 0;
     int64_t keyRingPart_ = 0;
+    int64_t foldedQueryOffset_ = 0;
+    int64_t foldedQueryPart_ = 0;
     int64_t scoreRingOffset_ = 0;
     int64_t scoreRingPart_ = 0;
     int64_t probRingOffset_ = 0;
@@ -1025,10 +1176,11 @@ private:
     GlobalTensor<bfloat16_t> antiquantScaleGm_;
     GlobalTensor<bfloat16_t> antiquantOffsetGm_;
     GlobalTensor<bfloat16_t> attentionOutGm_;
-    GlobalTensor<bfloat16_t> keyRingGm_;  // ring of key tiles in the io dtype, vector to cube
+    GlobalTensor<half> keyRingGm_;  // ring of key tiles in float16, vector to cube
+    GlobalTensor<half> foldedQueryGm_;  // query rows of an item, scale of the keys included
     GlobalTensor<float> scoreRingGm_;  // ring of score tiles, cube to vector
-    GlobalTensor<bfloat16_t> probRingGm_;  // ring of probability tiles, vector to cube
-    GlobalTensor<bfloat16_t> valueRingGm_;  // ring of value tiles in the io dtype, vector to cube
+    GlobalTensor<half> probRingGm_;  // ring of probability tiles, vector to cube
+    GlobalTensor<half> valueRingGm_;  // ring of value tiles in float16, vector to cube
     GlobalTensor<float> outRingGm_;  // ring of weighted sums, cube to vector
     GlobalTensor<float> partialMaxGm_;  // row maxima of key splits
     GlobalTensor<float> partialSumGm_;  // row sums of key splits
@@ -1037,24 +1189,31 @@ private:
     // On-chip memories and the buffers with a single slot
     TBuf<TPosition::VECCALC> ubStorage_;
     LocalTensor<uint8_t> ub_;
+    LocalTensor<bfloat16_t> keyScaleIo_;
+    LocalTensor<float> keyScale_;
+    LocalTensor<bfloat16_t> keyOffsetIo_;
+    LocalTensor<float> keyOffset_;
+    LocalTensor<bfloat16_t> valueScaleIo_;
+    LocalTensor<float> valueScale_;
+    LocalTensor<bfloat16_t> valueOffsetIo_;
+    LocalTensor<float> valueOffset_;
+    LocalTensor<float> queryFactor_;
+    LocalTensor<float> queryShift_;
     LocalTensor<float> rowMax_;
     LocalTensor<float> rowSum_;
     LocalTensor<float> accumulator_;
-    LocalTensor<bfloat16_t> int8ScaleIo_;
-    LocalTensor<float> int8Scale_;
-    LocalTensor<bfloat16_t> int8OffsetIo_;
-    LocalTensor<float> int8Offset_;
-    LocalTensor<int8_t> int8Rows_;
-    LocalTensor<half> int8Half_;
-    LocalTensor<float> int8Wide_;
-    LocalTensor<bfloat16_t> int8Result_;
-    LocalTensor<float> score_;
+    LocalTensor<bfloat16_t> queryRows_;
+    LocalTensor<float> channelRows_;
     LocalTensor<float> lanes_;
+    LocalTensor<float> rowBlocks_;
+    LocalTensor<half> queryFolded_;
+    LocalTensor<int8_t> int8Rows_;
+    LocalTensor<half> wideRows_;
+    LocalTensor<float> score_;
     LocalTensor<float> tileStat_;
     LocalTensor<float> newMax_;
     LocalTensor<float> rescale_;
-    LocalTensor<float> rowBlocks_;
-    LocalTensor<bfloat16_t> prob_;
+    LocalTensor<half> prob_;
     LocalTensor<float> partial_;
     LocalTensor<bfloat16_t> result_;
     LocalTensor<float> leavingMax_;
@@ -1067,7 +1226,7 @@ private:
     LocalTensor<float> mergedRescale_;
     TBuf<TPosition::A1> l1Storage_;
     LocalTensor<uint8_t> l1_;
-    LocalTensor<bfloat16_t> queryL1_;
+    LocalTensor<half> queryL1_;
     TBuf<TPosition::A2> l0aStorage_;
     LocalTensor<uint8_t> l0a_;
     TBuf<TPosition::B2> l0bStorage_;

@@ -50,9 +50,11 @@ struct IncreFlashAttentionTiling {
     int64_t quantOffset2StrideN;  // elements between neighbours of quant_offset2 along N
     int64_t antiquantScaleStrideK;  // elements between neighbours of antiquant_scale along K
     int64_t antiquantScaleStrideC;  // elements between neighbours of antiquant_scale along C
-    int64_t keyRingOffset;  // bytes from the workspace to the ring of key tiles in the io dtype, vector to cube
+    int64_t keyRingOffset;  // bytes from the workspace to the ring of key tiles in float16, vector to cube
     int64_t keyRingPart;  // bytes of one block's keyRing
-    int64_t valueRingOffset;  // bytes from the workspace to the ring of value tiles in the io dtype, vector to cube
+    int64_t foldedQueryOffset;  // bytes from the workspace to the query rows of an item, scale of the keys included
+    int64_t foldedQueryPart;  // bytes of one block's foldedQuery
+    int64_t valueRingOffset;  // bytes from the workspace to the ring of value tiles in float16, vector to cube
     int64_t valueRingPart;  // bytes of one block's valueRing
     int64_t antiquantOffsetStrideK;  // elements between neighbours of antiquant_offset along K
     int64_t antiquantOffsetStrideC;  // elements between neighbours of antiquant_offset along C
