@@ -78,23 +78,34 @@ def _sizes(settings: tuple[str, ...], option: str = "--set") -> dict[str, int]:
 
 
 def _selection(dtypes: tuple[str, ...], settings: tuple[str, ...], features: tuple[str, ...]) -> Any:
-    from attndsl.codegen.project import DEFAULT_HEAD_SIZES, Selection
+    from attndsl.codegen.selection import DEFAULT_HEAD_SIZES, Selection
 
-    sizes = _sizes(settings)
-    unknown = sorted(set(sizes) - {"D"})
-    if unknown:
-        raise click.UsageError(
-            f"--set {unknown[0]}: kernels are specialised on D alone; the rest is run time"
-        )
+    found = dict(_named(part) for setting in settings for part in setting.split(","))
+    size = found.pop("D", "")
+    if size and not size.lstrip("-").isdigit():
+        raise click.UsageError(f"--set D takes a head size, for example D=128; got '{size}'")
     if "none" in features and len(features) > 1:
         raise click.UsageError("--feature none stands alone; several --feature together name one kernel")
     wanted = None if not features else frozenset(features) - {"none"}
-    heads = (sizes["D"],) if "D" in sizes else DEFAULT_HEAD_SIZES
-    return Selection(dtypes=dtypes or None, head_sizes=heads, features=wanted)
+    heads = (int(size),) if size else DEFAULT_HEAD_SIZES
+    return Selection(dtypes=dtypes or None, head_sizes=heads, features=wanted, settings=tuple(found.items()))
+
+
+def _named(item: str) -> tuple[str, str]:
+    name, equals, value = item.partition("=")
+    if not equals or not name.strip() or not value.strip():
+        raise click.UsageError(f"--set takes NAME=VALUE, for example D=128; got '{item}'")
+    return name.strip(), value.strip()
 
 
 _dtype = click.option("--dtype", "dtypes", multiple=True, metavar="NAME", help="io dtype; may be repeated")
-_set = click.option("--set", "settings", multiple=True, metavar="D=SIZE", help="head size, default 128")
+_set = click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="head size (D=128 by default), or a parameter, layout(x), dtype(x), split(x) that kernels depend on",
+)
 _feature = click.option(
     "--feature",
     "features",

@@ -530,6 +530,7 @@ _SYMPY: dict[str, Callable[..., Any]] = {
 def _infix(op: str, left: Expr, right: Expr, cxx: bool) -> tuple[str, int]:
     level = _PRECEDENCE[op]
     (a, a_level), (b, b_level) = left._render(cxx), right._render(cxx)
-    a = f"({a})" if a_level < level else a
+    chained = isinstance(left, Compare) and level == a_level  # a == b == c means two comparisons in Python
+    a = f"({a})" if a_level < level or chained else a
     b = f"({b})" if b_level <= level and not (op == "+" and b_level == level) else b
     return f"{a} {_CXX_SPELLING.get(op, op) if cxx else op} {b}", level

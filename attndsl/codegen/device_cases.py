@@ -8,29 +8,32 @@ from __future__ import annotations
 
 import base64
 import warnings
-from collections.abc import Iterator, Sequence
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from attndsl.codegen.keys import head_size, io_tensor
+from attndsl.codegen.members import head_size, io_tensor
 from attndsl.interpret import reference
 from attndsl.schedule.compile import Compiled
 from attndsl.schedule.errors import ScheduleError
 from attndsl.schedule.launch import specialisation_of
 from attndsl.spec.arguments import DTYPES, TensorSpec, dtype_of, given, split_of
+from attndsl.spec.covering import nearest_choice
 from attndsl.spec.errors import CallError, ContractWarning
 from attndsl.spec.layout import Array
+from attndsl.spec.operator import Operator
 from attndsl.verify.cases import Case
 from attndsl.verify.integers import Integers
 from attndsl.verify.solve import solve
 from attndsl.verify.space import CaseSpace
-from attndsl.verify.values import GROUP, REGIME
+from attndsl.verify.values import GROUP, REGIME, WARNED
 
 ATTEMPTS = 12
-MOST_INPUTS, MOST_RESULTS = 100_000, 3_000
-"""Elements of all tensors, and of all results, that a case may have."""
+MOST_INPUTS, MOST_RESULTS, MOST_STORED = 200_000, 3_000, 20_000
+"""Elements of all tensors, and of all results, that a case may have; bytes of a stored tensor, compressed."""
 
 
 _SMALL = {"B": 2, "G": 2, "K": 2, "T": 33, "U": 33}
@@ -40,18 +43,24 @@ _SMALL_KEYS, _SMALL_QUERIES = 33, 3
 
 @dataclass(frozen=True)
 class Recipe:
-    """A tensor: explicit ``values``, or random ones of ``seed``; ``numbers``: calls pass a list."""
+    """A tensor: explicit ``values``, its ``stored`` bytes, or random values of ``seed``.
+
+    ``numbers``: calls pass a list.
+    """
 
     dtype: str
     shape: tuple[int, ...]
     seed: int = 0
     values: tuple[int, ...] | None = None
     numbers: bool = False
+    stored: bytes | None = None
 
     def array(self) -> Array:
         """The tensor."""
         if self.values is not None:
             return np.array(self.values, DTYPES[self.dtype]).reshape(self.shape)
+        if self.stored is not None:
+            return np.frombuffer(self.stored, DTYPES[self.dtype]).reshape(self.shape).copy()
         return random_tensor(self.dtype, self.shape, self.seed)
 
 
@@ -66,6 +75,12 @@ class DeviceCase:
     def values(self) -> dict[str, Any]:
         """The arguments of the call."""
         return {name: made(recipe) for name, recipe in self.arguments.items()}
+
+    @property
+    def made_by_counting(self) -> bool:
+        """Whether its tensors are made without their bytes, so that a sample in C++ can make them."""
+        recipes = (value for value in self.arguments.values() if isinstance(value, Recipe))
+        return all(recipe.stored is None for recipe in recipes)
 
     def to_json(self) -> dict[str, Any]:
         """As it stands in ``cases.json``."""
@@ -116,11 +131,8 @@ def _of_kernel(compiled: Compiled, each: int, number: int) -> Iterator[DeviceCas
     operator, special = compiled.operator, compiled.specialisation
     space, found = CaseSpace(operator), 0
     head = str(head_size(operator))
-    pins: dict[str, Any] = {dtype_of(io_tensor(operator).name).name: special.dtype}
-    for name in space.optional:
-        if operator.tensor(name).kind != "lengths":
-            pins[given(name).name] = name in special.features
-    pins[REGIME] = "any"
+    pins = {name: value for name, value in _settled(compiled).items() if name in space.variables}
+    pins |= {REGIME: "any", WARNED: False}
     for spec in operator.tensors:
         if (split := split_of(spec.name).name) in space.variables:
             pins[split] = False
@@ -156,6 +168,20 @@ def _of_kernel(compiled: Compiled, each: int, number: int) -> Iterator[DeviceCas
             return
 
 
+def _settled(compiled: Compiled) -> dict[str, Any]:
+    """Presence and all that is chosen from a few values, as near to the contract's defaults as can be."""
+    operator, special = compiled.operator, compiled.specialisation
+    wanted: dict[str, Any] = {given(name).name: True for name in special.features}
+    if len(io_tensor(operator).dtypes) > 1:
+        wanted[dtype_of(io_tensor(operator).name).name] = special.dtype
+    choice = nearest_choice(operator, wanted | dict(special.settings))
+    if choice is None:
+        return {}
+    free = {param.name for param in operator.params if not param.choices and param.type is not bool}
+    pins = {name: value for name, value in choice.settings.items() if name not in free and value is not None}
+    return pins | {given(spec.name).name: spec.name in choice.present for spec in operator.tensors}
+
+
 def _nearest(values: Sequence[Any], wanted: int) -> Any:
     return min(values, key=lambda each: abs(each - wanted))
 
@@ -170,11 +196,14 @@ def _small(compiled: Compiled, case: Case, name: str) -> DeviceCase | None:
     tensors = {spec.name: spec for spec in operator.tensors}
     if sum(_size(arguments[key]) for key in tensors if key in arguments) > MOST_INPUTS:
         return None
+    held = _held_to_values(operator)
     recipes = {
-        key: _recipe(tensors[key], value, seed) if key in tensors else value
+        key: _recipe(tensors[key], value, seed, key in held) if key in tensors else value
         for seed, (key, value) in enumerate(arguments.items(), 1)
         if value is not None and not isinstance(value, bytes)
     }
+    if any(len(zlib.compress(each)) > MOST_STORED for each in _stored(recipes)):
+        return None
     try:
         call = operator.bind(**{key: made(value) for key, value in recipes.items()})
         call.check_target()
@@ -200,7 +229,19 @@ def _size(value: Any) -> int:
     return sum(_size(each) for each in value) if isinstance(value, list | tuple) else int(np.size(value))
 
 
-def _recipe(spec: TensorSpec, value: Any, seed: int) -> Recipe | tuple[Recipe, ...]:
+def _held_to_values(operator: Operator) -> frozenset[str]:
+    """The tensors whose elements the contract speaks of, such as masks of a given form."""
+    return frozenset(name for rule in operator.constraints for name in rule.tensors())
+
+
+def _stored(recipes: Mapping[str, Any]) -> Iterator[bytes]:
+    for value in recipes.values():
+        for each in value if isinstance(value, tuple) else (value,):
+            if isinstance(each, Recipe) and each.stored is not None:
+                yield each.stored
+
+
+def _recipe(spec: TensorSpec, value: Any, seed: int, held: bool) -> Recipe | tuple[Recipe, ...]:
     if spec.list_of is not None and isinstance(value, np.ndarray):
         value = list(value)  # an array stacks the tensors of a list
     if isinstance(value, list | tuple) and value and isinstance(value[0], np.ndarray):
@@ -208,7 +249,13 @@ def _recipe(spec: TensorSpec, value: Any, seed: int) -> Recipe | tuple[Recipe, .
     if isinstance(value, list | tuple):
         array = np.array(value, DTYPES["int64" if "int64" in spec.dtypes else spec.dtypes[0]])
         return replace(_array_recipe(spec, array, seed), numbers=True)
-    return _array_recipe(spec, np.asarray(value), seed)
+    array = np.ascontiguousarray(value)
+    floats = array.dtype.kind in "fV"
+    return (
+        Recipe(array.dtype.name, array.shape, stored=array.tobytes())
+        if held and floats
+        else _array_recipe(spec, array, seed)
+    )
 
 
 def _array_recipe(spec: TensorSpec, array: Array, seed: int) -> Recipe:
@@ -223,5 +270,7 @@ def _as_json(value: Any) -> Any:
         return [_as_json(each) for each in value]
     if isinstance(value, Recipe):
         row: dict[str, Any] = {"dtype": value.dtype, "shape": list(value.shape)}
+        if value.stored is not None:
+            return row | {"bytes": base64.b64encode(zlib.compress(value.stored, 9)).decode()}
         return row | ({"seed": value.seed} if value.values is None else {"values": list(value.values)})
     return value.item() if isinstance(value, np.generic) else value

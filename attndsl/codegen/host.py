@@ -14,20 +14,20 @@ from attndsl.codegen.arguments import Names, names_of
 from attndsl.codegen.helpers import Helper, used_helpers
 from attndsl.codegen.identifiers import comment, identifier
 from attndsl.codegen.kernel import CXX_SCALARS, kernel_name
-from attndsl.codegen.keys import (
+from attndsl.codegen.keys import tiling_key
+from attndsl.codegen.members import (
     HEAD_SIZE,
     VALUE_SIZE,
-    chosen_settings,
+    counted,
     dtype_member,
     given_member,
     head_size,
     io_tensor,
-    selectors,
-    setting_member,
-    setting_values,
-    tiling_key,
+    member_of,
+    number_of_value,
 )
 from attndsl.codegen.naming import pascal
+from attndsl.codegen.selectors import asked_symbols, selectors
 from attndsl.errors import InternalError
 from attndsl.folds import Fold
 from attndsl.schedule.compile import Compiled
@@ -140,21 +140,33 @@ def problem_rows(kernels: Sequence[Compiled]) -> Iterator[Row]:
         yield Row("int64_t", VALUE_SIZE, "head size of values")
     for feature in feature_names(operator):
         yield Row("int64_t", given_member(feature), f"whether {feature} is passed")
-    settings = dict.fromkeys(name for each in kernels for name in chosen_settings(each))
-    for name in settings:
-        values = setting_values(operator, name)
+    asked = asked_symbols(kernels)
+    for name in asked:
+        values = counted(operator, name)
         legal = "; " + ", ".join(f"{i}: {value}" for i, value in enumerate(values)) if values else ""
-        floats = {spec.name for spec in operator.params if spec.type is float}
-        yield Row("float" if name in floats else "int64_t", setting_member(name), comment(f"{name}{legal}"))
+        yield Row(_ctype(name, operator), member_of(name), comment(f"{name}{legal}"))
+    listed = {HEAD_SIZE} if head_size(operator).same(Symbol(HEAD_SIZE)) else set()
+    listed |= {member_of(name) for name in asked}
     for symbol in outside_names([field for each in kernels for field in each.program.tiling]):
-        if identifier(symbol) == HEAD_SIZE and head_size(operator).same(Symbol(symbol)):
-            continue  # the size that chooses a kernel
-        yield Row(_ctype(symbol, operator), identifier(symbol), _meaning(symbol, operator))
+        if identifier(symbol) not in listed:
+            yield Row(_ctype(symbol, operator), identifier(symbol), _meaning(symbol, operator))
 
 
 def problem_values(compiled: Compiled, host: Mapping[str, object]) -> dict[str, object]:
     """The problem of a launch, member by member."""
-    found: dict[str, object] = {item.member: item.value for item in selectors(compiled)}
+    operator, special = compiled.operator, compiled.specialisation
+    found: dict[str, object] = {
+        dtype_member(operator): io_tensor(operator).dtypes.index(special.dtype),
+        HEAD_SIZE: special.bucket,
+    }
+    if special.value_bucket is not None:
+        found[VALUE_SIZE] = special.value_bucket
+    for feature in feature_names(operator):
+        found[given_member(feature)] = int(feature in special.features)
+    words = word_parameters(operator)  # these are numbers already
+    for name in asked_symbols([compiled]):
+        value = host.get(name)
+        found[member_of(name)] = value if name in words else number_of_value(operator, name, value)
     terms = {measure_name(term): term for term in measures(compiled.program.tiling)}
     for symbol in outside_names(compiled.program.tiling):
         found[identifier(symbol)] = terms[symbol].evaluate(host) if symbol in terms else host[symbol]

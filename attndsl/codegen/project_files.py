@@ -20,8 +20,9 @@ from attndsl.schedule.compile import Compiled
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """What the project's README tells of the operator."""
+    """What the project's README tells of the operator; ``command``: what generates it."""
 
+    command: str
     names: Names
     name: str
     document: str
@@ -35,9 +36,10 @@ def project_files(kernels: Sequence[Compiled], page: Page, spec: str) -> dict[st
     names = page.names
     cases = device_cases(kernels)
     found = host_files(names) | definition_files(names, kernels) | device_files(kernels)
-    found |= build_files(names, page, samples=bool(cases))
+    plain = [case for case in cases if case.made_by_counting]
+    smallest = min(plain, key=lambda each: sum(a.size for a in each.expected.values()), default=None)
+    found |= build_files(names, page, samples=smallest is not None)
     found |= binding_files(names, page, spec)
-    smallest = min(cases, key=lambda each: sum(a.size for a in each.expected.values()), default=None)
     found |= launch_files(names, smallest)
     return found | (test_files(names, cases) if cases else {})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
@@ -58,8 +59,7 @@ class Graph:
     @cached_property
     def key(self) -> str:
         """The same text for graphs that compute the same in the same way, whatever lines they come from."""
-        names = {id(node): f"%{index}" for index, node in enumerate(self.nodes)}
-        return "\n".join(f"{_describe(node, names)} {_axes(node)}" for node in self.nodes)
+        return structure(self.nodes)
 
     def print(self) -> str:
         """Legible text, one node a line, each with its spec line; a long line pushes its own columns."""
@@ -73,6 +73,13 @@ class Graph:
         for name, text, axes, where in rows:
             lines.append(f"  {name:<{widths[0]}} = {text:<{widths[1]}}  {axes:<{widths[2]}}  # {where}")
         return "\n".join(lines)
+
+
+def structure(nodes: Iterable[Node]) -> str:
+    """Nodes as text without their lines; operands come before their users."""
+    kept = tuple(nodes)
+    names = {id(node): f"%{index}" for index, node in enumerate(kept)}
+    return "\n".join(f"{_describe(node, names)} {_axes(node)}" for node in kept)
 
 
 def _axes(node: Node) -> str:

@@ -61,18 +61,29 @@ def specialize(
     roots: tuple[Node, ...], present: frozenset[str], settings: Mapping[str, Any] | None = None
 ) -> tuple[Node | None, ...]:
     """The nodes as a call sees them that passes the inputs ``present``; None for what it cannot compute."""
-    memo: dict[int, Node | None] = {}
     situation = Situation(present, settings or {})
-
-    def visit(node: Node) -> Node | None:
-        if id(node) not in memo:
-            memo[id(node)] = _specialize(node, situation, visit)
-        return memo[id(node)]
-
-    return tuple(visit(root) for root in roots)
+    return tuple(map(Visitor(lambda node, visit: specialized(node, situation, visit)), roots))
 
 
-def _specialize(node: Node, situation: Situation, visit: Callable[[Node], Node | None]) -> Node | None:
+Visit = Callable[[Node], Node | None]
+
+
+class Visitor:
+    """Applies a rule to the nodes of a graph, to each once; the rule visits operands itself."""
+
+    def __init__(self, rule: Callable[[Node, Visit], Node | None]) -> None:
+        self._rule = rule
+        self._memo: dict[int, Node | None] = {}
+
+    def __call__(self, node: Node) -> Node | None:
+        """What becomes of ``node``."""
+        if id(node) not in self._memo:
+            self._memo[id(node)] = self._rule(node, self)
+        return self._memo[id(node)]
+
+
+def specialized(node: Node, situation: Situation, visit: Visit) -> Node | None:
+    """What becomes of one node; ``visit`` tells what becomes of its operands."""
     present = situation.present
     if isinstance(node, Conditional):
         return visit(node.then if situation.holds(node.condition) else node.otherwise)
@@ -108,7 +119,7 @@ def _elementwise(node: Elementwise, operands: list[Node | None]) -> Node | None:
     return kept[0] if len(kept) == 1 and len(operands) == 2 and not first_only else None
 
 
-def _rebuild(node: Node, visit: Callable[[Node], Node | None]) -> Node | None:
+def _rebuild(node: Node, visit: Visit) -> Node | None:
     changed: dict[str, Any] = {}
     for item in fields(node):
         value = getattr(node, item.name)

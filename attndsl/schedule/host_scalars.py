@@ -18,7 +18,7 @@ CORES = Symbol("cores")
 
 
 def layout_choice(tensor: str) -> Symbol:
-    """The host scalar that holds the index of a tensor's layout."""
+    """The host scalar that holds the number of a tensor's layout among those that are declared."""
     return Symbol(f"{camel(tensor)}Layout")
 
 
@@ -50,9 +50,7 @@ def host_scalars(call: Call, problem: Problem, cores: int) -> dict[str, Any]:
             array = call.arrays.get(spec.name)
             env[length_count(spec.name).name] = 0 if array is None else array.size
         if spec.name in call.layouts:
-            keys = problem.layouts[spec.name].keys if spec.name in problem.layouts else ()
-            chosen = call.layouts[spec.name]
-            env[layout_choice(spec.name).name] = keys.index(chosen) if chosen in keys else 0
+            env[layout_choice(spec.name).name] = list(spec.layouts).index(call.layouts[spec.name])
         if spec.at_least:
             shape = call.arrays[spec.name].shape if spec.name in call.arrays else ()
             for number in range(max(layout.rank for layout in spec.layouts.values())):

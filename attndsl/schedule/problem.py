@@ -92,7 +92,8 @@ def describe_problem(
         legal = legal_layouts(spec, present, settings)
         stored = [measured(spec, layout) for layout in legal] if spec.at_least else legal
         split = bool(chosen.get(split_of(spec.name).name))
-        layouts[spec.name] = list_layout(spec.name, stored) if split else tensor_layout(spec.name, stored)
+        made = list_layout if split else tensor_layout
+        layouts[spec.name] = made(spec.name, stored, spec)
     arguments = {
         spec.name: replace(_argument(spec, "int8", chosen), dtype="int8")
         if spec.name in int8 and "int8" in spec.dtypes
@@ -101,8 +102,9 @@ def describe_problem(
     }
     outputs = []
     for output in operator.outputs:
-        like = legal_layouts(operator.tensor(output.like), present, settings)
-        layouts[output.name] = tensor_layout(output.name, [output.layout(layout.key) for layout in like])
+        source = operator.tensor(output.like)
+        stored = [output.layout(layout.key) for layout in legal_layouts(source, present, settings)]
+        layouts[output.name] = tensor_layout(output.name, stored, source)
         outputs.append(GlobalTensor(name=output.name, dtype=own.get(output.name, dtype), role="output"))
     return Problem(
         name=operator.name,
@@ -157,8 +159,8 @@ def _settled(expr: Expr, layouts: Mapping[str, TensorLayout], arguments: Mapping
             equal = Const(False)
         else:
             found = layouts[name]
-            index = found.keys.index(str(node.right.value))
-            equal = Const(True) if len(found.keys) == 1 else found.choice == index
+            number = found.numbers[found.keys.index(str(node.right.value))]
+            equal = Const(True) if len(found.keys) == 1 else found.choice == number
         if node.op == "==":
             return equal
         return Const(not equal.value) if isinstance(equal, Const) else Compare("==", equal, Const(False))

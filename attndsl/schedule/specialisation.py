@@ -130,9 +130,10 @@ def canonical_settings(operator: Operator, features: frozenset[str], settings: S
     layout counts as changed where it has other axes than the first, a dtype where the call chooses it.
     """
     present, defaults, chosen = kernel_inputs(operator, features), first_settings(operator), dict(settings)
-    wanted = operator.graph(present, chosen).key
+    graph = operator.graph(present, chosen)
+    wanted, read = graph.key, names_read(graph.outputs)
     layouts = {layout_of(spec.name).name: spec.layouts for spec in operator.tensors}
-    free = {dtype_of(spec.name).name for spec in operator.free_tensors if spec.name in present}
+    free = {dtype_of(spec.name).name for spec in operator.free_tensors if spec.name in read}
     for name, value in settings:
         default = defaults.get(name)
         if name in free and value is not None:

@@ -15,23 +15,25 @@ from attndsl.symbolic import Const, Expr, Symbol, select
 
 @dataclass(frozen=True, slots=True)
 class TensorLayout:
-    """A tensor's strides in each of its layouts: name -> axis -> elements, in the declared order.
+    """A tensor's strides in each layout that a kernel's calls may have: axis -> elements.
 
-    ``keys``: the names of the layouts. ``shapes``: their dimensions. Of a list of one tensor a batch row
-    they are those of a tensor, which has ``rows`` rows of its own, its dimension ``rows_from_end`` counted
-    from the last (1).
+    ``keys``: the names of the layouts, in the declared order. ``numbers``: their places among all layouts
+    that are declared, by which the host tells them apart. ``shapes``: their dimensions. Of a list of one
+    tensor a batch row they are those of a tensor, which has ``rows`` rows of its own, its dimension
+    ``rows_from_end`` counted from the last (1).
     """
 
     name: str
     strides: tuple[dict[str, Expr], ...]
-    keys: tuple[str, ...] = ()
-    shapes: tuple[tuple[Expr, ...], ...] = ()
+    keys: tuple[str, ...]
+    numbers: tuple[int, ...]
+    shapes: tuple[tuple[Expr, ...], ...]
     rows: Symbol | None = None
     rows_from_end: tuple[int, ...] = ()
 
     @property
     def choice(self) -> Symbol:
-        """The host scalar that tells which layout a call uses: its index."""
+        """The host scalar that tells which layout a call uses: its number."""
         return layout_choice(self.name)
 
 
@@ -56,7 +58,8 @@ def stride_value(layout: TensorLayout, axis: str) -> Expr:
     """The stride along an axis in the layout of the call."""
     value: Expr = layout.strides[-1].get(axis, Const(0))
     for index in reversed(range(len(layout.strides) - 1)):
-        value = select(layout.choice == index, layout.strides[index].get(axis, Const(0)), value)
+        held = layout.choice == layout.numbers[index]
+        value = select(held, layout.strides[index].get(axis, Const(0)), value)
     return value
 
 
@@ -70,20 +73,22 @@ def measured(spec: TensorSpec, layout: Layout) -> Layout:
     return replace(layout, dims=dims)
 
 
-def tensor_layout(name: str, layouts: Sequence[Layout]) -> TensorLayout:
-    """A tensor in these layouts."""
+def tensor_layout(name: str, layouts: Sequence[Layout], source: TensorSpec) -> TensorLayout:
+    """A tensor in these layouts, which are some of those that ``source`` declares."""
+    declared = list(source.layouts)
     return TensorLayout(
         name,
         tuple(layout.strides() for layout in layouts),
         tuple(layout.key for layout in layouts),
+        tuple(declared.index(layout.key) for layout in layouts),
         tuple(tuple(layout.shape()) for layout in layouts),
     )
 
 
-def list_layout(name: str, layouts: Sequence[Layout]) -> TensorLayout:
+def list_layout(name: str, layouts: Sequence[Layout], source: TensorSpec) -> TensorLayout:
     """Each tensor in a list of one a batch row."""
     whole = [layout for layout in layouts if BATCH in layout.roles]
-    one = tensor_layout(name, [one_row(layout) for layout in whole])
+    one = tensor_layout(name, [one_row(layout) for layout in whole], source)
     places = tuple(rows_from_end(layout) or 0 for layout in whole)
     strides = tuple({axis: step for axis, step in each.items() if axis not in SINGLE} for each in one.strides)
     return replace(one, strides=strides, rows=row_extent(whole[0]), rows_from_end=places)

@@ -114,6 +114,11 @@ class TensorSpec:
         """Whether every call must pass it."""
         return not self.optional
 
+    @property
+    def follows(self) -> bool:
+        """Whether it always has the dtype of one other tensor."""
+        return len(self.dtype_like) == 1 and not self.dtypes_alone
+
 
 @dataclass(frozen=True)
 class ParamSpec:

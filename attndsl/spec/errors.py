@@ -183,7 +183,7 @@ class ContractWarning(UserWarning):
     """A call that the contract advises against and that is computed all the same."""
 
 
-class IgnoredParameterWarning(UserWarning):
+class IgnoredParameterWarning(ContractWarning):
     """A parameter has no effect in the mode of the call."""
 
 

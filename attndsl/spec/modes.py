@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from attndsl.spec.arguments import ParamSpec
 
 if TYPE_CHECKING:
     from attndsl.spec.operator import Operator
@@ -14,10 +16,21 @@ if TYPE_CHECKING:
 
 @dataclass
 class Modes:
-    """The operators that take the calls in which ``parameter`` has their value."""
+    """The operators that take the calls in which ``parameter`` has their value.
+
+    ``own``: the value that an operator has itself, where it is one of the modes.
+    """
 
     parameter: str = ""
     operators: dict[Any, Operator] = field(default_factory=dict)
+    own: Any = None
+
+    def narrowed(self, spec: ParamSpec) -> ParamSpec:
+        """A parameter as a mode has it: the one that decides between modes has their value alone."""
+        if self.own is None or spec.name != self.parameter:
+            return spec
+        spellings = {word: value for word, value in spec.choices.items() if value == self.own}
+        return replace(spec, default=self.own, choices=spellings or {self.own: self.own})
 
     def chosen(self, operator: Operator, arguments: Mapping[str, Any]) -> Operator:
         """The operator that takes a call of ``operator`` with these named arguments."""

@@ -19,8 +19,9 @@ from attndsl.spec.constraint import Constraint
 from attndsl.spec.declarations import Declarations
 from attndsl.spec.declared import resolve_tensor, roles_of_result
 from attndsl.spec.layout import Axis, Layout, parse_layout
+from attndsl.spec.modes import Modes
 from attndsl.spec.settings import as_stored, first_settings, setting_samples, stored_dtypes
-from attndsl.symbolic import Expr
+from attndsl.symbolic import Expr, Symbol
 
 
 class Operator(Declarations):
@@ -44,7 +45,7 @@ class Operator(Declarations):
         }
         names = frozenset(self._dims) | frozenset(self._arguments)
         return tuple(
-            arg
+            self._modes.narrowed(arg)
             if isinstance(arg, ParamSpec)
             else resolve_tensor(arg, self._axes, self._all_dtypes(arg), names, choices)
             for arg in self._arguments.values()
@@ -173,8 +174,11 @@ class Operator(Declarations):
         if self._modes.parameter not in ("", by) or value in self._modes.operators:
             raise errors.DuplicateNameError(f"mode {by} = {value!r} is declared twice", author_line())
         other = Operator(f"{self.name}_{suffix}", document=self.document, target=self.target, summary=summary)
+        other._modes = Modes(parameter=by, own=value)
         self._modes.parameter = by
         self._modes.operators[value] = other
+        with self.constraints_on(error=errors.ParameterError, early=True):
+            self.require(Symbol(by) != value, f"is for {other.name}", argument=by, hint="use that operator")
         return other
 
     @property
@@ -186,6 +190,29 @@ class Operator(Declarations):
     def modes_by_value(self) -> tuple[str, Mapping[Any, Operator]]:
         """The parameter whose value decides between the modes, and the operator of each such value."""
         return self._modes.parameter, dict(self._modes.operators)
+
+    @property
+    def own_mode(self) -> tuple[str, str] | None:
+        """The parameter and the value, as the contract spells it, by which calls of a mode are told; None of
+        an operator that is no mode."""
+        if self._modes.own is None:
+            return None
+        spec = next(spec for spec in self.params if spec.name == self._modes.parameter)
+        return spec.name, next((word for word in spec.choices if isinstance(word, str)), str(self._modes.own))
+
+    def mode_named(self, spelled: str) -> Operator:
+        """The operator whose calls have this value of the parameter that decides between modes.
+
+        Raises:
+            UnknownNameError: naming the values that there are.
+        """
+        spec = next(spec for spec in self.params if spec.name == self._modes.parameter)
+        values = {str(each): value for each, value in spec.choices.items()}
+        if spelled not in values:
+            raise errors.UnknownNameError(
+                f"{spec.name} '{spelled}': {self.name} has {', '.join(values)}", self.where
+            )
+        return self._modes.operators.get(values[spelled], self)
 
     def check(self) -> None:
         """Check the spec as far as it can be without a call: layouts, names, the graph of all inputs.

@@ -109,7 +109,7 @@ class CaseSpace:
         for spec in self.operator.tensors:
             if spec.optional:
                 found[given(spec.name).name] = (False, True)
-            if len(spec.dtypes) > 1 and not self._follows(spec):
+            if len(spec.dtypes) > 1 and not spec.follows:
                 found[dtype_of(spec.name).name] = spec.dtypes
             if len(spec.layouts) > 1:
                 found[layout_of(spec.name).name] = tuple(spec.layouts)
@@ -313,11 +313,6 @@ class CaseSpace:
     @cached_property
     def _extents(self) -> tuple[tuple[str, Function], ...]:
         return tuple((role, compiled(size)) for role, size in self.operator.axis_extents.items())
-
-    @staticmethod
-    def _follows(spec: TensorSpec) -> bool:
-        """Whether it always has the dtype of another tensor."""
-        return len(spec.dtype_like) == 1 and not spec.dtypes_alone
 
     def _surrogates(self, assignment: Mapping[str, Any], env: Mapping[str, Any]) -> dict[str, list[int]]:
         """Integers that make every row as long as it may be, as flat lists."""

@@ -24,16 +24,32 @@ def compiled(operator, special) -> Any:
     return Compiled(operator=operator, specialisation=special, schedule=None, joint=None, program=None)
 
 
+INT8 = replace(BASE, dtype="int8", features=frozenset({"value", "mask", "qkDescale", "vpvDescale"}))
+QUANTISED = (("quantType", 3), ("maskType", 2), ("layout(mask)", "full"))
+SLOPES = frozenset({"slopes"})
 SPLIT = (("split(key)", True), ("split(value)", True))
 OTHERS = {
     "incre": (ops.incre_flash_attention, [replace(BASE, settings=SPLIT)]),
-    "prefix": (PREFIX, [replace(BASE, settings=(("maskType", number),)) for number in (1, 2, 9)]),
-    "words": (
+    "prefix": (
+        PREFIX,
+        [
+            replace(BASE, settings=(("maskType", 9),)),
+            *(replace(BASE, features=SLOPES, settings=(("maskType", number),)) for number in (4, 5, 6)),
+        ],
+    ),
+    "layouts": (
         ENCODER,
         [
-            replace(BASE, settings=(("outDataType", 0),)),
-            replace(BASE, settings=(("outDataType", 1),)),
-            replace(BASE, settings=(("layout(query)", list(ENCODER.tensor("query").layouts)[1]),)),
+            replace(BASE, settings=(("clampType", 1),)),
+            replace(BASE, settings=(("layout(query)", "padded"),)),
+        ],
+    ),
+    "dtypes": (
+        ENCODER,
+        [
+            replace(INT8, settings=(*QUANTISED, ("outDataType", 1))),
+            replace(INT8, settings=(*QUANTISED, ("outDataType", 27))),
+            replace(INT8, settings=(*QUANTISED, ("outDataType", 27), ("dtype(mask)", "bfloat16"))),
         ],
     ),
     "values": (ops.nsa_compress_attention, [replace(BASE, value_bucket=size) for size in (16, 64, 128)]),

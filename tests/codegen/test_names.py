@@ -69,7 +69,8 @@ def written(operator, folder):
     names = names_of(operator)
     project = plan_project(operator, Selection(dtypes=("float16",), head_sizes=(16,)))
     texts = (comment(operator.name), comment(operator.document), comment(operator.summary))
-    page = Page(names=names, name=texts[0], document=texts[1], summary=texts[2], features=(), not_lowered=())
+    named = dict(zip(("name", "document", "summary"), texts, strict=True))
+    page = Page(command=texts[0], names=names, features=(), not_lowered=(), **named)
     files = project.files() or (
         host_files(names) | definition_files(names, ()) | binding_files(names, page, operator.name)
         | build_files(names, page, samples=False)

@@ -20,8 +20,8 @@ struct Problem {
     int64_t antiquantOffsetGiven = 0;  // whether antiquant_offset is passed
     int64_t blockTableGiven = 0;  // whether block_table is passed
     int64_t kvPaddingSizeGiven = 0;  // whether kv_padding_size is passed
-    int64_t settingSplitKey = 0;  // split(key)
-    int64_t settingSplitValue = 0;  // split(value)
+    int64_t keySplit = 0;  // split(key)
+    int64_t valueSplit = 0;  // split(value)
     int64_t kvN = 0;  // size kvN of the contract
     int64_t N = 0;  // size N of the contract
     int64_t B = 0;  // size B of the contract
@@ -110,14 +110,12 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.attnMaskGiven != 0 &&
         problem.pseShiftGiven == 0 &&
         problem.quantScale2Given == 0 &&
-        problem.quantOffset2Given == 0 &&
         problem.antiquantScaleGiven == 0 &&
-        problem.antiquantOffsetGiven == 0 &&
         problem.blockTableGiven == 0 &&
         problem.kvPaddingSizeGiven == 0 &&
-        problem.settingSplitKey == 0 &&
-        problem.settingSplitValue == 0) {
-        Plan plan{403134991100001040, 1, TileFloat16D64AttnMask(problem)};
+        problem.keySplit == 0 &&
+        problem.valueSplit == 0) {
+        Plan plan{21904911100001040, 1, TileFloat16D64AttnMask(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }

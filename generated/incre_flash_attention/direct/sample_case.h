@@ -18,7 +18,7 @@ namespace sample {
 const Recipe query{attndsl::DataType::kFloat16, {2, 1, 256}, 7};
 const std::vector<Recipe> key = {{attndsl::DataType::kFloat16, {2, 33, 128}, 800}};
 const std::vector<Recipe> value = {{attndsl::DataType::kFloat16, {2, 33, 128}, 900}};
-const Recipe attn_mask{attndsl::DataType::kUint8, {2, 1, 1, 33}, 10};
+const Recipe attn_mask{attndsl::DataType::kBool, {2, 33}, 10};
 
 const std::vector<double> attention_out = {
     0.18115234375, -0.09429931640625, -0.309326171875, 0.30859375, 0.04229736328125, -0.2457275390625,

@@ -2,22 +2,36 @@
 #ifndef ATTNDSL_INCRE_FLASH_ATTENTION_LAUNCH_H
 #define ATTNDSL_INCRE_FLASH_ATTENTION_LAUNCH_H
 
+#include <initializer_list>
+
 #include "incre_flash_attention_check.h"
 #include "incre_flash_attention_plan.h"
 
 namespace incre_flash_attention_host {
 
-// A layout's place among those that apply to the passed tensors, which is how tiling functions tell layouts apart.
-inline int64_t LayoutIndex(const std::string &key, const std::vector<std::pair<const char *, bool>> &layouts)
+// The number by which launches know a layout, a word or a dtype; -1 for none of the known ones.
+inline int64_t NumberOf(const std::string &value, std::initializer_list<const char *> known)
 {
-    int64_t index = 0;
-    for (const auto &layout : layouts) {
-        if (key == layout.first) {
-            return index;
+    int64_t number = 0;
+    for (const char *each : known) {
+        if (value == each) {
+            return number;
         }
-        index += layout.second ? 1 : 0;
+        ++number;
     }
-    return 0;
+    return -1;
+}
+
+inline int64_t NumberOf(DataType value, std::initializer_list<DataType> known)
+{
+    int64_t number = 0;
+    for (DataType each : known) {
+        if (value == each) {
+            return number;
+        }
+        ++number;
+    }
+    return -1;
 }
 
 // What the launch of a call depends on; `cores` is the number of cube cores.
@@ -25,7 +39,7 @@ inline Problem Describe(const Call &call, const Sizes &sizes, int64_t cores)
 {
     static_cast<void>(call);
     Problem problem;
-    problem.queryDtype = call.query.dtype == DataType::kFloat16 ? 0 : 1;
+    problem.queryDtype = NumberOf(call.query.dtype, {DataType::kFloat16, DataType::kBfloat16});
     problem.headSize = sizes.D;
     problem.attnMaskGiven = call.attn_mask.given ? 1 : 0;
     problem.pseShiftGiven = call.pse_shift.given ? 1 : 0;
@@ -35,8 +49,8 @@ inline Problem Describe(const Call &call, const Sizes &sizes, int64_t cores)
     problem.antiquantOffsetGiven = call.antiquant_offset.given ? 1 : 0;
     problem.blockTableGiven = call.block_table.given ? 1 : 0;
     problem.kvPaddingSizeGiven = call.kv_padding_size.given ? 1 : 0;
-    problem.settingSplitKey = (call.key_list.entries.size() != 1);
-    problem.settingSplitValue = (call.value_list.entries.size() != 1);
+    problem.keySplit = (call.key_list.entries.size() != 1);
+    problem.valueSplit = (call.value_list.entries.size() != 1);
     problem.kvN = sizes.kvN;
     problem.N = sizes.N;
     problem.B = sizes.B;
@@ -44,18 +58,12 @@ inline Problem Describe(const Call &call, const Sizes &sizes, int64_t cores)
     problem.S = sizes.S;
     problem.scale_value = static_cast<float>(call.scale_value);
     problem.D = sizes.D;
-    problem.keyLayout =
-        LayoutIndex(sizes.key_layout,
-            {{"BSH", true}, {"BNSD", true}, {"paged", call.block_table.given}, {"paged BNSD", call.block_table.given}});
-    problem.valueLayout =
-        LayoutIndex(sizes.value_layout,
-            {{"BSH", true}, {"BNSD", true}, {"paged", call.block_table.given}, {"paged BNSD", call.block_table.given}});
+    problem.keyLayout = NumberOf(sizes.key_layout, {"BSH", "BNSD", "paged", "paged BNSD"});
+    problem.valueLayout = NumberOf(sizes.value_layout, {"BSH", "BNSD", "paged", "paged BNSD"});
     problem.actualSeqLengthsCount = call.actual_seq_lengths.given ? sizes.B : 0;
-    problem.pseShiftLayout = LayoutIndex(sizes.pse_shift_layout, {{"1 N 1 S", true}, {"B N 1 S", true}});
-    problem.quantScale2Layout =
-        LayoutIndex(sizes.quant_scale2_layout, {{"per tensor", true}, {"per channel", true}});
-    problem.quantOffset2Layout =
-        LayoutIndex(sizes.quant_offset2_layout, {{"per tensor", true}, {"per channel", true}});
+    problem.pseShiftLayout = NumberOf(sizes.pse_shift_layout, {"1 N 1 S", "B N 1 S"});
+    problem.quantScale2Layout = NumberOf(sizes.quant_scale2_layout, {"per tensor", "per channel"});
+    problem.quantOffset2Layout = NumberOf(sizes.quant_offset2_layout, {"per tensor", "per channel"});
     problem.block_size = call.block_size;
     problem.max_block_num_per_seq = sizes.max_block_num_per_seq;
     return problem;

@@ -20,8 +20,8 @@ struct Problem {
     int64_t antiquantOffsetGiven = 0;  // whether antiquant_offset is passed
     int64_t blockTableGiven = 0;  // whether block_table is passed
     int64_t kvPaddingSizeGiven = 0;  // whether kv_padding_size is passed
-    int64_t settingSplitKey = 0;  // split(key)
-    int64_t settingSplitValue = 0;  // split(value)
+    int64_t keySplit = 0;  // split(key)
+    int64_t valueSplit = 0;  // split(value)
     int64_t kvN = 0;  // size kvN of the contract
     int64_t N = 0;  // size N of the contract
     int64_t B = 0;  // size B of the contract
@@ -611,6 +611,55 @@ inline IncreFlashAttentionTiling TileFloat16D128KvPaddingSize(const Problem &pro
     return tiling;
 }
 
+inline IncreFlashAttentionTiling TileFloat16D128KeyListValueList(const Problem &problem)
+{
+    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
+    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
+    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
+    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
+
+    IncreFlashAttentionTiling tiling{};
+    tiling.kvHeads = problem.kvN;
+    tiling.group = problem.N / problem.kvN;
+    tiling.headsPerTask = MinOf(tiling.group, 64);
+    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
+    tiling.rowsPerTask = tiling.headsPerTask;
+    tiling.tasks = problem.B * tiling.kvHeads * tiling.headTiles;
+    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
+    tiling.items = tiling.tasks * tiling.splits;
+    tiling.rowTotal = problem.B * problem.N;
+    tiling.blocks = MinOf(tiling.items, problem.cores);
+    tiling.scaleValue = problem.scale_value;
+    tiling.headDim = problem.D;
+    tiling.keyStrideT = problem.keyLayout == 0 ? problem.kvN * problem.D : problem.D;
+    tiling.keyIsBSH = problem.keyLayout == 0;
+    tiling.valueStrideT = problem.valueLayout == 0 ? problem.kvN * problem.D : problem.D;
+    tiling.valueIsBSH = problem.valueLayout == 0;
+    tiling.attentionOutStrideB = problem.N * problem.D;
+    tiling.attentionOutStrideN = problem.D;
+    tiling.queryHeads = problem.N;
+    tiling.actualSeqLengthsCount = problem.actualSeqLengthsCount;
+    tiling.queryStrideB = problem.N * problem.D;
+    tiling.queryStrideN = problem.D;
+    tiling.scoreRingOffset = 0;
+    tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
+    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
+    tiling.probRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 2, 512);
+    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
+    tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
+    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
+    tiling.partialSumOffset =
+        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
+            512);
+    tiling.partialOutOffset =
+        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
+            512);
+    tiling.workspaceBytes =
+        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
+            512);
+    return tiling;
+}
+
 // The kernel that takes a problem, and its launch.
 inline Plan PlanLaunch(const Problem &problem)
 {
@@ -620,14 +669,12 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.attnMaskGiven == 0 &&
         problem.pseShiftGiven == 0 &&
         problem.quantScale2Given == 0 &&
-        problem.quantOffset2Given == 0 &&
         problem.antiquantScaleGiven == 0 &&
-        problem.antiquantOffsetGiven == 0 &&
         problem.blockTableGiven == 0 &&
         problem.kvPaddingSizeGiven == 0 &&
-        problem.settingSplitKey == 0 &&
-        problem.settingSplitValue == 0) {
-        Plan plan{403134991100000080, 1, TileFloat16D128(problem)};
+        problem.keySplit == 0 &&
+        problem.valueSplit == 0) {
+        Plan plan{21904911100000080, 1, TileFloat16D128(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -637,14 +684,12 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.attnMaskGiven != 0 &&
         problem.pseShiftGiven == 0 &&
         problem.quantScale2Given == 0 &&
-        problem.quantOffset2Given == 0 &&
         problem.antiquantScaleGiven == 0 &&
-        problem.antiquantOffsetGiven == 0 &&
         problem.blockTableGiven == 0 &&
         problem.kvPaddingSizeGiven == 0 &&
-        problem.settingSplitKey == 0 &&
-        problem.settingSplitValue == 0) {
-        Plan plan{403134991100001080, 1, TileFloat16D128AttnMask(problem)};
+        problem.keySplit == 0 &&
+        problem.valueSplit == 0) {
+        Plan plan{21904911100001080, 1, TileFloat16D128AttnMask(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -654,14 +699,12 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.attnMaskGiven == 0 &&
         problem.pseShiftGiven != 0 &&
         problem.quantScale2Given == 0 &&
-        problem.quantOffset2Given == 0 &&
         problem.antiquantScaleGiven == 0 &&
-        problem.antiquantOffsetGiven == 0 &&
         problem.blockTableGiven == 0 &&
         problem.kvPaddingSizeGiven == 0 &&
-        problem.settingSplitKey == 0 &&
-        problem.settingSplitValue == 0) {
-        Plan plan{403134991100002080, 1, TileFloat16D128PseShift(problem)};
+        problem.keySplit == 0 &&
+        problem.valueSplit == 0) {
+        Plan plan{21904911100002080, 1, TileFloat16D128PseShift(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -673,12 +716,11 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.quantScale2Given != 0 &&
         problem.quantOffset2Given == 0 &&
         problem.antiquantScaleGiven == 0 &&
-        problem.antiquantOffsetGiven == 0 &&
         problem.blockTableGiven == 0 &&
         problem.kvPaddingSizeGiven == 0 &&
-        problem.settingSplitKey == 0 &&
-        problem.settingSplitValue == 0) {
-        Plan plan{403134991100004080, 1, TileFloat16D128QuantScale2(problem)};
+        problem.keySplit == 0 &&
+        problem.valueSplit == 0) {
+        Plan plan{21904911100004080, 1, TileFloat16D128QuantScale2(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -690,12 +732,11 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.quantScale2Given != 0 &&
         problem.quantOffset2Given != 0 &&
         problem.antiquantScaleGiven == 0 &&
-        problem.antiquantOffsetGiven == 0 &&
         problem.blockTableGiven == 0 &&
         problem.kvPaddingSizeGiven == 0 &&
-        problem.settingSplitKey == 0 &&
-        problem.settingSplitValue == 0) {
-        Plan plan{403134991100012080, 1, TileFloat16D128QuantScale2QuantOffset2(problem)};
+        problem.keySplit == 0 &&
+        problem.valueSplit == 0) {
+        Plan plan{21904911100012080, 1, TileFloat16D128QuantScale2QuantOffset2(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -705,14 +746,13 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.attnMaskGiven == 0 &&
         problem.pseShiftGiven == 0 &&
         problem.quantScale2Given == 0 &&
-        problem.quantOffset2Given == 0 &&
         problem.antiquantScaleGiven != 0 &&
         problem.antiquantOffsetGiven == 0 &&
         problem.blockTableGiven == 0 &&
         problem.kvPaddingSizeGiven == 0 &&
-        problem.settingSplitKey == 0 &&
-        problem.settingSplitValue == 0) {
-        Plan plan{403134991100016080, 1, TileFloat16D128AntiquantScale(problem)};
+        problem.keySplit == 0 &&
+        problem.valueSplit == 0) {
+        Plan plan{21904911100016080, 1, TileFloat16D128AntiquantScale(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -722,14 +762,13 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.attnMaskGiven == 0 &&
         problem.pseShiftGiven == 0 &&
         problem.quantScale2Given == 0 &&
-        problem.quantOffset2Given == 0 &&
         problem.antiquantScaleGiven != 0 &&
         problem.antiquantOffsetGiven != 0 &&
         problem.blockTableGiven == 0 &&
         problem.kvPaddingSizeGiven == 0 &&
-        problem.settingSplitKey == 0 &&
-        problem.settingSplitValue == 0) {
-        Plan plan{403134991100048080, 1, TileFloat16D128AntiquantScaleAntiquantOffset(problem)};
+        problem.keySplit == 0 &&
+        problem.valueSplit == 0) {
+        Plan plan{21904911100048080, 1, TileFloat16D128AntiquantScaleAntiquantOffset(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -739,14 +778,11 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.attnMaskGiven == 0 &&
         problem.pseShiftGiven == 0 &&
         problem.quantScale2Given == 0 &&
-        problem.quantOffset2Given == 0 &&
         problem.antiquantScaleGiven == 0 &&
-        problem.antiquantOffsetGiven == 0 &&
         problem.blockTableGiven != 0 &&
-        problem.kvPaddingSizeGiven == 0 &&
-        problem.settingSplitKey == 0 &&
-        problem.settingSplitValue == 0) {
-        Plan plan{403134991100064080, 1, TileFloat16D128BlockTable(problem)};
+        problem.keySplit == 0 &&
+        problem.valueSplit == 0) {
+        Plan plan{21904911100064080, 1, TileFloat16D128BlockTable(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -756,14 +792,25 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.attnMaskGiven == 0 &&
         problem.pseShiftGiven == 0 &&
         problem.quantScale2Given == 0 &&
-        problem.quantOffset2Given == 0 &&
         problem.antiquantScaleGiven == 0 &&
-        problem.antiquantOffsetGiven == 0 &&
         problem.blockTableGiven == 0 &&
         problem.kvPaddingSizeGiven != 0 &&
-        problem.settingSplitKey == 0 &&
-        problem.settingSplitValue == 0) {
-        Plan plan{403134991100128080, 1, TileFloat16D128KvPaddingSize(problem)};
+        problem.keySplit == 0 &&
+        problem.valueSplit == 0) {
+        Plan plan{21904911100128080, 1, TileFloat16D128KvPaddingSize(problem)};
+        plan.tiling.key = plan.key;
+        return plan;
+    }
+    // incre_flash_attention_float16_d128_key_list_value_list
+    if (problem.queryDtype == 0 &&
+        problem.headSize > 112 && problem.headSize <= 128 &&
+        problem.attnMaskGiven == 0 &&
+        problem.pseShiftGiven == 0 &&
+        problem.quantScale2Given == 0 &&
+        problem.antiquantScaleGiven == 0 &&
+        problem.keySplit == 1 &&
+        problem.valueSplit == 1) {
+        Plan plan{421397943000000080, 1, TileFloat16D128KeyListValueList(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -773,14 +820,12 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.attnMaskGiven == 0 &&
         problem.pseShiftGiven == 0 &&
         problem.quantScale2Given == 0 &&
-        problem.quantOffset2Given == 0 &&
         problem.antiquantScaleGiven == 0 &&
-        problem.antiquantOffsetGiven == 0 &&
         problem.blockTableGiven == 0 &&
         problem.kvPaddingSizeGiven == 0 &&
-        problem.settingSplitKey == 0 &&
-        problem.settingSplitValue == 0) {
-        Plan plan{403134991100000081, 1, TileFloat16D128(problem)};
+        problem.keySplit == 0 &&
+        problem.valueSplit == 0) {
+        Plan plan{21904911100000081, 1, TileFloat16D128(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -790,14 +835,12 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.attnMaskGiven != 0 &&
         problem.pseShiftGiven == 0 &&
         problem.quantScale2Given == 0 &&
-        problem.quantOffset2Given == 0 &&
         problem.antiquantScaleGiven == 0 &&
-        problem.antiquantOffsetGiven == 0 &&
         problem.blockTableGiven == 0 &&
         problem.kvPaddingSizeGiven == 0 &&
-        problem.settingSplitKey == 0 &&
-        problem.settingSplitValue == 0) {
-        Plan plan{403134991100001081, 1, TileFloat16D128AttnMask(problem)};
+        problem.keySplit == 0 &&
+        problem.valueSplit == 0) {
+        Plan plan{21904911100001081, 1, TileFloat16D128AttnMask(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -807,14 +850,12 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.attnMaskGiven == 0 &&
         problem.pseShiftGiven != 0 &&
         problem.quantScale2Given == 0 &&
-        problem.quantOffset2Given == 0 &&
         problem.antiquantScaleGiven == 0 &&
-        problem.antiquantOffsetGiven == 0 &&
         problem.blockTableGiven == 0 &&
         problem.kvPaddingSizeGiven == 0 &&
-        problem.settingSplitKey == 0 &&
-        problem.settingSplitValue == 0) {
-        Plan plan{403134991100002081, 1, TileFloat16D128PseShift(problem)};
+        problem.keySplit == 0 &&
+        problem.valueSplit == 0) {
+        Plan plan{21904911100002081, 1, TileFloat16D128PseShift(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -826,12 +867,11 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.quantScale2Given != 0 &&
         problem.quantOffset2Given == 0 &&
         problem.antiquantScaleGiven == 0 &&
-        problem.antiquantOffsetGiven == 0 &&
         problem.blockTableGiven == 0 &&
         problem.kvPaddingSizeGiven == 0 &&
-        problem.settingSplitKey == 0 &&
-        problem.settingSplitValue == 0) {
-        Plan plan{403134991100004081, 1, TileFloat16D128QuantScale2(problem)};
+        problem.keySplit == 0 &&
+        problem.valueSplit == 0) {
+        Plan plan{21904911100004081, 1, TileFloat16D128QuantScale2(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -843,12 +883,11 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.quantScale2Given != 0 &&
         problem.quantOffset2Given != 0 &&
         problem.antiquantScaleGiven == 0 &&
-        problem.antiquantOffsetGiven == 0 &&
         problem.blockTableGiven == 0 &&
         problem.kvPaddingSizeGiven == 0 &&
-        problem.settingSplitKey == 0 &&
-        problem.settingSplitValue == 0) {
-        Plan plan{403134991100012081, 1, TileFloat16D128QuantScale2QuantOffset2(problem)};
+        problem.keySplit == 0 &&
+        problem.valueSplit == 0) {
+        Plan plan{21904911100012081, 1, TileFloat16D128QuantScale2QuantOffset2(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -858,14 +897,13 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.attnMaskGiven == 0 &&
         problem.pseShiftGiven == 0 &&
         problem.quantScale2Given == 0 &&
-        problem.quantOffset2Given == 0 &&
         problem.antiquantScaleGiven != 0 &&
         problem.antiquantOffsetGiven == 0 &&
         problem.blockTableGiven == 0 &&
         problem.kvPaddingSizeGiven == 0 &&
-        problem.settingSplitKey == 0 &&
-        problem.settingSplitValue == 0) {
-        Plan plan{403134991100016081, 1, TileFloat16D128AntiquantScale(problem)};
+        problem.keySplit == 0 &&
+        problem.valueSplit == 0) {
+        Plan plan{21904911100016081, 1, TileFloat16D128AntiquantScale(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -875,14 +913,13 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.attnMaskGiven == 0 &&
         problem.pseShiftGiven == 0 &&
         problem.quantScale2Given == 0 &&
-        problem.quantOffset2Given == 0 &&
         problem.antiquantScaleGiven != 0 &&
         problem.antiquantOffsetGiven != 0 &&
         problem.blockTableGiven == 0 &&
         problem.kvPaddingSizeGiven == 0 &&
-        problem.settingSplitKey == 0 &&
-        problem.settingSplitValue == 0) {
-        Plan plan{403134991100048081, 1, TileFloat16D128AntiquantScaleAntiquantOffset(problem)};
+        problem.keySplit == 0 &&
+        problem.valueSplit == 0) {
+        Plan plan{21904911100048081, 1, TileFloat16D128AntiquantScaleAntiquantOffset(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -892,14 +929,11 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.attnMaskGiven == 0 &&
         problem.pseShiftGiven == 0 &&
         problem.quantScale2Given == 0 &&
-        problem.quantOffset2Given == 0 &&
         problem.antiquantScaleGiven == 0 &&
-        problem.antiquantOffsetGiven == 0 &&
         problem.blockTableGiven != 0 &&
-        problem.kvPaddingSizeGiven == 0 &&
-        problem.settingSplitKey == 0 &&
-        problem.settingSplitValue == 0) {
-        Plan plan{403134991100064081, 1, TileFloat16D128BlockTable(problem)};
+        problem.keySplit == 0 &&
+        problem.valueSplit == 0) {
+        Plan plan{21904911100064081, 1, TileFloat16D128BlockTable(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -909,14 +943,25 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.attnMaskGiven == 0 &&
         problem.pseShiftGiven == 0 &&
         problem.quantScale2Given == 0 &&
-        problem.quantOffset2Given == 0 &&
         problem.antiquantScaleGiven == 0 &&
-        problem.antiquantOffsetGiven == 0 &&
         problem.blockTableGiven == 0 &&
         problem.kvPaddingSizeGiven != 0 &&
-        problem.settingSplitKey == 0 &&
-        problem.settingSplitValue == 0) {
-        Plan plan{403134991100128081, 1, TileFloat16D128KvPaddingSize(problem)};
+        problem.keySplit == 0 &&
+        problem.valueSplit == 0) {
+        Plan plan{21904911100128081, 1, TileFloat16D128KvPaddingSize(problem)};
+        plan.tiling.key = plan.key;
+        return plan;
+    }
+    // incre_flash_attention_bfloat16_d128_key_list_value_list
+    if (problem.queryDtype == 1 &&
+        problem.headSize > 112 && problem.headSize <= 128 &&
+        problem.attnMaskGiven == 0 &&
+        problem.pseShiftGiven == 0 &&
+        problem.quantScale2Given == 0 &&
+        problem.antiquantScaleGiven == 0 &&
+        problem.keySplit == 1 &&
+        problem.valueSplit == 1) {
+        Plan plan{421397943000000081, 1, TileFloat16D128KeyListValueList(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }

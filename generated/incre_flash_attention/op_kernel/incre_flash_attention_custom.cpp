@@ -18,6 +18,7 @@
 #include "incre_flash_attention_float16_d128_antiquant_scale_antiquant_offset.h"
 #include "incre_flash_attention_float16_d128_block_table.h"
 #include "incre_flash_attention_float16_d128_kv_padding_size.h"
+#include "incre_flash_attention_float16_d128_key_list_value_list.h"
 #include "incre_flash_attention_bfloat16_d128.h"
 #include "incre_flash_attention_bfloat16_d128_attn_mask.h"
 #include "incre_flash_attention_bfloat16_d128_pse_shift.h"
@@ -27,6 +28,7 @@
 #include "incre_flash_attention_bfloat16_d128_antiquant_scale_antiquant_offset.h"
 #include "incre_flash_attention_bfloat16_d128_block_table.h"
 #include "incre_flash_attention_bfloat16_d128_kv_padding_size.h"
+#include "incre_flash_attention_bfloat16_d128_key_list_value_list.h"
 
 // The only tensor of an argument that is a list.
 __aicore__ inline GM_ADDR OnlyTensor(GM_ADDR list)
@@ -48,59 +50,65 @@ extern "C" __global__ __aicore__ void incre_flash_attention_custom(GM_ADDR query
     static_cast<void>(dequant_scale2);  // no kernel here reads it
     GM_ADDR keyOnly = OnlyTensor(key);
     GM_ADDR valueOnly = OnlyTensor(value);
-    if (TILING_KEY_IS(403134991100000080)) {
+    if (TILING_KEY_IS(21904911100000080)) {
         incre_flash_attention_float16_d128::Run(query, keyOnly, valueOnly, actual_seq_lengths, attention_out,
             userWorkspace, tiling);
-    } else if (TILING_KEY_IS(403134991100001080)) {
+    } else if (TILING_KEY_IS(21904911100001080)) {
         incre_flash_attention_float16_d128_attn_mask::Run(query, keyOnly, valueOnly, attn_mask,
             actual_seq_lengths, attention_out, userWorkspace, tiling);
-    } else if (TILING_KEY_IS(403134991100002080)) {
+    } else if (TILING_KEY_IS(21904911100002080)) {
         incre_flash_attention_float16_d128_pse_shift::Run(query, keyOnly, valueOnly, actual_seq_lengths,
             pse_shift, attention_out, userWorkspace, tiling);
-    } else if (TILING_KEY_IS(403134991100004080)) {
+    } else if (TILING_KEY_IS(21904911100004080)) {
         incre_flash_attention_float16_d128_quant_scale2::Run(query, keyOnly, valueOnly, actual_seq_lengths,
             quant_scale2, attention_out, userWorkspace, tiling);
-    } else if (TILING_KEY_IS(403134991100012080)) {
+    } else if (TILING_KEY_IS(21904911100012080)) {
         incre_flash_attention_float16_d128_quant_scale2_quant_offset2::Run(query, keyOnly, valueOnly,
             actual_seq_lengths, quant_scale2, quant_offset2, attention_out, userWorkspace, tiling);
-    } else if (TILING_KEY_IS(403134991100016080)) {
+    } else if (TILING_KEY_IS(21904911100016080)) {
         incre_flash_attention_float16_d128_antiquant_scale::Run(query, keyOnly, valueOnly, actual_seq_lengths,
             antiquant_scale, attention_out, userWorkspace, tiling);
-    } else if (TILING_KEY_IS(403134991100048080)) {
+    } else if (TILING_KEY_IS(21904911100048080)) {
         incre_flash_attention_float16_d128_antiquant_scale_antiquant_offset::Run(query, keyOnly, valueOnly,
             actual_seq_lengths, antiquant_scale, antiquant_offset, attention_out, userWorkspace, tiling);
-    } else if (TILING_KEY_IS(403134991100064080)) {
+    } else if (TILING_KEY_IS(21904911100064080)) {
         incre_flash_attention_float16_d128_block_table::Run(query, keyOnly, valueOnly, actual_seq_lengths,
             block_table, attention_out, userWorkspace, tiling);
-    } else if (TILING_KEY_IS(403134991100128080)) {
+    } else if (TILING_KEY_IS(21904911100128080)) {
         incre_flash_attention_float16_d128_kv_padding_size::Run(query, keyOnly, valueOnly, actual_seq_lengths,
             kv_padding_size, attention_out, userWorkspace, tiling);
-    } else if (TILING_KEY_IS(403134991100000081)) {
+    } else if (TILING_KEY_IS(421397943000000080)) {
+        incre_flash_attention_float16_d128_key_list_value_list::Run(query, key, value, actual_seq_lengths,
+            attention_out, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(21904911100000081)) {
         incre_flash_attention_bfloat16_d128::Run(query, keyOnly, valueOnly, actual_seq_lengths, attention_out,
             userWorkspace, tiling);
-    } else if (TILING_KEY_IS(403134991100001081)) {
+    } else if (TILING_KEY_IS(21904911100001081)) {
         incre_flash_attention_bfloat16_d128_attn_mask::Run(query, keyOnly, valueOnly, attn_mask,
             actual_seq_lengths, attention_out, userWorkspace, tiling);
-    } else if (TILING_KEY_IS(403134991100002081)) {
+    } else if (TILING_KEY_IS(21904911100002081)) {
         incre_flash_attention_bfloat16_d128_pse_shift::Run(query, keyOnly, valueOnly, actual_seq_lengths,
             pse_shift, attention_out, userWorkspace, tiling);
-    } else if (TILING_KEY_IS(403134991100004081)) {
+    } else if (TILING_KEY_IS(21904911100004081)) {
         incre_flash_attention_bfloat16_d128_quant_scale2::Run(query, keyOnly, valueOnly, actual_seq_lengths,
             quant_scale2, attention_out, userWorkspace, tiling);
-    } else if (TILING_KEY_IS(403134991100012081)) {
+    } else if (TILING_KEY_IS(21904911100012081)) {
         incre_flash_attention_bfloat16_d128_quant_scale2_quant_offset2::Run(query, keyOnly, valueOnly,
             actual_seq_lengths, quant_scale2, quant_offset2, attention_out, userWorkspace, tiling);
-    } else if (TILING_KEY_IS(403134991100016081)) {
+    } else if (TILING_KEY_IS(21904911100016081)) {
         incre_flash_attention_bfloat16_d128_antiquant_scale::Run(query, keyOnly, valueOnly,
             actual_seq_lengths, antiquant_scale, attention_out, userWorkspace, tiling);
-    } else if (TILING_KEY_IS(403134991100048081)) {
+    } else if (TILING_KEY_IS(21904911100048081)) {
         incre_flash_attention_bfloat16_d128_antiquant_scale_antiquant_offset::Run(query, keyOnly, valueOnly,
             actual_seq_lengths, antiquant_scale, antiquant_offset, attention_out, userWorkspace, tiling);
-    } else if (TILING_KEY_IS(403134991100064081)) {
+    } else if (TILING_KEY_IS(21904911100064081)) {
         incre_flash_attention_bfloat16_d128_block_table::Run(query, keyOnly, valueOnly, actual_seq_lengths,
             block_table, attention_out, userWorkspace, tiling);
-    } else if (TILING_KEY_IS(403134991100128081)) {
+    } else if (TILING_KEY_IS(21904911100128081)) {
         incre_flash_attention_bfloat16_d128_kv_padding_size::Run(query, keyOnly, valueOnly,
             actual_seq_lengths, kv_padding_size, attention_out, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(421397943000000081)) {
+        incre_flash_attention_bfloat16_d128_key_list_value_list::Run(query, key, value, actual_seq_lengths,
+            attention_out, userWorkspace, tiling);
     }
 }

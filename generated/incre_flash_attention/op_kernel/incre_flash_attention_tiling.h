@@ -65,6 +65,8 @@ struct IncreFlashAttentionTiling {
     int64_t valueStrideP;  // elements between neighbours of value along P
     int64_t valueStrideR;  // elements between neighbours of value along R
     int64_t S;  // S
+    int64_t keyIsBSH;  // whether key has the layout BSH
+    int64_t valueIsBSH;  // whether value has the layout BSH
 };
 
 #endif  // ATTNDSL_INCRE_FLASH_ATTENTION_TILING_H

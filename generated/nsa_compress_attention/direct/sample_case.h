@@ -18,7 +18,7 @@ namespace sample {
 const Recipe query{attndsl::DataType::kFloat16, {2, 4, 128}, 9};
 const Recipe key{attndsl::DataType::kFloat16, {67, 2, 128}, 10};
 const Recipe value{attndsl::DataType::kFloat16, {67, 2, 128}, 11};
-const Recipe topk_mask{attndsl::DataType::kUint8, {1, 7}, 12};
+const Recipe topk_mask{attndsl::DataType::kBool, {1, 7}, 12};
 const Recipe actual_seq_qlen{attndsl::DataType::kInt64, {2}, 0, {1, 2}, 2};
 const Recipe actual_cmp_seq_kvlen{attndsl::DataType::kInt64, {2}, 0, {34, 67}, 2};
 const Recipe actual_sel_seq_kvlen{attndsl::DataType::kInt64, {2}, 0, {7, 14}, 2};

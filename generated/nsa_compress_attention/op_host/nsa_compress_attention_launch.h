@@ -2,22 +2,36 @@
 #ifndef ATTNDSL_NSA_COMPRESS_ATTENTION_LAUNCH_H
 #define ATTNDSL_NSA_COMPRESS_ATTENTION_LAUNCH_H
 
+#include <initializer_list>
+
 #include "nsa_compress_attention_check.h"
 #include "nsa_compress_attention_plan.h"
 
 namespace nsa_compress_attention_host {
 
-// A layout's place among those that apply to the passed tensors, which is how tiling functions tell layouts apart.
-inline int64_t LayoutIndex(const std::string &key, const std::vector<std::pair<const char *, bool>> &layouts)
+// The number by which launches know a layout, a word or a dtype; -1 for none of the known ones.
+inline int64_t NumberOf(const std::string &value, std::initializer_list<const char *> known)
 {
-    int64_t index = 0;
-    for (const auto &layout : layouts) {
-        if (key == layout.first) {
-            return index;
+    int64_t number = 0;
+    for (const char *each : known) {
+        if (value == each) {
+            return number;
         }
-        index += layout.second ? 1 : 0;
+        ++number;
     }
-    return 0;
+    return -1;
+}
+
+inline int64_t NumberOf(DataType value, std::initializer_list<DataType> known)
+{
+    int64_t number = 0;
+    for (DataType each : known) {
+        if (value == each) {
+            return number;
+        }
+        ++number;
+    }
+    return -1;
 }
 
 // What the launch of a call depends on; `cores` is the number of cube cores.
@@ -25,7 +39,7 @@ inline Problem Describe(const Call &call, const Sizes &sizes, int64_t cores)
 {
     static_cast<void>(call);
     Problem problem;
-    problem.queryDtype = call.query.dtype == DataType::kFloat16 ? 0 : 1;
+    problem.queryDtype = NumberOf(call.query.dtype, {DataType::kFloat16, DataType::kBfloat16});
     problem.headSize = sizes.D1;
     problem.valueSize = sizes.D2;
     problem.topkMaskGiven = call.topk_mask.given ? 1 : 0;
@@ -42,7 +56,7 @@ inline Problem Describe(const Call &call, const Sizes &sizes, int64_t cores)
     problem.selS2 = sizes.selS2;
     problem.select_block_size = call.select_block_size;
     problem.compress_stride = call.compress_stride;
-    problem.index_reading = call.index_reading == "op" ? 0 : call.index_reading == "paper" ? 1 : call.index_reading == "literal0" ? 2 : -1;
+    problem.index_reading = NumberOf(call.index_reading, {"op", "paper", "literal0"});
     problem.compress_block_size = call.compress_block_size;
     problem.select_block_count = call.select_block_count;
     problem.T2 = sizes.T2;

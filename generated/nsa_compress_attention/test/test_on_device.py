@@ -15,6 +15,7 @@ import platform
 import sys
 import time
 import traceback
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -43,11 +44,16 @@ def tensor(recipe):
     """The tensor of a recipe: NumPy array and dtype name; numbers as float32, which holds them exactly."""
     if "values" in recipe:
         return np.array(recipe["values"], recipe["dtype"]).reshape(recipe["shape"])
+    if "bytes" in recipe:
+        return numbers(zlib.decompress(base64.b64decode(recipe["bytes"])), recipe)
     return random_tensor(recipe["dtype"], recipe["shape"], recipe["seed"])
 
 
 def expected(row) -> np.ndarray:
-    raw = base64.b64decode(row["bytes"])
+    return numbers(base64.b64decode(row["bytes"]), row)
+
+
+def numbers(raw: bytes, row) -> np.ndarray:
     if row["dtype"] == "bfloat16":
         bits = np.frombuffer(raw, "<u2").astype(np.uint32) << 16
         return bits.view(np.float32).reshape(row["shape"])

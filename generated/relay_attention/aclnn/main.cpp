@@ -88,11 +88,11 @@ int RunCall(aclrtStream stream)
         aclCreateIntArray(sample::kvShareMap.values.data(), sample::kvShareMap.values.size());
     aclIntArray *kvShareLen =
         aclCreateIntArray(sample::kvShareLen.values.data(), sample::kvShareLen.values.size());
-    const int64_t headNum = 2;
-    const double qkScale = 0.08838834764831845;
-    const int64_t kvHeadNum = 1;
+    const int64_t headNum = 8;
+    const double qkScale = 1.0;
+    const int64_t kvHeadNum = 4;
     const int64_t maskType = 0;
-    aclTensor *out = MakeTensor(DataType::kFloat16, {2, 256});
+    aclTensor *out = MakeTensor(DataType::kFloat16, {2, 1024});
     int status =
         aclnnRelayAttentionCustomGetWorkspaceSize(query, key, value, keyShare, valueShare, attentionMask,
             seqLen, kvSeqLen, kvShareMap, kvShareLen, headNum, qkScale, kvHeadNum, maskType, out,

@@ -203,9 +203,9 @@ int RunSample(int64_t cores)
     at.kvSeqLen = UploadLengths(sample::kvSeqLen, call.kvSeqLen, memory);
     at.kvShareMap = UploadLengths(sample::kvShareMap, call.kvShareMap, memory);
     at.kvShareLen = UploadLengths(sample::kvShareLen, call.kvShareLen, memory);
-    call.headNum = 2;
-    call.qkScale = 0.08838834764831845;
-    call.kvHeadNum = 1;
+    call.headNum = 8;
+    call.qkScale = 1.0;
+    call.kvHeadNum = 4;
     call.maskType = 0;
     at.out = memory.Take(sample::out.size() * BytesOf(DataType::kFloat16));
 
@@ -227,8 +227,8 @@ int RunSample(int64_t cores)
     bool good = true;
     {
         const double error = Difference(at.out, DataType::kFloat16, sample::out);
-        std::printf("out: largest difference %g, allowed 0.00487518\n", error);
-        good = good && error <= 0.00487518;
+        std::printf("out: largest difference %g, allowed 0.0078125\n", error);
+        good = good && error <= 0.0078125;
     }
     std::printf("%s\n", good ? "ok" : "WRONG");
     return good ? 0 : 1;

@@ -2,22 +2,36 @@
 #ifndef ATTNDSL_RELAY_ATTENTION_LAUNCH_H
 #define ATTNDSL_RELAY_ATTENTION_LAUNCH_H
 
+#include <initializer_list>
+
 #include "relay_attention_check.h"
 #include "relay_attention_plan.h"
 
 namespace relay_attention_host {
 
-// A layout's place among those that apply to the passed tensors, which is how tiling functions tell layouts apart.
-inline int64_t LayoutIndex(const std::string &key, const std::vector<std::pair<const char *, bool>> &layouts)
+// The number by which launches know a layout, a word or a dtype; -1 for none of the known ones.
+inline int64_t NumberOf(const std::string &value, std::initializer_list<const char *> known)
 {
-    int64_t index = 0;
-    for (const auto &layout : layouts) {
-        if (key == layout.first) {
-            return index;
+    int64_t number = 0;
+    for (const char *each : known) {
+        if (value == each) {
+            return number;
         }
-        index += layout.second ? 1 : 0;
+        ++number;
     }
-    return 0;
+    return -1;
+}
+
+inline int64_t NumberOf(DataType value, std::initializer_list<DataType> known)
+{
+    int64_t number = 0;
+    for (DataType each : known) {
+        if (value == each) {
+            return number;
+        }
+        ++number;
+    }
+    return -1;
 }
 
 // What the launch of a call depends on; `cores` is the number of cube cores.
@@ -25,7 +39,7 @@ inline Problem Describe(const Call &call, const Sizes &sizes, int64_t cores)
 {
     static_cast<void>(call);
     Problem problem;
-    problem.queryDtype = call.query.dtype == DataType::kFloat16 ? 0 : 1;
+    problem.queryDtype = NumberOf(call.query.dtype, {DataType::kFloat16, DataType::kBfloat16});
     problem.headSize = sizes.D;
     problem.N = sizes.N;
     problem.headNum = call.headNum;

@@ -1,0 +1,70 @@
+"""The members of the problem by which a host tells calls apart: one for each symbol that conditions use."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from attndsl.codegen.identifiers import identifier
+from attndsl.errors import InternalError
+from attndsl.schedule.host_scalars import layout_choice
+from attndsl.spec.arguments import TensorSpec, dtype_of, given
+from attndsl.spec.operator import Operator
+from attndsl.symbolic import Expr
+from attndsl.tile.naming import camel
+
+HEAD_SIZE, VALUE_SIZE = "headSize", "valueSize"
+_ABOUT = re.compile(r"(given|dtype|layout|split)\((.+)\)")
+_SUFFIX = {"given": "Given", "dtype": "Dtype", "split": "Split"}
+
+
+def io_tensor(operator: Operator) -> TensorSpec:
+    """The tensor whose dtype decides the arithmetic of a kernel."""
+    return operator.tensor(operator.outputs[0].like)
+
+
+def head_size(operator: Operator) -> Expr:
+    """The size that kernels are specialised on by its bucket, the next multiple of a fractal."""
+    return operator.axis_extents["D"]
+
+
+def member_of(symbol: str) -> str:
+    """``queryDtype`` for ``dtype(query)``, ``keyLayout`` for ``layout(key)``; a parameter's own name."""
+    about = _ABOUT.fullmatch(symbol)
+    if about is None:
+        return identifier(symbol)
+    kind, argument = about.groups()
+    return layout_choice(argument).name if kind == "layout" else camel(argument) + _SUFFIX[kind]
+
+
+def dtype_member(operator: Operator) -> str:
+    """The problem's member for the io dtype."""
+    return member_of(dtype_of(io_tensor(operator).name).name)
+
+
+def given_member(feature: str) -> str:
+    """The problem's member for the presence of an optional tensor."""
+    return member_of(given(feature).name)
+
+
+def counted(operator: Operator, symbol: str) -> tuple[Any, ...]:
+    """The dtypes, layouts or words that a host counts, in the order of their numbers; none of a number."""
+    about = _ABOUT.fullmatch(symbol)
+    if about is not None:
+        kind, argument = about.groups()
+        spec = operator.tensor(argument)
+        return {"dtype": tuple(spec.dtypes), "layout": tuple(spec.layouts)}.get(kind, ())
+    param = next((spec for spec in operator.params if spec.name == symbol), None)
+    if param is None:
+        raise InternalError(f"kernels cannot be specialised on '{symbol}'")
+    return tuple(dict.fromkeys(param.choices.values())) if param.type is str else ()
+
+
+def number_of_value(operator: Operator, symbol: str, value: Any) -> int | float:
+    """A value as the number by which hosts compare it; -1 where its argument is absent."""
+    values = counted(operator, symbol)
+    if values:
+        return values.index(value) if value in values else -1
+    if value is None:
+        return -1
+    return value if isinstance(value, float) else int(value)

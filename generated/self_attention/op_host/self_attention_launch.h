@@ -1,0 +1,108 @@
+// From a checked call of self_attention to its launch. Plain C++17, no CANN headers.
+#ifndef ATTNDSL_SELF_ATTENTION_LAUNCH_H
+#define ATTNDSL_SELF_ATTENTION_LAUNCH_H
+
+#include <initializer_list>
+
+#include "self_attention_check.h"
+#include "self_attention_plan.h"
+
+namespace self_attention_host {
+
+// The number by which launches know a layout, a word or a dtype; -1 for none of the known ones.
+inline int64_t NumberOf(const std::string &value, std::initializer_list<const char *> known)
+{
+    int64_t number = 0;
+    for (const char *each : known) {
+        if (value == each) {
+            return number;
+        }
+        ++number;
+    }
+    return -1;
+}
+
+inline int64_t NumberOf(DataType value, std::initializer_list<DataType> known)
+{
+    int64_t number = 0;
+    for (DataType each : known) {
+        if (value == each) {
+            return number;
+        }
+        ++number;
+    }
+    return -1;
+}
+
+// What the launch of a call depends on; `cores` is the number of cube cores.
+inline Problem Describe(const Call &call, const Sizes &sizes, int64_t cores)
+{
+    static_cast<void>(call);
+    Problem problem;
+    problem.queryDtype = NumberOf(call.query.dtype, {DataType::kFloat16, DataType::kBfloat16});
+    problem.headSize = sizes.headSize;
+    problem.valueSize = sizes.headSizeV;
+    problem.keyGiven = call.key.given ? 1 : 0;
+    problem.valueGiven = call.value.given ? 1 : 0;
+    problem.attentionMaskGiven = call.attentionMask.given ? 1 : 0;
+    problem.batchStatusGiven = call.batchStatus.given ? 1 : 0;
+    problem.logNGiven = call.logN.given ? 1 : 0;
+    problem.queryLayout = NumberOf(sizes.query_layout, {"packed", "padded", "BNSD"});
+    problem.keyLayout = NumberOf(sizes.key_layout, {"packed", "padded"});
+    problem.valueLayout = NumberOf(sizes.value_layout, {"packed", "padded"});
+    problem.cacheKLayout = NumberOf(sizes.cacheK_layout, {"layers", "layer", "BNSD"});
+    problem.cacheVLayout = NumberOf(sizes.cacheV_layout, {"layers", "layer", "BNSD"});
+    problem.cacheType = call.cacheType;
+    problem.maskType = call.maskType;
+    problem.clampType = call.clampType;
+    problem.cacheKSplit = call.cacheK_list.list;
+    problem.cacheVSplit = call.cacheV_list.list;
+    problem.inputLayout = call.inputLayout;
+    problem.attentionMaskLayout =
+        NumberOf(sizes.attentionMask_layout,
+            {"square", "per head", "per batch", "full", "128", "256", "columns", "512"});
+    problem.calcType = call.calcType;
+    problem.kvHeads = sizes.kvHeads;
+    problem.headNum = call.headNum;
+    problem.qRows = sizes.qRows;
+    problem.batch = sizes.batch;
+    problem.cores = cores;
+    problem.maxSeqLen = sizes.maxSeqLen;
+    problem.nTokens = sizes.nTokens;
+    problem.qkScale = static_cast<float>(call.qkScale);
+    problem.headSizeV = sizes.headSizeV;
+    problem.qScale = static_cast<float>(call.qScale);
+    problem.maskCols = sizes.maskCols;
+    problem.kernelType = call.kernelType;
+    problem.windowSize = call.windowSize;
+    problem.clampMin = static_cast<float>(call.clampMin);
+    problem.clampMax = static_cast<float>(call.clampMax);
+    problem.outputLayout = NumberOf(sizes.query_layout, {"packed", "padded", "BNSD"});
+    problem.maskRows = sizes.maskRows;
+    problem.newRows = sizes.newRows;
+    return problem;
+}
+
+// Checks a call and plans its launch.
+inline Status PlanCall(Call &call, Sizes &sizes, int64_t cores, Plan &plan,
+    std::vector<std::string> &warnings)
+{
+    Status status = Check(call, sizes, warnings);
+    if (status.Ok()) {
+        status = CheckTarget(call, sizes);
+    }
+    if (!status.Ok()) {
+        return status;
+    }
+    plan = PlanLaunch(Describe(call, sizes, cores));
+    if (plan.key == 0) {
+        return Fail("NotGenerated",
+            std::string(kOperator) + ": no kernel of this project takes the call; generate one: "
+            "attndsl generate, with --dtype, --set D= and --feature as needed");
+    }
+    return status;
+}
+
+}  // namespace self_attention_host
+
+#endif  // ATTNDSL_SELF_ATTENTION_LAUNCH_H

@@ -1,0 +1,182 @@
+/*
+ * self_attention_custom: the kernel function of self_attention.
+ *
+ * Contract: ATB SelfAttentionOperation
+ * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
+ *
+ * Tensors in the contract's order, then results, workspace and tiling data; an absent tensor is a null pointer. The
+ * tiling key tells which specialisation a call needs; the host picks it (op_host/self_attention_plan.h).
+ */
+#include "kernel_operator.h"
+#include "kernel_operator_list_tensor_intf.h"
+#include "self_attention_float16_d128_e128_key_value.h"
+#include "self_attention_float16_d128_e128_key_value_attentionMask_maskType_1.h"
+#include "self_attention_float16_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer.h"
+#include "self_attention_float16_d128_e128_key_value_logN.h"
+#include "self_attention_float16_d128_e128_key_value_cacheType_1_maskType_7.h"
+#include "self_attention_float16_d128_e128_key_value_clampType_1.h"
+#include "self_attention_float16_d128_e128_attentionMask_inputLayout_1_query_BNSD_maskType_1.h"
+#include "self_attention_float16_d128_e128.h"
+#include "self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_2.h"
+#include "self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_1.h"
+#include "self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_full_maskType_1.h"
+#include "self_attention_float16_d128_e128_key_value_maskType_3.h"
+#include "self_attention_float16_d128_e128_key_value_maskType_8.h"
+#include "self_attention_float16_d128_e128_key_value_key_padded_value_padded.h"
+#include "self_attention_float16_d128_e128_key_value_query_padded.h"
+#include "self_attention_float16_d128_e128_key_value_attentionMask_maskType_2.h"
+#include "self_attention_float16_d128_e128_cacheK_list_cacheV_list.h"
+#include "self_attention_bfloat16_d128_e128_key_value.h"
+#include "self_attention_bfloat16_d128_e128_key_value_attentionMask_maskType_1.h"
+#include "self_attention_bfloat16_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer.h"
+#include "self_attention_bfloat16_d128_e128_key_value_logN.h"
+#include "self_attention_bfloat16_d128_e128_key_value_cacheType_1_maskType_7.h"
+#include "self_attention_bfloat16_d128_e128_key_value_clampType_1.h"
+#include "self_attention_bfloat16_d128_e128_attentionMask_inputLayout_1_query_BNSD_maskType_1.h"
+#include "self_attention_bfloat16_d128_e128.h"
+#include "self_attention_bfloat16_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_2.h"
+#include "self_attention_bfloat16_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_1.h"
+#include "self_attention_bfloat16_d128_e128_key_value_attentionMask_attentionMask_full_maskType_1.h"
+#include "self_attention_bfloat16_d128_e128_key_value_maskType_3.h"
+#include "self_attention_bfloat16_d128_e128_key_value_maskType_8.h"
+#include "self_attention_bfloat16_d128_e128_key_value_key_padded_value_padded.h"
+#include "self_attention_bfloat16_d128_e128_key_value_query_padded.h"
+#include "self_attention_bfloat16_d128_e128_key_value_attentionMask_maskType_2.h"
+#include "self_attention_bfloat16_d128_e128_cacheK_list_cacheV_list.h"
+
+// The only tensor of an argument that is a list.
+__aicore__ inline GM_ADDR OnlyTensor(GM_ADDR list)
+{
+    AscendC::ListTensorDesc tensors(reinterpret_cast<__gm__ void *>(list));
+    return reinterpret_cast<GM_ADDR>(tensors.GetDataPtr<uint8_t>(0));
+}
+
+extern "C" __global__ __aicore__ void self_attention_custom(GM_ADDR query, GM_ADDR key, GM_ADDR value,
+    GM_ADDR cacheK, GM_ADDR cacheV, GM_ADDR attentionMask, GM_ADDR tokenOffset, GM_ADDR seqLen,
+    GM_ADDR layerId, GM_ADDR batchStatus, GM_ADDR logN, GM_ADDR output, GM_ADDR cacheKRef, GM_ADDR cacheVRef,
+    GM_ADDR workspace, GM_ADDR tiling)
+{
+    KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
+    GM_ADDR userWorkspace = AscendC::GetUserWorkspace(workspace);
+    static_cast<void>(cacheKRef);  // no kernel here reads it
+    static_cast<void>(cacheVRef);  // no kernel here reads it
+    GM_ADDR cacheKOnly = OnlyTensor(cacheK);
+    GM_ADDR cacheVOnly = OnlyTensor(cacheV);
+    if (TILING_KEY_IS(118143999400003080)) {
+        self_attention_float16_d128_e128_key_value::Run(query, key, value, cacheKOnly, cacheVOnly,
+            tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(38984280900007080)) {
+        self_attention_float16_d128_e128_key_value_attentionMask_maskType_1::Run(query, key, value,
+            cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output, userWorkspace,
+            tiling);
+    } else if (TILING_KEY_IS(325814845400011080)) {
+        self_attention_float16_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer::Run(query, key,
+            value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, batchStatus, output, userWorkspace,
+            tiling);
+    } else if (TILING_KEY_IS(246250310300019080)) {
+        self_attention_float16_d128_e128_key_value_logN::Run(query, key, value, cacheKOnly, cacheVOnly,
+            tokenOffset, seqLen, layerId, logN, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(142147391000003080)) {
+        self_attention_float16_d128_e128_key_value_cacheType_1_maskType_7::Run(query, key, value, cacheKOnly,
+            cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(190183153800003080)) {
+        self_attention_float16_d128_e128_key_value_clampType_1::Run(query, key, value, cacheKOnly, cacheVOnly,
+            tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(28984413100004080)) {
+        self_attention_float16_d128_e128_attentionMask_inputLayout_1_query_BNSD_maskType_1::Run(query,
+            cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output, userWorkspace,
+            tiling);
+    } else if (TILING_KEY_IS(297148059400000080)) {
+        self_attention_float16_d128_e128::Run(query, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId,
+            output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(275009892700007080)) {
+        self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_2::Run(query,
+            key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output,
+            userWorkspace, tiling);
+    } else if (TILING_KEY_IS(220502374300007080)) {
+        self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_1::Run(query,
+            key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output,
+            userWorkspace, tiling);
+    } else if (TILING_KEY_IS(337675897200007080)) {
+        self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_full_maskType_1::Run(query,
+            key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output,
+            userWorkspace, tiling);
+    } else if (TILING_KEY_IS(290593374200003080)) {
+        self_attention_float16_d128_e128_key_value_maskType_3::Run(query, key, value, cacheKOnly, cacheVOnly,
+            tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(166992563000003080)) {
+        self_attention_float16_d128_e128_key_value_maskType_8::Run(query, key, value, cacheKOnly, cacheVOnly,
+            tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(294509826900003080)) {
+        self_attention_float16_d128_e128_key_value_key_padded_value_padded::Run(query, key, value, cacheKOnly,
+            cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(163990199400003080)) {
+        self_attention_float16_d128_e128_key_value_query_padded::Run(query, key, value, cacheKOnly,
+            cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(392190788400007080)) {
+        self_attention_float16_d128_e128_key_value_attentionMask_maskType_2::Run(query, key, value,
+            cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output, userWorkspace,
+            tiling);
+    } else if (TILING_KEY_IS(354925084200000080)) {
+        self_attention_float16_d128_e128_cacheK_list_cacheV_list::Run(query, cacheK, cacheV, tokenOffset,
+            seqLen, layerId, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(118143999400003081)) {
+        self_attention_bfloat16_d128_e128_key_value::Run(query, key, value, cacheKOnly, cacheVOnly,
+            tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(38984280900007081)) {
+        self_attention_bfloat16_d128_e128_key_value_attentionMask_maskType_1::Run(query, key, value,
+            cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output, userWorkspace,
+            tiling);
+    } else if (TILING_KEY_IS(325814845400011081)) {
+        self_attention_bfloat16_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer::Run(query, key,
+            value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, batchStatus, output, userWorkspace,
+            tiling);
+    } else if (TILING_KEY_IS(246250310300019081)) {
+        self_attention_bfloat16_d128_e128_key_value_logN::Run(query, key, value, cacheKOnly, cacheVOnly,
+            tokenOffset, seqLen, layerId, logN, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(142147391000003081)) {
+        self_attention_bfloat16_d128_e128_key_value_cacheType_1_maskType_7::Run(query, key, value, cacheKOnly,
+            cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(190183153800003081)) {
+        self_attention_bfloat16_d128_e128_key_value_clampType_1::Run(query, key, value, cacheKOnly,
+            cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(28984413100004081)) {
+        self_attention_bfloat16_d128_e128_attentionMask_inputLayout_1_query_BNSD_maskType_1::Run(query,
+            cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output, userWorkspace,
+            tiling);
+    } else if (TILING_KEY_IS(297148059400000081)) {
+        self_attention_bfloat16_d128_e128::Run(query, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId,
+            output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(275009892700007081)) {
+        self_attention_bfloat16_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_2::Run(query,
+            key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output,
+            userWorkspace, tiling);
+    } else if (TILING_KEY_IS(220502374300007081)) {
+        self_attention_bfloat16_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_1::Run(query,
+            key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output,
+            userWorkspace, tiling);
+    } else if (TILING_KEY_IS(337675897200007081)) {
+        self_attention_bfloat16_d128_e128_key_value_attentionMask_attentionMask_full_maskType_1::Run(query,
+            key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output,
+            userWorkspace, tiling);
+    } else if (TILING_KEY_IS(290593374200003081)) {
+        self_attention_bfloat16_d128_e128_key_value_maskType_3::Run(query, key, value, cacheKOnly, cacheVOnly,
+            tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(166992563000003081)) {
+        self_attention_bfloat16_d128_e128_key_value_maskType_8::Run(query, key, value, cacheKOnly, cacheVOnly,
+            tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(294509826900003081)) {
+        self_attention_bfloat16_d128_e128_key_value_key_padded_value_padded::Run(query, key, value,
+            cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(163990199400003081)) {
+        self_attention_bfloat16_d128_e128_key_value_query_padded::Run(query, key, value, cacheKOnly,
+            cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(392190788400007081)) {
+        self_attention_bfloat16_d128_e128_key_value_attentionMask_maskType_2::Run(query, key, value,
+            cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output, userWorkspace,
+            tiling);
+    } else if (TILING_KEY_IS(354925084200000081)) {
+        self_attention_bfloat16_d128_e128_cacheK_list_cacheV_list::Run(query, cacheK, cacheV, tokenOffset,
+            seqLen, layerId, output, userWorkspace, tiling);
+    }
+}

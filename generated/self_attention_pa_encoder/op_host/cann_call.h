@@ -1,0 +1,164 @@
+// Arguments of a call as CANN's contexts hold them, read into what the contract's checks look at.
+#ifndef ATTNDSL_CANN_CALL_H
+#define ATTNDSL_CANN_CALL_H
+
+#include <cstdio>
+
+#include "contract.h"
+#include "register/op_def_registry.h"
+
+namespace attndsl {
+
+inline DataType FromGe(ge::DataType dtype)
+{
+    switch (dtype) {
+        case ge::DT_BF16:
+            return DataType::kBfloat16;
+        case ge::DT_BOOL:
+            return DataType::kBool;
+        case ge::DT_FLOAT16:
+            return DataType::kFloat16;
+        case ge::DT_FLOAT:
+            return DataType::kFloat32;
+        case ge::DT_DOUBLE:
+            return DataType::kFloat64;
+        case ge::DT_INT32:
+            return DataType::kInt32;
+        case ge::DT_INT64:
+            return DataType::kInt64;
+        case ge::DT_INT8:
+            return DataType::kInt8;
+        case ge::DT_UINT32:
+            return DataType::kUint32;
+        case ge::DT_UINT64:
+            return DataType::kUint64;
+        case ge::DT_UINT8:
+            return DataType::kUint8;
+        default:
+            return DataType::kNone;
+    }
+}
+
+inline ge::DataType ToGe(DataType dtype)
+{
+    switch (dtype) {
+        case DataType::kBfloat16:
+            return ge::DT_BF16;
+        case DataType::kBool:
+            return ge::DT_BOOL;
+        case DataType::kFloat16:
+            return ge::DT_FLOAT16;
+        case DataType::kFloat32:
+            return ge::DT_FLOAT;
+        case DataType::kFloat64:
+            return ge::DT_DOUBLE;
+        case DataType::kInt32:
+            return ge::DT_INT32;
+        case DataType::kInt64:
+            return ge::DT_INT64;
+        case DataType::kInt8:
+            return ge::DT_INT8;
+        case DataType::kUint32:
+            return ge::DT_UINT32;
+        case DataType::kUint64:
+            return ge::DT_UINT64;
+        case DataType::kUint8:
+            return ge::DT_UINT8;
+        default:
+            return ge::DT_UNDEFINED;
+    }
+}
+
+inline std::vector<int64_t> SizesOf(const gert::Shape &shape)
+{
+    std::vector<int64_t> sizes;
+    for (size_t i = 0; i < shape.GetDimNum(); ++i) {
+        sizes.push_back(shape.GetDim(i));
+    }
+    return sizes;
+}
+
+inline const gert::Shape *ShapeOf(const gert::TilingContext *context, size_t input, size_t entry)
+{
+    const gert::StorageShape *shape = context->GetDynamicInputShape(input, entry);
+    return shape == nullptr ? nullptr : &shape->GetOriginShape();
+}
+
+inline const gert::Shape *ShapeOf(const gert::InferShapeContext *context, size_t input, size_t entry)
+{
+    return context->GetDynamicInputShape(input, entry);
+}
+
+template <typename Context>
+inline Tensor ReadEntry(const Context *context, size_t input, size_t entry, DataType listed)
+{
+    Tensor tensor;
+    const gert::Shape *shape = ShapeOf(context, input, entry);
+    if (shape == nullptr) {
+        return tensor;
+    }
+    tensor.given = true;
+    tensor.shape = SizesOf(*shape);
+    const auto *description = context->GetDynamicInputDesc(input, entry);
+    tensor.dtype = description == nullptr ? DataType::kNone : FromGe(description->GetDataType());
+    if (listed != DataType::kNone) {
+        // An array of integers, whose dtype in CANN is always int64.
+        tensor.stored = tensor.dtype;
+        tensor.dtype = tensor.dtype == DataType::kInt64 ? listed : tensor.dtype;
+        const gert::Tensor *values = context->GetDynamicInputTensor(input, entry);
+        tensor.values = values == nullptr ? nullptr : values->template GetData<uint8_t>();
+    }
+    return tensor;
+}
+
+inline Tensor ReadEntry(const gert::InferDataTypeContext *context, size_t input, size_t entry, DataType)
+{
+    Tensor tensor;
+    tensor.dtype = FromGe(context->GetDynamicInputDataType(input, entry));
+    tensor.given = tensor.dtype != DataType::kNone;
+    return tensor;
+}
+
+// One tensor; absent optional tensors are not given. `listed`: the host may read its elements, which are integers of
+// this dtype in the contract.
+template <typename Context>
+inline Tensor ReadTensor(const Context *context, size_t input, DataType listed = DataType::kNone)
+{
+    return ReadEntry(context, input, 0, listed);
+}
+
+// A list of tensors. Where `always` is false, a single tensor stands for itself and is no list; where `required` is
+// true, a list without entries is a list.
+template <typename Context>
+inline TensorList ReadList(const Context *context, size_t input, bool always, bool required)
+{
+    TensorList list;
+    const auto *instances = context->GetIrInputInstanceInfo(input);
+    const size_t count = instances == nullptr ? 0 : instances->GetInstanceNum();
+    for (size_t entry = 0; entry < count; ++entry) {
+        list.entries.push_back(ReadEntry(context, input, entry, DataType::kNone));
+    }
+    list.given = required || count > 0;
+    list.list = always || count != 1;
+    list.dtype = count > 0 ? list.entries[0].dtype : DataType::kNone;
+    return list;
+}
+
+inline void SetShape(gert::Shape *shape, const std::vector<int64_t> &sizes)
+{
+    shape->SetDimNum(sizes.size());
+    for (size_t i = 0; i < sizes.size(); ++i) {
+        shape->SetDim(i, sizes[i]);
+    }
+}
+
+// Says what is wrong with a call, and refuses it.
+inline ge::graphStatus Refuse(const Status &status)
+{
+    std::fprintf(stderr, "%s: %s\n", status.error.c_str(), status.message.c_str());
+    return ge::GRAPH_FAILED;
+}
+
+}  // namespace attndsl
+
+#endif  // ATTNDSL_CANN_CALL_H

@@ -1,0 +1,107 @@
+// From a checked call of self_attention_pa_encoder to its launch. Plain C++17, no CANN headers.
+#ifndef ATTNDSL_SELF_ATTENTION_PA_ENCODER_LAUNCH_H
+#define ATTNDSL_SELF_ATTENTION_PA_ENCODER_LAUNCH_H
+
+#include <initializer_list>
+
+#include "self_attention_pa_encoder_check.h"
+#include "self_attention_pa_encoder_plan.h"
+
+namespace self_attention_pa_encoder_host {
+
+// The number by which launches know a layout, a word or a dtype; -1 for none of the known ones.
+inline int64_t NumberOf(const std::string &value, std::initializer_list<const char *> known)
+{
+    int64_t number = 0;
+    for (const char *each : known) {
+        if (value == each) {
+            return number;
+        }
+        ++number;
+    }
+    return -1;
+}
+
+inline int64_t NumberOf(DataType value, std::initializer_list<DataType> known)
+{
+    int64_t number = 0;
+    for (DataType each : known) {
+        if (value == each) {
+            return number;
+        }
+        ++number;
+    }
+    return -1;
+}
+
+// What the launch of a call depends on; `cores` is the number of cube cores.
+inline Problem Describe(const Call &call, const Sizes &sizes, int64_t cores)
+{
+    static_cast<void>(call);
+    Problem problem;
+    problem.queryDtype =
+        NumberOf(call.query.dtype, {DataType::kFloat16, DataType::kBfloat16, DataType::kInt8});
+    problem.headSize = sizes.headSize;
+    problem.valueSize = sizes.headSizeV;
+    problem.valueGiven = call.value.given ? 1 : 0;
+    problem.maskGiven = call.mask.given ? 1 : 0;
+    problem.slopesGiven = call.slopes.given ? 1 : 0;
+    problem.qkDescaleGiven = call.qkDescale.given ? 1 : 0;
+    problem.vpvDescaleGiven = call.vpvDescale.given ? 1 : 0;
+    problem.pScaleGiven = call.pScale.given ? 1 : 0;
+    problem.logNGiven = call.logN.given ? 1 : 0;
+    problem.queryLayout = NumberOf(sizes.query_layout, {"tokens", "merged", "padded", "BNSD"});
+    problem.keyLayout = NumberOf(sizes.key_layout, {"tokens", "merged", "padded", "BNSD"});
+    problem.valueLayout = NumberOf(sizes.value_layout, {"tokens", "merged", "padded", "BNSD"});
+    problem.clampType = call.clampType;
+    problem.maskLayout =
+        NumberOf(sizes.mask_layout,
+            {"square", "per head", "per batch", "full", "128", "256", "columns", "512"});
+    problem.maskDtype = NumberOf(call.mask.dtype, {DataType::kFloat16, DataType::kBfloat16});
+    problem.maskType = call.maskType;
+    problem.quantType = call.quantType;
+    problem.outDataType = call.outDataType;
+    problem.kvHeads = sizes.kvHeads;
+    problem.headNum = call.headNum;
+    problem.qRows = sizes.qRows;
+    problem.batch = sizes.batch;
+    problem.cores = cores;
+    problem.kvRows = sizes.kvRows;
+    problem.nTokens = sizes.nTokens;
+    problem.qkScale = static_cast<float>(call.qkScale);
+    problem.headSizeV = sizes.headSizeV;
+    problem.seqLenLayout = NumberOf(sizes.seqLen_layout, {"batch", "2 batch"});
+    problem.maskCols = sizes.maskCols;
+    problem.kernelType = call.kernelType;
+    problem.calcType = call.calcType;
+    problem.clampMin = static_cast<float>(call.clampMin);
+    problem.clampMax = static_cast<float>(call.clampMax);
+    problem.outputLayout = NumberOf(sizes.query_layout, {"tokens", "merged", "padded", "BNSD"});
+    problem.maskRows = sizes.maskRows;
+    problem.windowSize = call.windowSize;
+    return problem;
+}
+
+// Checks a call and plans its launch.
+inline Status PlanCall(Call &call, Sizes &sizes, int64_t cores, Plan &plan,
+    std::vector<std::string> &warnings)
+{
+    Status status = Check(call, sizes, warnings);
+    if (status.Ok()) {
+        status = CheckTarget(call, sizes);
+    }
+    if (!status.Ok()) {
+        return status;
+    }
+    plan = PlanLaunch(Describe(call, sizes, cores));
+    if (plan.key == 0) {
+        return Fail("NotGenerated",
+            std::string(kOperator) + ": no kernel of this project takes the call; generate one: "
+            "attndsl generate, with --dtype, --set D= and --feature as needed");
+    }
+    return status;
+}
+
+}  // namespace self_attention_pa_encoder_host
+
+#endif  // ATTNDSL_SELF_ATTENTION_PA_ENCODER_LAUNCH_H

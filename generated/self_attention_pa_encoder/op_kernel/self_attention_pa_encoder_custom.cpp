@@ -1,0 +1,232 @@
+/*
+ * self_attention_pa_encoder_custom: the kernel function of self_attention_pa_encoder.
+ *
+ * Contract: ATB SelfAttentionOperation
+ * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
+ *
+ * Tensors in the contract's order, then results, workspace and tiling data; an absent tensor is a null pointer. The
+ * tiling key tells which specialisation a call needs; the host picks it (op_host/self_attention_pa_encoder_plan.h).
+ */
+#include "kernel_operator.h"
+#include "self_attention_pa_encoder_float16_d128_e128_value.h"
+#include "self_attention_pa_encoder_float16_d128_e128_value_mask_maskType_1.h"
+#include "self_attention_pa_encoder_float16_d128_e128_value_slopes_maskType_4.h"
+#include "self_attention_pa_encoder_float16_d128_e128_value_logN.h"
+#include "self_attention_pa_encoder_float16_d128_e128_value_clampType_1.h"
+#include "self_attention_pa_encoder_float16_d128_e128_value_key_BNSD_query_BNSD_value_BNSD.h"
+#include "self_attention_pa_encoder_float16_d128_e128.h"
+#include "self_attention_pa_encoder_float16_d128_e128_key_padded.h"
+#include "self_attention_pa_encoder_float16_d128_e128_value_mask_mask_per_head_116087f5_maskType_2.h"
+#include "self_attention_pa_encoder_float16_d128_e128_value_mask_mask_per_batch_ccd31859_maskType_1.h"
+#include "self_attention_pa_encoder_float16_d128_e128_value_mask_mask_full_maskType_1.h"
+#include "self_attention_pa_encoder_float16_d128_e128_value_maskType_3.h"
+#include "self_attention_pa_encoder_float16_d128_e128_value_mask_mask_columns_maskType_4.h"
+#include "self_attention_pa_encoder_float16_d128_e128_value_maskType_8.h"
+#include "self_attention_pa_encoder_float16_d128_e128_query_padded.h"
+#include "self_attention_pa_encoder_float16_d128_e128_value_mask_maskType_2.h"
+#include "self_attention_pa_encoder_float16_d128_e128_value_slopes_maskType_5.h"
+#include "self_attention_pa_encoder_float16_d128_e128_value_slopes_maskType_6.h"
+#include "self_attention_pa_encoder_bfloat16_d128_e128_value.h"
+#include "self_attention_pa_encoder_bfloat16_d128_e128_value_mask_maskType_1.h"
+#include "self_attention_pa_encoder_bfloat16_d128_e128_value_slopes_maskType_4.h"
+#include "self_attention_pa_encoder_bfloat16_d128_e128_value_logN.h"
+#include "self_attention_pa_encoder_bfloat16_d128_e128_value_clampType_1.h"
+#include "self_attention_pa_encoder_bfloat16_d128_e128_value_key_BNSD_query_BNSD_value_BNSD.h"
+#include "self_attention_pa_encoder_bfloat16_d128_e128.h"
+#include "self_attention_pa_encoder_bfloat16_d128_e128_key_padded.h"
+#include "self_attention_pa_encoder_bfloat16_d128_e128_value_mask_mask_per_head_116087f5_maskType_2.h"
+#include "self_attention_pa_encoder_bfloat16_d128_e128_value_mask_mask_per_batch_ccd31859_maskType_1.h"
+#include "self_attention_pa_encoder_bfloat16_d128_e128_value_mask_mask_full_maskType_1.h"
+#include "self_attention_pa_encoder_bfloat16_d128_e128_value_maskType_3.h"
+#include "self_attention_pa_encoder_bfloat16_d128_e128_value_mask_mask_columns_maskType_4.h"
+#include "self_attention_pa_encoder_bfloat16_d128_e128_value_maskType_8.h"
+#include "self_attention_pa_encoder_bfloat16_d128_e128_query_padded.h"
+#include "self_attention_pa_encoder_bfloat16_d128_e128_value_mask_maskType_2.h"
+#include "self_attention_pa_encoder_bfloat16_d128_e128_value_slopes_maskType_5.h"
+#include "self_attention_pa_encoder_bfloat16_d128_e128_value_slopes_maskType_6.h"
+#include "self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_quantType_3.h"
+#include "self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_1_quantType_3.h"
+#include "self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_4_quantType_3.h"
+#include "self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_pScale_quantType_2.h"
+#include "self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_clampType_1_quantType_3.h"
+#include "self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_bfloat16_maskType_1_quantType_3.h"
+#include "self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_quantType_3.h"
+#include "self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_key_padded_quantType_3.h"
+#include "self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_head_116087f5_maskType_2_quantType_3.h"
+#include "self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_batch_ccd31859_maskType_1_quantType_3.h"
+#include "self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_full_maskType_1_quantType_3.h"
+#include "self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_bfloat16_mask_columns_maskType_4_quantType_3.h"
+#include "self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_query_padded_quantType_3.h"
+#include "self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_2_quantType_3.h"
+#include "self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_5_quantType_3.h"
+#include "self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_6_quantType_3.h"
+#include "self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_outDataType_27_quantType_3.h"
+
+extern "C" __global__ __aicore__ void self_attention_pa_encoder_custom(GM_ADDR query, GM_ADDR key,
+    GM_ADDR value, GM_ADDR mask, GM_ADDR seqLen, GM_ADDR slopes, GM_ADDR qkDescale, GM_ADDR qkOffset,
+    GM_ADDR vpvDescale, GM_ADDR vpvOffset, GM_ADDR pScale, GM_ADDR logN, GM_ADDR output, GM_ADDR workspace,
+    GM_ADDR tiling)
+{
+    KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
+    GM_ADDR userWorkspace = AscendC::GetUserWorkspace(workspace);
+    static_cast<void>(qkOffset);  // no kernel here reads it
+    static_cast<void>(vpvOffset);  // no kernel here reads it
+    if (TILING_KEY_IS(92895136800001080)) {
+        self_attention_pa_encoder_float16_d128_e128_value::Run(query, key, value, seqLen, output,
+            userWorkspace, tiling);
+    } else if (TILING_KEY_IS(374921317600003080)) {
+        self_attention_pa_encoder_float16_d128_e128_value_mask_maskType_1::Run(query, key, value, mask,
+            seqLen, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(146284107900005080)) {
+        self_attention_pa_encoder_float16_d128_e128_value_slopes_maskType_4::Run(query, key, value, seqLen,
+            slopes, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(92895136800065080)) {
+        self_attention_pa_encoder_float16_d128_e128_value_logN::Run(query, key, value, seqLen, logN, output,
+            userWorkspace, tiling);
+    } else if (TILING_KEY_IS(107961468600001080)) {
+        self_attention_pa_encoder_float16_d128_e128_value_clampType_1::Run(query, key, value, seqLen, output,
+            userWorkspace, tiling);
+    } else if (TILING_KEY_IS(150904969800001080)) {
+        self_attention_pa_encoder_float16_d128_e128_value_key_BNSD_query_BNSD_value_BNSD::Run(query, key,
+            value, seqLen, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(347207478800000080)) {
+        self_attention_pa_encoder_float16_d128_e128::Run(query, key, seqLen, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(330270759200000080)) {
+        self_attention_pa_encoder_float16_d128_e128_key_padded::Run(query, key, seqLen, output, userWorkspace,
+            tiling);
+    } else if (TILING_KEY_IS(376575791400003080)) {
+        self_attention_pa_encoder_float16_d128_e128_value_mask_mask_per_head_116087f5_maskType_2::Run(query,
+            key, value, mask, seqLen, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(128628576600003080)) {
+        self_attention_pa_encoder_float16_d128_e128_value_mask_mask_per_batch_ccd31859_maskType_1::Run(query,
+            key, value, mask, seqLen, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(8824546500003080)) {
+        self_attention_pa_encoder_float16_d128_e128_value_mask_mask_full_maskType_1::Run(query, key, value,
+            mask, seqLen, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(56260770500001080)) {
+        self_attention_pa_encoder_float16_d128_e128_value_maskType_3::Run(query, key, value, seqLen, output,
+            userWorkspace, tiling);
+    } else if (TILING_KEY_IS(157349419800003080)) {
+        self_attention_pa_encoder_float16_d128_e128_value_mask_mask_columns_maskType_4::Run(query, key, value,
+            mask, seqLen, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(12004278000001080)) {
+        self_attention_pa_encoder_float16_d128_e128_value_maskType_8::Run(query, key, value, seqLen, output,
+            userWorkspace, tiling);
+    } else if (TILING_KEY_IS(184114535200000080)) {
+        self_attention_pa_encoder_float16_d128_e128_query_padded::Run(query, key, seqLen, output,
+            userWorkspace, tiling);
+    } else if (TILING_KEY_IS(284565779700003080)) {
+        self_attention_pa_encoder_float16_d128_e128_value_mask_maskType_2::Run(query, key, value, mask,
+            seqLen, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(342692765100005080)) {
+        self_attention_pa_encoder_float16_d128_e128_value_slopes_maskType_5::Run(query, key, value, seqLen,
+            slopes, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(313157148600005080)) {
+        self_attention_pa_encoder_float16_d128_e128_value_slopes_maskType_6::Run(query, key, value, seqLen,
+            slopes, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(92895136800001081)) {
+        self_attention_pa_encoder_bfloat16_d128_e128_value::Run(query, key, value, seqLen, output,
+            userWorkspace, tiling);
+    } else if (TILING_KEY_IS(411568015400003081)) {
+        self_attention_pa_encoder_bfloat16_d128_e128_value_mask_maskType_1::Run(query, key, value, mask,
+            seqLen, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(146284107900005081)) {
+        self_attention_pa_encoder_bfloat16_d128_e128_value_slopes_maskType_4::Run(query, key, value, seqLen,
+            slopes, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(92895136800065081)) {
+        self_attention_pa_encoder_bfloat16_d128_e128_value_logN::Run(query, key, value, seqLen, logN, output,
+            userWorkspace, tiling);
+    } else if (TILING_KEY_IS(107961468600001081)) {
+        self_attention_pa_encoder_bfloat16_d128_e128_value_clampType_1::Run(query, key, value, seqLen, output,
+            userWorkspace, tiling);
+    } else if (TILING_KEY_IS(150904969800001081)) {
+        self_attention_pa_encoder_bfloat16_d128_e128_value_key_BNSD_query_BNSD_value_BNSD::Run(query, key,
+            value, seqLen, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(347207478800000081)) {
+        self_attention_pa_encoder_bfloat16_d128_e128::Run(query, key, seqLen, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(330270759200000081)) {
+        self_attention_pa_encoder_bfloat16_d128_e128_key_padded::Run(query, key, seqLen, output,
+            userWorkspace, tiling);
+    } else if (TILING_KEY_IS(339508421600003081)) {
+        self_attention_pa_encoder_bfloat16_d128_e128_value_mask_mask_per_head_116087f5_maskType_2::Run(query,
+            key, value, mask, seqLen, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(171986576400003081)) {
+        self_attention_pa_encoder_bfloat16_d128_e128_value_mask_mask_per_batch_ccd31859_maskType_1::Run(query,
+            key, value, mask, seqLen, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(79552428300003081)) {
+        self_attention_pa_encoder_bfloat16_d128_e128_value_mask_mask_full_maskType_1::Run(query, key, value,
+            mask, seqLen, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(56260770500001081)) {
+        self_attention_pa_encoder_bfloat16_d128_e128_value_maskType_3::Run(query, key, value, seqLen, output,
+            userWorkspace, tiling);
+    } else if (TILING_KEY_IS(219460824400003081)) {
+        self_attention_pa_encoder_bfloat16_d128_e128_value_mask_mask_columns_maskType_4::Run(query, key,
+            value, mask, seqLen, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(12004278000001081)) {
+        self_attention_pa_encoder_bfloat16_d128_e128_value_maskType_8::Run(query, key, value, seqLen, output,
+            userWorkspace, tiling);
+    } else if (TILING_KEY_IS(184114535200000081)) {
+        self_attention_pa_encoder_bfloat16_d128_e128_query_padded::Run(query, key, seqLen, output,
+            userWorkspace, tiling);
+    } else if (TILING_KEY_IS(220970666300003081)) {
+        self_attention_pa_encoder_bfloat16_d128_e128_value_mask_maskType_2::Run(query, key, value, mask,
+            seqLen, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(342692765100005081)) {
+        self_attention_pa_encoder_bfloat16_d128_e128_value_slopes_maskType_5::Run(query, key, value, seqLen,
+            slopes, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(313157148600005081)) {
+        self_attention_pa_encoder_bfloat16_d128_e128_value_slopes_maskType_6::Run(query, key, value, seqLen,
+            slopes, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(130279157100025082)) {
+        self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_quantType_3::Run(query, key,
+            value, seqLen, qkDescale, vpvDescale, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(41868342200027082)) {
+        self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_1_quantType_3::Run(query,
+            key, value, mask, seqLen, qkDescale, vpvDescale, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(393708734700029082)) {
+        self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_4_quantType_3::Run(query,
+            key, value, seqLen, slopes, qkDescale, vpvDescale, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(130279157100057082)) {
+        self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_pScale_quantType_2::Run(query,
+            key, value, seqLen, qkDescale, vpvDescale, pScale, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(98357786100025082)) {
+        self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_clampType_1_quantType_3::Run(query,
+            key, value, seqLen, qkDescale, vpvDescale, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(363527821200027082)) {
+        self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_bfloat16_maskType_1_quantType_3::Run(query,
+            key, value, mask, seqLen, qkDescale, vpvDescale, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(202042731000024082)) {
+        self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_quantType_3::Run(query, key, seqLen,
+            qkDescale, vpvDescale, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(422816758100024082)) {
+        self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_key_padded_quantType_3::Run(query, key,
+            seqLen, qkDescale, vpvDescale, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(362849643000027082)) {
+        self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_head_116087f5_maskType_2_quantType_3::Run(query,
+            key, value, mask, seqLen, qkDescale, vpvDescale, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(293877920500027082)) {
+        self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_batch_ccd31859_maskType_1_quantType_3::Run(query,
+            key, value, mask, seqLen, qkDescale, vpvDescale, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(42768058400027082)) {
+        self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_full_maskType_1_quantType_3::Run(query,
+            key, value, mask, seqLen, qkDescale, vpvDescale, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(419672092600027082)) {
+        self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_bfloat16_mask_columns_maskType_4_quantType_3::Run(query,
+            key, value, mask, seqLen, qkDescale, vpvDescale, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(153779648300024082)) {
+        self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_query_padded_quantType_3::Run(query,
+            key, seqLen, qkDescale, vpvDescale, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(184664963500027082)) {
+        self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_2_quantType_3::Run(query,
+            key, value, mask, seqLen, qkDescale, vpvDescale, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(191003178300029082)) {
+        self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_5_quantType_3::Run(query,
+            key, value, seqLen, slopes, qkDescale, vpvDescale, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(12150287400029082)) {
+        self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_6_quantType_3::Run(query,
+            key, value, seqLen, slopes, qkDescale, vpvDescale, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(295384346500025082)) {
+        self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_outDataType_27_quantType_3::Run(query,
+            key, value, seqLen, qkDescale, vpvDescale, output, userWorkspace, tiling);
+    }
+}

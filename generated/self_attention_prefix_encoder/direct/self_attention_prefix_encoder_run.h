@@ -1,0 +1,89 @@
+// Runs self_attention_prefix_encoder without an operator package: checks the call, plans it, launches the kernel function.
+#ifndef ATTNDSL_SELF_ATTENTION_PREFIX_ENCODER_RUN_H
+#define ATTNDSL_SELF_ATTENTION_PREFIX_ENCODER_RUN_H
+
+#include <functional>
+
+#include "acl/acl.h"
+#include "aclrtlaunch_self_attention_prefix_encoder_custom.h"
+#include "../op_host/self_attention_prefix_encoder_launch.h"
+
+namespace self_attention_prefix_encoder_host {
+
+// Where the tensors of a call are in device memory; null where one is absent.
+struct Addresses {
+    void * query = nullptr;
+    void * key = nullptr;
+    void * value = nullptr;
+    void * blockTables = nullptr;
+    void * mask = nullptr;
+    void * seqLen = nullptr;
+    void * kvSeqLen = nullptr;
+    void * slopes = nullptr;
+    void * output = nullptr;
+};
+
+// Device memory of so many bytes, which has to live until the stream has run.
+using Allocate = std::function<void *(size_t)>;
+
+// The system's part at the start of every workspace.
+constexpr size_t kSystemWorkspace = 16 << 20;
+
+// A list of tensors as kernels decode it: per tensor the number of dimensions and the sizes, then the addresses.
+inline void *ListOnDevice(const std::vector<Tensor> &entries, const std::vector<void *> &addresses,
+    const Allocate &allocate)
+{
+    std::vector<uint64_t> words(1);
+    for (size_t i = 0; i < entries.size(); ++i) {
+        const uint64_t index = i == 0 ? entries.size() : i;
+        words.push_back(index << 32 | entries[i].shape.size());
+        words.insert(words.end(), entries[i].shape.begin(), entries[i].shape.end());
+    }
+    words[0] = words.size() * sizeof(uint64_t);
+    for (void *address : addresses) {
+        words.push_back(reinterpret_cast<uint64_t>(address));
+    }
+    const size_t bytes = words.size() * sizeof(uint64_t);
+    void *list = allocate(bytes);
+    if (list != nullptr) {
+        aclrtMemcpy(list, bytes, words.data(), bytes, ACL_MEMCPY_HOST_TO_DEVICE);
+    }
+    return list;
+}
+
+// Launches a call on at most `cores` cube cores. The stream still has to be synchronised.
+inline Status Run(Call &call, const Addresses &at, int64_t cores, aclrtStream stream,
+    const Allocate &allocate,
+    std::vector<std::string> &warnings)
+{
+    Sizes sizes;
+    Plan plan;
+    const Status status = PlanCall(call, sizes, cores, plan, warnings);
+    if (!status.Ok()) {
+        return status;
+    }
+    void *workspace = allocate(kSystemWorkspace + static_cast<size_t>(plan.tiling.workspaceBytes));
+    void *tiling = allocate(sizeof(plan.tiling));
+    if (workspace == nullptr || tiling == nullptr) {
+        return Fail("OutOfMemory",
+            std::string(kOperator) + ": device memory for workspace and tiling data is missing");
+    }
+    aclrtMemcpy(tiling, sizeof(plan.tiling), &plan.tiling, sizeof(plan.tiling), ACL_MEMCPY_HOST_TO_DEVICE);
+    ACLRT_LAUNCH_KERNEL(self_attention_prefix_encoder_custom)(static_cast<uint32_t>(plan.tiling.blocks),
+        stream,
+        at.query,
+        at.key,
+        at.value,
+        at.blockTables,
+        at.mask,
+        at.seqLen,
+        at.kvSeqLen,
+        at.slopes,
+        at.output,
+        workspace, tiling);
+    return status;
+}
+
+}  // namespace self_attention_prefix_encoder_host
+
+#endif  // ATTNDSL_SELF_ATTENTION_PREFIX_ENCODER_RUN_H

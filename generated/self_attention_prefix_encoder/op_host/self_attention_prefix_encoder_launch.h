@@ -1,0 +1,86 @@
+// From a checked call of self_attention_prefix_encoder to its launch. Plain C++17, no CANN headers.
+#ifndef ATTNDSL_SELF_ATTENTION_PREFIX_ENCODER_LAUNCH_H
+#define ATTNDSL_SELF_ATTENTION_PREFIX_ENCODER_LAUNCH_H
+
+#include <initializer_list>
+
+#include "self_attention_prefix_encoder_check.h"
+#include "self_attention_prefix_encoder_plan.h"
+
+namespace self_attention_prefix_encoder_host {
+
+// The number by which launches know a layout, a word or a dtype; -1 for none of the known ones.
+inline int64_t NumberOf(const std::string &value, std::initializer_list<const char *> known)
+{
+    int64_t number = 0;
+    for (const char *each : known) {
+        if (value == each) {
+            return number;
+        }
+        ++number;
+    }
+    return -1;
+}
+
+inline int64_t NumberOf(DataType value, std::initializer_list<DataType> known)
+{
+    int64_t number = 0;
+    for (DataType each : known) {
+        if (value == each) {
+            return number;
+        }
+        ++number;
+    }
+    return -1;
+}
+
+// What the launch of a call depends on; `cores` is the number of cube cores.
+inline Problem Describe(const Call &call, const Sizes &sizes, int64_t cores)
+{
+    static_cast<void>(call);
+    Problem problem;
+    problem.queryDtype = NumberOf(call.query.dtype, {DataType::kFloat16, DataType::kBfloat16});
+    problem.headSize = sizes.headSize;
+    problem.maskGiven = call.mask.given ? 1 : 0;
+    problem.slopesGiven = call.slopes.given ? 1 : 0;
+    problem.maskType = call.maskType;
+    problem.clampType = call.clampType;
+    problem.maskLayout =
+        NumberOf(sizes.mask_layout,
+            {"square", "per head", "per batch", "full", "128", "256", "columns", "512"});
+    problem.kvHeads = sizes.kvHeads;
+    problem.headNum = call.headNum;
+    problem.maxOfSeqLen = MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); });
+    problem.batch = sizes.batch;
+    problem.cores = cores;
+    problem.maxBlockNum = sizes.maxBlockNum;
+    problem.blockSize = sizes.blockSize;
+    problem.nTokens = sizes.nTokens;
+    problem.qkScale = static_cast<float>(call.qkScale);
+    problem.maskRows = sizes.maskRows;
+    return problem;
+}
+
+// Checks a call and plans its launch.
+inline Status PlanCall(Call &call, Sizes &sizes, int64_t cores, Plan &plan,
+    std::vector<std::string> &warnings)
+{
+    Status status = Check(call, sizes, warnings);
+    if (status.Ok()) {
+        status = CheckTarget(call, sizes);
+    }
+    if (!status.Ok()) {
+        return status;
+    }
+    plan = PlanLaunch(Describe(call, sizes, cores));
+    if (plan.key == 0) {
+        return Fail("NotGenerated",
+            std::string(kOperator) + ": no kernel of this project takes the call; generate one: "
+            "attndsl generate, with --dtype, --set D= and --feature as needed");
+    }
+    return status;
+}
+
+}  // namespace self_attention_prefix_encoder_host
+
+#endif  // ATTNDSL_SELF_ATTENTION_PREFIX_ENCODER_LAUNCH_H

@@ -1,0 +1,51 @@
+/*
+ * self_attention_prefix_encoder_custom: the kernel function of self_attention_prefix_encoder.
+ *
+ * Contract: ATB SelfAttentionOperation
+ * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
+ *
+ * Tensors in the contract's order, then results, workspace and tiling data; an absent tensor is a null pointer. The
+ * tiling key tells which specialisation a call needs; the host picks it (op_host/self_attention_prefix_encoder_plan.h).
+ */
+#include "kernel_operator.h"
+#include "self_attention_prefix_encoder_float16_d128_maskType_9.h"
+#include "self_attention_prefix_encoder_float16_d128_mask_mask_columns_maskType_4.h"
+#include "self_attention_prefix_encoder_float16_d128_slopes_maskType_4.h"
+#include "self_attention_prefix_encoder_float16_d128_slopes_maskType_5.h"
+#include "self_attention_prefix_encoder_bfloat16_d128_maskType_9.h"
+#include "self_attention_prefix_encoder_bfloat16_d128_mask_mask_columns_maskType_4.h"
+#include "self_attention_prefix_encoder_bfloat16_d128_slopes_maskType_4.h"
+#include "self_attention_prefix_encoder_bfloat16_d128_slopes_maskType_5.h"
+
+extern "C" __global__ __aicore__ void self_attention_prefix_encoder_custom(GM_ADDR query, GM_ADDR key,
+    GM_ADDR value, GM_ADDR blockTables, GM_ADDR mask, GM_ADDR seqLen, GM_ADDR kvSeqLen, GM_ADDR slopes,
+    GM_ADDR output, GM_ADDR workspace, GM_ADDR tiling)
+{
+    KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
+    GM_ADDR userWorkspace = AscendC::GetUserWorkspace(workspace);
+    if (TILING_KEY_IS(18752440100000080)) {
+        self_attention_prefix_encoder_float16_d128_maskType_9::Run(query, key, value, blockTables, seqLen,
+            kvSeqLen, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(59458269400001080)) {
+        self_attention_prefix_encoder_float16_d128_mask_mask_columns_maskType_4::Run(query, key, value,
+            blockTables, mask, seqLen, kvSeqLen, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(390055272400002080)) {
+        self_attention_prefix_encoder_float16_d128_slopes_maskType_4::Run(query, key, value, blockTables,
+            seqLen, kvSeqLen, slopes, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(193032108800002080)) {
+        self_attention_prefix_encoder_float16_d128_slopes_maskType_5::Run(query, key, value, blockTables,
+            seqLen, kvSeqLen, slopes, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(18752440100000081)) {
+        self_attention_prefix_encoder_bfloat16_d128_maskType_9::Run(query, key, value, blockTables, seqLen,
+            kvSeqLen, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(59458269400001081)) {
+        self_attention_prefix_encoder_bfloat16_d128_mask_mask_columns_maskType_4::Run(query, key, value,
+            blockTables, mask, seqLen, kvSeqLen, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(390055272400002081)) {
+        self_attention_prefix_encoder_bfloat16_d128_slopes_maskType_4::Run(query, key, value, blockTables,
+            seqLen, kvSeqLen, slopes, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(193032108800002081)) {
+        self_attention_prefix_encoder_bfloat16_d128_slopes_maskType_5::Run(query, key, value, blockTables,
+            seqLen, kvSeqLen, slopes, output, userWorkspace, tiling);
+    }
+}

@@ -1,0 +1,87 @@
+"""A kernel is chosen for exactly the calls that compute what it computes."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from attndsl import ops
+from attndsl.codegen.members import dtype_member, given_member, io_tensor, member_of, number_of_value
+from attndsl.codegen.selection import Selection, specialisation_of_choice, wanted_specialisations
+from attndsl.codegen.selectors import selectors_of
+from attndsl.schedule.specialisation import feature_names, kernel_inputs, settings_of
+from attndsl.spec.covering import choosable, nearest_choice
+
+EVERY = [ops.incre_flash_attention, ops.self_attention, *ops.self_attention.modes]
+
+
+def legal_choices(operator, count):
+    """Choices that settle up to three things at random."""
+    rng, values = np.random.default_rng(7), choosable(operator)
+    names = [f"given({name})" for name in feature_names(operator)] + sorted(operator.settings)
+    names = [name for name in names if name in values]
+    for _ in range(count):
+        picked = rng.choice(names, min(3, len(names)), replace=False)
+        wanted = {str(name): values[name][int(rng.integers(len(values[name])))] for name in picked}
+        choice = nearest_choice(operator, wanted)
+        if choice is not None:
+            yield choice
+
+
+def problem_of(operator, choice, dtype):
+    """The members of the problem as a host fills them."""
+    found = {dtype_member(operator): io_tensor(operator).dtypes.index(dtype)}
+    for name in operator.settings:
+        found[member_of(name)] = number_of_value(operator, name, choice.settings[name])
+    for name in feature_names(operator):
+        found[given_member(name)] = int(name in choice.present)
+    return SimpleNamespace(**found)
+
+
+def takes(operator, special, problem):
+    """The conditions, evaluated; sizes aside, which say nothing of the computation."""
+    texts = [item.test for item in selectors_of(operator, special)]
+    text = " and ".join(f"({each})" for each in texts if "headSize" not in each and "valueSize" not in each)
+    text = text.replace("&&", " and ").replace("||", " or ").replace("!(", " not (")
+    return eval(text, {"problem": problem})
+
+
+@pytest.mark.parametrize("operator", EVERY, ids=lambda each: each.name)
+def test_kernels_take_the_calls_that_compute_the_same_and_no_others(operator):
+    kernels = [each.special for each in wanted_specialisations(operator, Selection())]
+    accepted, refused = 0, 0
+    for choice in legal_choices(operator, 60):
+        dtype = choice.settings[f"dtype({io_tensor(operator).name})"]
+        own = specialisation_of_choice(operator, choice, dtype, 128)
+        problem = problem_of(operator, choice, dtype)
+        assert takes(operator, own, problem), own
+        passed = kernel_inputs(operator, choice.present & frozenset(feature_names(operator)))
+        computed = operator.graph(passed, choice.settings).key
+        for other in kernels:
+            graph = operator.graph(kernel_inputs(operator, other.features), settings_of(operator, other))
+            if takes(operator, other, problem):
+                assert graph.key == computed and other.dtype == dtype, (own, other)
+                accepted += 1
+            else:
+                assert other != own
+                refused += 1
+    assert accepted >= 10 and refused > accepted
+
+
+def test_what_makes_no_difference_is_not_asked():
+    """A kernel without modifiers serves every calcType, kernel type and scale of its signature."""
+    plain = wanted_specialisations(ops.self_attention, Selection(dtypes=("float16",)))[0]
+    tests = [item.test for item in selectors_of(ops.self_attention, plain.special)]
+    free = ("calcType", "kernelType", "quantType", "isTriuMask")
+    assert not any(test.startswith(f"problem.{name}") for test in tests for name in free)
+    assert "problem.maskType == 0" in tests and "problem.keyGiven != 0" in tests
+
+
+def test_a_tensor_that_is_passed_and_not_read_may_be_passed():
+    """Compressed windows come from indices; the contract wants their tensor all the same."""
+    selection = Selection(dtypes=("float16",), settings=(("maskType", "SLIDING_WINDOW_COMPRESS"),))
+    special = wanted_specialisations(ops.self_attention, selection)[0].special
+    tests = " ".join(item.test for item in selectors_of(ops.self_attention, special))
+    assert "attentionMaskGiven" not in tests and "logNGiven == 0" in tests
