@@ -91,9 +91,33 @@ def _cores(launch: Launch, memory: dict[str, Any], device: _Device, check: bool)
             yield core.run(trees[Core.AIV])
 
 
+class _Trees:
+    """What is asked of statements again and again while they run, found out once a launch."""
+
+    def __init__(self) -> None:
+        self._pauses: dict[Statement, bool] = {}
+        self._names: dict[For, frozenset[str]] = {}
+
+    def can_pause(self, statement: Statement) -> bool:
+        """Whether a cross-core wait is inside."""
+        known = self._pauses.get(statement)
+        if known is None:
+            known = any(isinstance(item, WaitCrossFlag) for item in statement.walk())
+            self._pauses[statement] = known
+        return known
+
+    def named_inside(self, loop: For) -> frozenset[str]:
+        """The scalars that a loop and its body define."""
+        if loop not in self._names:
+            items = tuple(loop.body.walk())
+            lets = (item.symbol.name for item in items if isinstance(item, Let))
+            self._names[loop] = frozenset({loop.var.name, *lets})
+        return self._names[loop]
+
+
 @dataclass
 class _Device:
-    """What cores share: cross-core counters, and limits that operands were held against.
+    """What cores share: cross-core counters, limits that operands were held against, facts of the trees.
 
     ``moves`` counts what any core did, to notice when nothing moves.
     """
@@ -103,6 +127,7 @@ class _Device:
     arrivals: dict[tuple[int, int, int], dict[int, int]] = field(default_factory=dict)
     moves: int = 0
     limits: OperandLimits = field(default_factory=OperandLimits)
+    trees: _Trees = field(default_factory=_Trees)
 
     def raise_flag(self, core: _CoreRun, flag: SetCrossFlag) -> None:
         """Count an arrival; when all participants have arrived, the other side may go on."""
@@ -202,7 +227,7 @@ class _CoreRun:
         yield from self._pausing(tree)
 
     def _pausing(self, statement: Statement) -> Generator[str, None, None]:
-        if not _can_pause(statement):
+        if not self._device.trees.can_pause(statement):
             self._plain(statement)
         elif isinstance(statement, WaitCrossFlag):
             while not self._device.lower_flag(self, statement.flag):
@@ -273,7 +298,11 @@ class _CoreRun:
     def _iterations(self, loop: For) -> Iterator[int]:
         """The values of a loop's variable; scalars of its body end with it, and outer ones of their names
         are again what they were."""
-        outer = {name: self._scalars[name] for name in _named_inside(loop) if name in self._scalars}
+        outer = {
+            name: self._scalars[name]
+            for name in self._device.trees.named_inside(loop)
+            if name in self._scalars
+        }
         yield from self._checked_values(loop)
         self._scalars.update(outer)
 
@@ -294,24 +323,3 @@ class _CoreRun:
     def _next_slot(self, lifetime: Alloc) -> None:
         for buffer in lifetime.buffers:
             self._slots[buffer] = self._slots.get(buffer, 0) + 1
-
-
-_PAUSES: dict[Statement, bool] = {}
-
-
-def _can_pause(statement: Statement) -> bool:
-    if statement not in _PAUSES:
-        _PAUSES[statement] = any(isinstance(item, WaitCrossFlag) for item in statement.walk())
-    return _PAUSES[statement]
-
-
-_NAMES: dict[For, frozenset[str]] = {}
-
-
-def _named_inside(loop: For) -> frozenset[str]:
-    """The scalars that a loop and its body define."""
-    if loop not in _NAMES:
-        items = tuple(loop.body.walk())
-        lets = (item.symbol.name for item in items if isinstance(item, Let))
-        _NAMES[loop] = frozenset({loop.var.name, *lets})
-    return _NAMES[loop]
