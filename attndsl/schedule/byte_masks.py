@@ -45,11 +45,11 @@ def byte_mask(context: Context, node: nodes.Replace) -> ScoreStep:
         NotLowered: the condition is no tensor over (B, T), or over (B, Q, T) for several query positions.
     """
     mask = node.condition
-    if isinstance(mask, nodes.Input):
-        if mask.axes in (("T",), ("B", "T")):
-            return _of_all_rows(context, node, mask)
-        if mask.axes in (("Q", "T"), ("B", "Q", "T")) and not context.rows.one_position:
-            return _of_positions(context, node, mask)
+    assert isinstance(mask, nodes.Input)
+    if mask.axes in (("T",), ("B", "T")):
+        return _of_all_rows(context, node, mask)
+    if mask.axes in (("Q", "T"), ("B", "Q", "T")) and not context.rows.one_position:
+        return _of_positions(context, node, mask)
     raise NotLowered("a replacement whose condition is no byte mask over (B, T) or (B, Q, T)", node.where)
 
 

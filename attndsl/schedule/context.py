@@ -12,6 +12,7 @@ Scalar names (all ``int64``), in the order they come into being inside a kernel:
     tile      running tile of the item; firstKey, keys: its keys; slot: its slot of the rings
     rowBegin, rows            the task's rows of one vector core
     r0, chunk                 the rows of one vector step; head, queryIndex: where a row stands
+    span      lanes from a step's first score to its last, in whole repeats
 """
 
 from __future__ import annotations

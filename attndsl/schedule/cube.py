@@ -11,23 +11,18 @@ from dataclasses import dataclass
 
 from attndsl.hardware import Core, MemorySpace
 from attndsl.schedule.context import (
-    FIRST_KEY,
-    FIRST_TILE,
-    KEY_BEGIN,
-    KEY_END,
     KEYS,
     ROW_FRACTALS,
     SLOT,
     TASK_ROWS,
-    TILE,
     TILES,
     Context,
 )
 from attndsl.schedule.errors import NotLowered
 from attndsl.schedule.folded_query import load_folded
+from attndsl.schedule.key_range import tile_bounds
 from attndsl.schedule.key_source import KeySource
 from attndsl.schedule.rings import out_ring, prob_ring, score_ring
-from attndsl.schedule.visibility import begins_late
 from attndsl.symbolic import Const, Expr, Named, Symbol, as_expr, ceil_div, minimum
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import Fixpipe, LoadFractals, LoadNz, Mmad
@@ -88,19 +83,6 @@ def _check_depths(context: Context) -> None:
         if size % depth:
             what = f"{context.cube_dtype} with {name} {size} (multiples of {depth})"
             raise NotLowered(what, context.attention.where)
-
-
-def tile_bounds(context: Context) -> list[Statement]:
-    """Ring slot, first key and number of keys of the running tile."""
-    size = context.tile_keys
-    first = (FIRST_TILE + TILE) * size
-    if begins_late(context):
-        first = KEY_BEGIN + first
-    return [
-        Let(symbol=SLOT, value=TILE % context.ring),
-        Let(symbol=FIRST_KEY, value=first),
-        Let(symbol=KEYS, value=minimum(size, KEY_END - FIRST_KEY)),
-    ]
 
 
 def load_query(context: Context) -> Stage:

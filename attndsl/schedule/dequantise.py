@@ -17,9 +17,9 @@ from attndsl.graph import nodes
 from attndsl.hardware import ATLAS_A2, Core
 from attndsl.schedule.channel_factors import Factors
 from attndsl.schedule.context import KEYS, SLOT, Context, whole
-from attndsl.schedule.cube import tile_bounds
 from attndsl.schedule.errors import NotLowered
 from attndsl.schedule.folded_query import fold_query
+from attndsl.schedule.key_range import tile_bounds
 from attndsl.schedule.key_source import KeySource, Wrapped
 from attndsl.schedule.pieces import Piece, ToPiece
 from attndsl.schedule.stored import stored_in, stored_node

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import reduce
 
 from attndsl.schedule.channel_factors import with_factors
 from attndsl.schedule.choices import Schedule
 from attndsl.schedule.context import (
-    FIRST_TILE,
     ITEM,
-    KEY_BEGIN,
-    KEY_END,
     LOWEST,
     REPEAT_LANES,
     SMALLEST,
     SPLIT,
     TASK,
-    TASK_ROWS,
-    TILES,
     Context,
 )
 from attndsl.schedule.cube import with_query
 from attndsl.schedule.folded_query import row_factors
 from attndsl.schedule.inventory import Inventory
+from attndsl.schedule.key_range import key_range
 from attndsl.schedule.key_source import KeySource
 from attndsl.schedule.key_sources import key_source
 from attndsl.schedule.padding_rows import existing_queries
@@ -36,8 +31,7 @@ from attndsl.schedule.score_rules import lower_modifier
 from attndsl.schedule.score_step import ScoreSteps, together
 from attndsl.schedule.tiling import add_work_fields, place_workspace
 from attndsl.schedule.vector_buffers import vector_buffers
-from attndsl.schedule.visibility import begins_late, first_visible, visible_end
-from attndsl.symbolic import Const, Symbol, ceil_div, maximum, minimum, select
+from attndsl.symbolic import Const
 from attndsl.tile.instructions.cube import FRACTAL_SIZE, INT8_DEPTH
 from attndsl.tile.naming import camel
 from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, Program
@@ -134,38 +128,10 @@ def _item_loop(work: Work) -> Statement:
         Let(symbol=SPLIT, value=ITEM % context.splits),
         Let(symbol=TASK, value=ITEM // context.splits),
         *context.rows.enter(context),
-        *_key_range(context),
+        *key_range(context),
         *context.rows.share(),
         *context.keys.enter(context),
         *context.values.enter(context),
         with_factors(context, with_query(context, on_rows)),
     )
     return For(var=ITEM, begin=BLOCK_INDEX, end=context.items, step=BLOCK_COUNT, body=body)
-
-
-def _key_range(context: Context) -> list[Statement]:
-    """The item's key tiles: an even share of the tiles with keys that some row of the task may see."""
-    total, share = Symbol("tileTotal"), Symbol("tilesPerSplit")
-    where, first, end = context.keys.where, context.keys.first(context), context.keys.valid_rows(context)
-    seen, seen_end = first_visible(context), visible_end(context)
-    bounds: list[Statement] = []
-    count = ceil_div(KEY_END, context.tile_keys)
-    if first is not None:
-        end = (KEY_BEGIN if seen is None else first) + end
-    if seen_end is not None:
-        end = minimum(end, seen_end)
-    if begins_late(context):
-        begin = reduce(maximum, (each for each in (first, seen) if each is not None))
-        bounds.append(Let(symbol=KEY_BEGIN, value=begin))
-        end = end if seen is None else maximum(end, KEY_BEGIN)
-        count = ceil_div(KEY_END - KEY_BEGIN, context.tile_keys)
-    bounds.append(Let(symbol=KEY_END, value=end, where=where))
-    if context.rows.may_be_empty():
-        count = select(TASK_ROWS == 0, 0, count)
-    return [
-        *bounds,
-        Let(symbol=total, value=count),
-        Let(symbol=share, value=ceil_div(total, context.splits)),
-        Let(symbol=FIRST_TILE, value=minimum(SPLIT * share, total)),
-        Let(symbol=TILES, value=minimum(share, total - FIRST_TILE)),
-    ]

@@ -1,60 +1,31 @@
-"""Lowering rules of masks: scores that are replaced where a condition hides their key.
-
-Here are conditions on indices; masks in bytes are in byte_masks.py.
-"""
+"""Lowering rules of masks (scores that are replaced where a condition holds), by the kind of condition."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from attndsl.graph import nodes
 from attndsl.schedule.byte_masks import byte_mask
-from attndsl.schedule.context import FIRST_KEY, KEYS, REPEAT_LANES, Context
+from attndsl.schedule.context import Context
 from attndsl.schedule.errors import NotLowered
+from attndsl.schedule.index_masks import index_mask
 from attndsl.schedule.score_step import ScoreStep
-from attndsl.schedule.vector_buffers import vector_buffers
-from attndsl.schedule.visibility import Interval, hides_some, visible_interval
-from attndsl.symbolic import Const, Expr, maximum, minimum, round_up
-from attndsl.tile.instructions import FillInterval
-from attndsl.tile.statements import If, Statement, seq
 
 
 def replace_rule(context: Context, node: nodes.Node) -> ScoreStep:
-    """A mask by index conditions, or by bytes.
+    """The step of a mask.
 
     Raises:
-        NotLowered: the condition is neither over intervals of keys nor a byte mask.
+        NotLowered: no rule covers the condition.
     """
     assert isinstance(node, nodes.Replace)
-    if not isinstance(node.condition, nodes.IndexCondition):
-        return byte_mask(context, node)
-    interval = visible_interval(node)
-    if interval is None:
-        raise NotLowered("a mask that shows no interval of keys", node.where)
-    return _by_index(node, interval)
+    rule = _RULES.get(type(node.condition))
+    if rule is None:
+        raise NotLowered(f"a mask by {type(node.condition).__name__}", node.where)
+    return rule(context, node)
 
 
-def _by_index(node: nodes.Replace, interval: Interval) -> ScoreStep:
-    """Fills the lanes that a row does not see; nothing in tiles that all rows of the step see whole."""
-    value = Const(float(node.value))
-
-    def hide(context: Context, row: Expr) -> Statement:
-        score, indices = vector_buffers(context).score, context.rows.indices()
-        lanes = score.region(row * context.tile_keys, 1, round_up(KEYS, REPEAT_LANES))
-
-        def lane(bound: Expr) -> Expr:
-            return minimum(KEYS, maximum(0, context.in_kernel(bound, indices) - FIRST_KEY))
-
-        def fill(begin: Expr, end: Expr) -> FillInterval:
-            return FillInterval(dst=lanes, begin=begin, end=end, value=value, where=node.where)
-
-        behind = None if interval.end is None else fill(lane(interval.end), KEYS)
-        before = None if interval.begin is None else fill(Const(0), lane(interval.begin))
-        return seq(behind, before)
-
-    def apply(context: Context) -> list[Statement]:
-        touched = (vector_buffers(context).score,)
-        rows = context.rows.each_row(lambda row: hide(context, row), touched)
-        some = hides_some(context, interval)
-        return [rows if some is None else If(condition=some, then=seq(rows))]
-
-    title = f"score = {node.value:g} where the query does not see the key  ({node.where})"
-    return ScoreStep(title=title, apply=apply)
+_RULES: dict[type[nodes.Node], Callable[[Context, nodes.Replace], ScoreStep]] = {
+    nodes.IndexCondition: index_mask,
+    nodes.Input: byte_mask,
+}

@@ -24,7 +24,7 @@ from attndsl.schedule.context import (
     chunks,
     whole,
 )
-from attndsl.schedule.cube import tile_bounds
+from attndsl.schedule.key_range import tile_bounds
 from attndsl.schedule.requantize import keep_steps, quantise, spread_steps, whole_partial
 from attndsl.schedule.rings import out_ring, prob_ring, score_ring
 from attndsl.schedule.row_operations import broadcast, fold_lanes, scale_rows

@@ -29,7 +29,8 @@ from attndsl.schedule.context import (
     chunks,
     whole,
 )
-from attndsl.schedule.cube import score_tile, tile_bounds
+from attndsl.schedule.cube import score_tile
+from attndsl.schedule.key_range import tile_bounds
 from attndsl.schedule.rings import score_ring
 from attndsl.schedule.row_operations import C0, broadcast, row_blocks
 from attndsl.schedule.score_step import ScoreSteps

@@ -1,0 +1,47 @@
+"""Masks by conditions on indices: scores are replaced outside the interval of keys that a row sees."""
+
+from __future__ import annotations
+
+from attndsl.graph import nodes
+from attndsl.schedule.context import FIRST_KEY, KEYS, REPEAT_LANES, Context
+from attndsl.schedule.errors import NotLowered
+from attndsl.schedule.score_step import ScoreStep
+from attndsl.schedule.vector_buffers import vector_buffers
+from attndsl.schedule.visibility import hides_some, visible_interval
+from attndsl.symbolic import Const, Expr, maximum, minimum, round_up
+from attndsl.tile.instructions import FillInterval
+from attndsl.tile.statements import If, Statement, seq
+
+
+def index_mask(context: Context, node: nodes.Replace) -> ScoreStep:
+    """Fills the lanes that a row does not see; nothing in tiles that all rows of the step see whole.
+
+    Raises:
+        NotLowered: the keys that a row sees are no interval.
+    """
+    interval, value = visible_interval(node), Const(float(node.value))
+    if interval is None:
+        raise NotLowered("a mask that shows no interval of keys", node.where)
+
+    def hide(context: Context, row: Expr) -> Statement:
+        score, indices = vector_buffers(context).score, context.rows.indices()
+        lanes = score.region(row * context.tile_keys, 1, round_up(KEYS, REPEAT_LANES))
+
+        def lane(bound: Expr) -> Expr:
+            return minimum(KEYS, maximum(0, context.in_kernel(bound, indices) - FIRST_KEY))
+
+        def fill(begin: Expr, end: Expr) -> FillInterval:
+            return FillInterval(dst=lanes, begin=begin, end=end, value=value, where=node.where)
+
+        behind = None if interval.end is None else fill(lane(interval.end), KEYS)
+        before = None if interval.begin is None else fill(Const(0), lane(interval.begin))
+        return seq(behind, before)
+
+    def apply(context: Context) -> list[Statement]:
+        touched = (vector_buffers(context).score,)
+        rows = context.rows.each_row(lambda row: hide(context, row), touched)
+        some = hides_some(context, interval)
+        return [rows if some is None else If(condition=some, then=seq(rows))]
+
+    title = f"score = {node.value:g} where the query does not see the key  ({node.where})"
+    return ScoreStep(title=title, apply=apply)
