@@ -33,7 +33,8 @@ class CompileFailed(EmulatorError):
 
     def __init__(self, what: str, log: str) -> None:
         self.log = log
-        lines = [line for line in log.splitlines() if "error" in line] or log.splitlines()
+        told = ("error", "undefined reference", "multiple definition")
+        lines = [line for line in log.splitlines() if any(word in line for word in told)] or log.splitlines()
         super().__init__(f"{what} does not compile:\n" + "\n".join(lines[:8]))
 
 

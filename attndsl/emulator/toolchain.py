@@ -141,7 +141,10 @@ def run_compiler(
     """Runs the compiler; raises `CompileFailed` with its messages when it fails."""
     command = [*compiler.command, *map(str, arguments)]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, cwd=cwd, timeout=COMPILE_SECONDS)
+        # messages quote the source, whatever its encoding
+        done = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", cwd=cwd, timeout=COMPILE_SECONDS
+        )
     except subprocess.TimeoutExpired:
         raise CompileFailed(what, f"error: the compiler did not end within {COMPILE_SECONDS} s") from None
     if done.returncode != 0:
