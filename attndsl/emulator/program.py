@@ -181,10 +181,8 @@ def build_program(
     for file in files:
         if not file.is_file():
             raise LaunchError(f"no such program file: {file}")
-    folders = [Path(folder).resolve() for folder in include_dirs]
-    for folder in folders:
-        if not folder.is_dir():
-            raise LaunchError(f"no such folder: {folder}")
+    # build systems name folders that are only made later: compilers pass over what is not there, and so do we
+    folders = [Path(folder).resolve() for folder in include_dirs if Path(folder).is_dir()]
     units = [read_unit(file, folders) for file in files]
     compiler = require_compiler()
     made = runtime(compiler)

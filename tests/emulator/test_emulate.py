@@ -61,8 +61,11 @@ int main(int argc, char** argv) {
   if (mode == "chatter") for (;;) puts("and so on, and so on, and so on, and so on, and so on, and so on, and so on");
   if (mode == "bomb") for (;;) { auto* p = new char[1 << 30]; p[0] = 1; }
   int32_t device = 0;
-  aclInit(nullptr); aclrtSetDevice(device); aclrtGetDevice(&device);
-  aclrtContext context; aclrtCreateContext(&context, device);
+  aclInit(nullptr);
+  if (mode != "homeless") aclrtSetDevice(device);
+  aclrtGetDevice(&device);
+  aclrtContext context = nullptr;
+  if (mode != "homeless") aclrtCreateContext(&context, device);
   aclrtStream stream = nullptr; aclrtCreateStream(&stream);
   std::vector<float> z(kLength * kBlocks);
   size_t bytes = z.size() * 4;
@@ -163,6 +166,7 @@ def test_a_mixed_kernel_in_a_namespace(program):
         ("past", {"memcheck/out_of_range"}, "DataCopy(u, from"),
         ("host", {"memcheck/unknown_address"}, "DataCopy(u, from"),
         ("race", {"racecheck/read_after_write"}, "DataCopy(to, u"),
+        ("homeless", {"memcheck/no_device"}, "aclrtMalloc((void**)&xDevice"),
         ("none", {"memcheck/illegal_blocks"}, "scale<kLength, float>"),
         ("early", {"racecheck/stream_not_synchronized"}, "aclrtMemcpy(z.data()"),
         ("room", {"memcheck/out_of_range"}, "aclrtMemcpy(z.data()"),
@@ -231,6 +235,7 @@ __global__ __vector__ void chain(__gm__ float* z) {
 }
 int main() {
   float *zDevice, z[64];
+  aclrtSetDevice(0);
   aclrtMalloc((void**)&zDevice, 256, ACL_MEM_MALLOC_NORMAL_ONLY);
   chain<<<1, 0, nullptr>>>(zDevice);
   aclrtMemcpy(z, 256, zDevice, 256, ACL_MEMCPY_DEVICE_TO_HOST);
@@ -342,9 +347,21 @@ def test_the_command(program, file, tmp_path):
     assert done.returncode == 1 and fields <= set(json.loads(done.stdout)["findings"][0])
     done = command(file, "--json")
     assert done.returncode == 1 and "BLOCKS" in json.loads(done.stdout)["error"]
-    for wrong in ([tmp_path / "nowhere.asc"], [file, "--auto-sync", "maybe"], []):
+    for wrong in ([tmp_path / "nowhere.asc"], [tmp_path], [file, "--auto-sync", "maybe"], []):
         done = command(*wrong)
         assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, done.stderr
+        done = command(*wrong, "--json")
+        assert done.returncode == 2 and json.loads(done.stdout)["error"] in done.stderr
+    # a folder that is not there, as compilers take it; the program's own failure is told
+    done = command("-I", tmp_path / "nowhere", "-D", "BLOCKS=4", file, "exit")
+    assert done.returncode == 1 and done.stderr.endswith("scale.asc ended with code 7\n")
+    empty, foreign = tmp_path / "empty.cpp", tmp_path / "foreign.cpp"
+    empty.write_text("")
+    foreign.write_bytes(b"int main( { \xff\xfe }\n")
+    for path, said in ((empty, "undefined reference to `main'"), (foreign, "error: ")):
+        done = command(path, "--json")
+        assert done.returncode == 1 and said in json.loads(done.stdout)["error"]
+    assert "macro names" in json.loads(command(file, "-D", "", "--json").stdout)["error"]
 
 
 PLATFORM = """

@@ -126,6 +126,7 @@ SCALAR(exchange_fresh, EXCHANGE(Clean(to[other])))
 SCALAR(exchange_stale, EXCHANGE())
 
 extern "C" __global__ __aicore__ void wild(GM_ADDR out) { KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY); TPipe pipe; *(volatile uint8_t*)(out + 8192 * 1000) = 1; }
+extern "C" __global__ __aicore__ void null(GM_ADDR out) { KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY); TPipe pipe; GM_ADDR none = out; asm("" : "+r"(none)); none -= (uintptr_t)out; *(volatile int*)none = 1; }
 extern "C" __global__ __aicore__ void deep(GM_ADDR out) { KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY); volatile uint8_t big[8 << 20]; for (int i = 0; i < 8 << 20; i += 512) big[i] = 1; }
 extern "C" __global__ __aicore__ void endless(GM_ADDR out) { KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY); while (*(volatile uint8_t*)out == 0) {} }
 extern "C" __global__ __aicore__ void hungry(GM_ADDR out) { KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY); for (size_t n = 1; n < 10000; ++n) { volatile char* p = new char[1ull << 30]; p[0] = 1; } }
@@ -145,6 +146,7 @@ ENTRIES = [
     "exchange_fresh",
     "exchange_stale",
     "wild",
+    "null",
     "deep",
     "endless",
     "hungry",
@@ -243,8 +245,13 @@ def test_a_wild_pointer_is_a_crash_that_names_the_core(kernels):
         kernels["wild"].run(1, [Argument("out", np.zeros(8, np.uint8))])
 
 
+def test_a_null_pointer_is_told(kernels):
+    with pytest.raises(KernelCrashed, match="a null pointer was followed, on block 0 AIV0"):
+        kernels["null"].run(1, [Argument("out", np.zeros(8, np.uint8))])
+
+
 def test_an_exhausted_stack_is_a_crash(kernels):
-    with pytest.raises(KernelCrashed, match="SIG"):
+    with pytest.raises(KernelCrashed, match=r"stack is exhausted \(knob stack_bytes\), on block 0 AIV0"):
         kernels["deep"].run(1, [Argument("out", np.zeros(8, np.uint8))])
     assert (
         kernels["deep"].run(1, [Argument("out", np.zeros(8, np.uint8))], knobs=Knobs(stack_bytes=32 << 20)).ok

@@ -30,6 +30,7 @@ constexpr uint64_t kDeviceBytes = 64ull << 30;  // HBM of an Atlas A2
 std::string next_name;
 std::set<void*>& host_blocks() { static std::set<void*> s; return s; }
 int32_t current_device = 0;
+bool device_chosen = false;
 int handles = 0;  // streams, events and contexts are numbers
 void* current_context = nullptr;
 
@@ -188,6 +189,10 @@ using namespace attnemu;
 
 aclError aclrtMalloc(void** p, size_t size, aclrtMemMallocPolicy, SourceLine at) {
   std::string name = unique_name();
+  if (!device_chosen) {
+    report_host("memcheck", "no_device", at, "aclrtMalloc without a context: aclrtSetDevice first", name, 0, size);
+    device_chosen = true;  // once
+  }
   if (!p || size == 0) return ACL_ERROR_INVALID_PARAM;
   *p = nullptr;
   uint64_t taken = 0, mapped = round_up(size, kPage) + kRoom;
@@ -274,7 +279,7 @@ aclError aclrtGetMemInfo(aclrtMemAttr, size_t* free, size_t* total) {
 
 aclError aclInit(const char*) { return ACL_SUCCESS; }
 aclError aclFinalize() { return ACL_SUCCESS; }
-aclError aclrtSetDevice(int32_t id) { current_device = id; return ACL_SUCCESS; }
+aclError aclrtSetDevice(int32_t id) { current_device = id; device_chosen = true; return ACL_SUCCESS; }
 aclError aclrtResetDevice(int32_t) { wait_for(nullptr, true); return ACL_SUCCESS; }
 aclError aclrtGetDevice(int32_t* id) { *id = current_device; return ACL_SUCCESS; }
 aclError aclrtGetDeviceCount(uint32_t* count) { *count = 1; return ACL_SUCCESS; }
@@ -289,6 +294,7 @@ const char* aclrtGetSocName() { return "Ascend910B1"; }
 
 aclError aclrtCreateContext(aclrtContext* context, int32_t id) {
   current_device = id;
+  device_chosen = true;
   aclError result = give(context);
   if (result == ACL_SUCCESS) current_context = *context;
   return result;

@@ -118,10 +118,8 @@ void write_report(const Request& r, const Machine& m) {
   std::fclose(file);
 }
 
-void on_crash(int number) {
-  char why[32];
-  std::snprintf(why, sizeof why, "signal %d ", number);
-  last_words(why);
+void on_crash(int number, siginfo_t* info, void*) {
+  last_words(number == SIGSEGV ? fault_at(info->si_addr) : "");
   signal(number, SIG_DFL);
   raise(number);
 }
@@ -139,9 +137,10 @@ void catch_crashes() {
   alternative.ss_size = sizeof stack;
   sigaltstack(&alternative, nullptr);
   struct sigaction action{};
-  action.sa_handler = on_crash;
-  action.sa_flags = SA_ONSTACK | SA_NODEFER;
+  action.sa_sigaction = on_crash;
+  action.sa_flags = SA_ONSTACK | SA_NODEFER | SA_SIGINFO;
   for (int s : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) sigaction(s, &action, nullptr);
+  action.sa_flags = SA_ONSTACK | SA_NODEFER;
   action.sa_handler = on_end;
   sigaction(SIGTERM, &action, nullptr);
 }

@@ -26,7 +26,7 @@ void on_signal(int number, siginfo_t* info, void*) {
   if (a) n = std::snprintf(text, sizeof text, "attnemu-crash: the host program touched %s, which is device memory: copy it by aclrtMemcpy\n", a->name.c_str());
   else if (!core) n = std::snprintf(text, sizeof text, "attnemu-crash: in the host program\n");
   if (n > 0 && write(2, text, static_cast<size_t>(n)) < 0) _exit(120);
-  if (core) last_words("");
+  if (core) last_words(number == SIGSEGV ? fault_at(info->si_addr) : "");
   signal(number, SIG_DFL);
   alarm(2);  // writing the findings may itself fail or hang; they are worth a try
   keep_findings_of_launch();

@@ -129,6 +129,15 @@ Memory* Machine::add_region(std::string name, uint8_t* data, uint64_t bytes, uin
   return out;
 }
 
+bool Machine::is_below_stack(const void* p) const {
+  auto* a = static_cast<const uint8_t*>(p);
+  auto index = core ? static_cast<size_t>(core->index) : impl_->tasks.size();
+  if (index >= impl_->tasks.size()) return false;
+  const uint8_t* stack = impl_->tasks[index].stack;
+  constexpr ptrdiff_t kFrame = 64 << 20;  // one frame may reach far below
+  return stack && a < stack + kPage && stack - a < kFrame;
+}
+
 Memory* Machine::find_region(const void* p) {
   auto* a = static_cast<const uint8_t*>(p);
   if (last_region_ && a >= last_region_->data && a < last_region_->data + last_region_->bytes) return last_region_;

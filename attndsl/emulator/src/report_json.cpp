@@ -35,6 +35,11 @@ std::string counters_json(const Machine& m) {
          format("\"cycles\": %.2f, \"memory_bytes\": %.0f, \"cores\": [%d, %d, %d]", m.cycles(), m.timeline.cold, m.shape.blocks, m.shape.cubes, m.shape.vectors);
 }
 
+const char* fault_at(const void* address) {
+  if (reinterpret_cast<uintptr_t>(address) < 4096) return "a null pointer was followed, ";
+  return machine && machine->is_below_stack(address) ? "the core's stack is exhausted (knob stack_bytes), " : "";
+}
+
 void last_words(const char* why) {
   char text[512], last[384] = "before its first instruction";
   if (core && core->last.line) std::snprintf(last, sizeof last, "after %s:%d", core->last.file, core->last.line);

@@ -18,20 +18,20 @@ class TBufPool {
 
   template <class Q>
   bool InitBuffer(Q& queue, uint8_t num, uint32_t len, attnemu::SourceLine at = attnemu::SourceLine::here()) {
-    uint32_t bytes = static_cast<uint32_t>(attnemu::round_up(len, attnemu::kBlock));
+    uint32_t bytes = detail::buffer_bytes(len);
     owner_.add(queue.start(num));
     for (uint32_t i = 0; i < num; ++i) queue.place(i, allocate(bytes, 1, at), bytes);
     return true;
   }
   template <TPosition bufferPos>
   bool InitBuffer(TBuf<bufferPos>& buffer, uint32_t len, attnemu::SourceLine at = attnemu::SourceLine::here()) {
-    uint32_t bytes = static_cast<uint32_t>(attnemu::round_up(len, attnemu::kBlock));
+    uint32_t bytes = detail::buffer_bytes(len);
     buffer.take(allocate(bytes, 1, at), bytes);
     return true;
   }
   template <class P>
   bool InitBufPool(P& pool, uint32_t len, attnemu::SourceLine at = attnemu::SourceLine::here()) {
-    uint32_t bytes = static_cast<uint32_t>(attnemu::round_up(len, attnemu::kBlock));
+    uint32_t bytes = detail::buffer_bytes(len);
     pool.take(allocate(bytes, 0, at), bytes);
     return true;
   }
@@ -57,7 +57,7 @@ class TBufPool {
  private:
   uint32_t allocate(uint32_t bytes, uint32_t ids, const attnemu::SourceLine& at) {
     uint32_t from = from_ + used_;
-    used_ += bytes;
+    used_ = detail::grown(used_, bytes);
     ids_ += ids;
     detail::report_buffers(used_ <= bytes_, "buffer_capacity", at, attnemu::format("InitBuffer: %u bytes more make %u in a pool of %u", bytes, used_, bytes_), detail::memory_of(pos), from, bytes);
     detail::report_buffers(ids_ != bufIDSize + 1, "buffer_count", at, attnemu::format("InitBuffer: more than %u buffers in one TBufPool", bufIDSize), detail::memory_of(pos), from, bytes);

@@ -58,6 +58,9 @@ class BufferOwner {
   std::vector<QueueBuffers> queues_;
 };
 
+// Whole blocks; a length that leaves no room for rounding stays too long for any memory.
+constexpr uint32_t buffer_bytes(uint32_t len) { return len > ~31u ? ~31u : (len + 31u) & ~31u; }
+constexpr uint32_t grown(uint32_t used, uint32_t bytes) { return bytes > ~used ? ~0u : used + bytes; }
 inline void report_buffers(bool fits, const char* rule, const SourceLine& at, const std::string& message, MemoryKind kind, uint64_t from, uint64_t bytes) {
   if (!fits && attnemu::machine->knobs.memcheck) attnemu::machine->report("memcheck", rule, at, message, "", attnemu::name_of(kind), from, bytes);
 }
@@ -107,20 +110,20 @@ class TPipe {
 
   template <class Q>
   bool InitBuffer(Q& queue, uint8_t num, uint32_t len, attnemu::SourceLine at = attnemu::SourceLine::here()) {
-    uint32_t bytes = static_cast<uint32_t>(attnemu::round_up(len, attnemu::kBlock));
+    uint32_t bytes = detail::buffer_bytes(len);
     owner_.add(queue.start(num));
     for (uint32_t i = 0; i < num; ++i) queue.place(i, allocate(Q::srcPosition, bytes, at), bytes);
     return true;
   }
   template <class B>
   bool InitBuffer(B& buffer, uint32_t len, attnemu::SourceLine at = attnemu::SourceLine::here()) {
-    uint32_t bytes = static_cast<uint32_t>(attnemu::round_up(len, attnemu::kBlock));
+    uint32_t bytes = detail::buffer_bytes(len);
     buffer.take(allocate(B::position, bytes, at), bytes);
     return true;
   }
   template <class P>
   bool InitBufPool(P& pool, uint32_t len, attnemu::SourceLine at = attnemu::SourceLine::here()) {
-    uint32_t bytes = static_cast<uint32_t>(attnemu::round_up(len, attnemu::kBlock));
+    uint32_t bytes = detail::buffer_bytes(len);
     pool.take(allocate(P::poolPos, bytes, at), bytes);
     return true;
   }
@@ -160,7 +163,7 @@ class TPipe {
     attnemu::MemoryKind kind = detail::memory_of(position);
     uint32_t& used = used_[static_cast<int>(kind)];
     uint32_t from = used, capacity = attnemu::memory_bytes(kind);
-    used += bytes;
+    used = detail::grown(used, bytes);
     detail::report_buffers(used <= capacity, "buffer_capacity", at,
                            attnemu::format("InitBuffer: %u bytes more than %u make %u in %s, which has %u", bytes, from, used, attnemu::name_of(kind), capacity), kind, from, bytes);
     detail::report_buffers(++buffers_ != kMaxBuffers + 1, "buffer_count", at, attnemu::format("InitBuffer: more than %u buffers in one TPipe", kMaxBuffers), kind, from, bytes);

@@ -7,6 +7,7 @@
 #include "attnemu/base.h"
 #include "attnemu/numeric.h"
 #include "macros.h"
+#include "constants.h"
 
 // Storage of half; arithmetic goes through float.
 struct half {
@@ -85,18 +86,6 @@ enum class CacheRwMode { READ = 1, WRITE = 2, RW = 3 };
 enum class CO2Layout : uint8_t { NZ, ROW_MAJOR, COLUMN_MAJOR };
 enum class GatherMaskMode : uint8_t { VERSION_V1, VERSION_V2 };
 constexpr GatherMaskMode defaultGatherMaskMode = GatherMaskMode::VERSION_V1;
-
-constexpr uint64_t MASK_PLACEHOLDER = 0;
-constexpr int32_t MAX_REPEAT_TIMES = 255;
-constexpr uint16_t ONE_BLK_SIZE = 32;
-constexpr int32_t ONE_REPEAT_BYTE_SIZE = 256;
-constexpr int32_t DEFAULT_BLK_NUM = 8;
-constexpr int32_t DEFAULT_BLK_STRIDE = 1;
-constexpr uint8_t DEFAULT_REPEAT_STRIDE = 8;
-
-constexpr uint32_t K_MAX_DIM = 8;
-constexpr uint32_t K_MAX_SHAPE_DIM = 8;
-constexpr uint32_t PAD_SIZE = 4;
 
 constexpr uint32_t DivCeil(uint32_t a, uint32_t b) { return b ? (a + b - 1) / b : 0; }
 constexpr uint32_t AlignUp(uint32_t a, uint32_t b) { return DivCeil(a, b) * b; }

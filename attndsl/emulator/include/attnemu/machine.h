@@ -69,6 +69,8 @@ class Machine {
               const char* pipe = "", const std::string& buffer = "", uint64_t address = 0, uint64_t bytes = 0,
               const std::string& other = "");
 
+  bool is_below_stack(const void* p) const;      // of the running core's task
+
   struct Impl;
 
  private:

@@ -15,5 +15,7 @@ void write_spans(std::FILE* to, const Machine& m, const char* kernel);
 
 // Writes to standard error that the process ends, why, and which core issued what last. Allocates nothing.
 void last_words(const char* why);
+// What is known of a fault at an address, ending in a blank; empty: nothing.
+const char* fault_at(const void* address);
 
 }  // namespace attnemu
