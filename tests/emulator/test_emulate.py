@@ -271,7 +271,7 @@ def test_a_kernel_launched_by_name_from_another_file(tmp_path):
     )
     main = tmp_path / "main.cpp"
     main.write_text(
-        '#include "acl/acl.h"\n#include "aclrtlaunch_store.h"\nint main() {\n  uint8_t* zDevice;\n  int32_t z = 0;\n'
+        '#include "acl/acl.h"\n#include "aclrtlaunch_store.h"\nint main() {\n  uint8_t* zDevice;\n  int32_t z = 0;\n  aclrtSetDevice(0);\n'
         "  aclrtMalloc((void**)&zDevice, 32, ACL_MEM_MALLOC_HUGE_FIRST);\n"
         "  ACLRT_LAUNCH_KERNEL(store)(1, nullptr, zDevice, 41);\n"
         "  aclrtMemcpy(&z, 4, zDevice, 4, ACL_MEMCPY_DEVICE_TO_HOST);\n  return z == 41 ? 0 : 1;\n}\n"
