@@ -88,6 +88,7 @@ with op.constraints_on(error=errors.LengthRangeError):
     op.require(lengths[b] <= S, "must be at most the cache size", over={b: B}, when=block_table.absent)
 with op.constraints_on(paged, error=errors.PagingError):
     op.require(lengths.given, "needed by a paged cache")
+    op.require(key.split == 0, "must be one tensor with block_table", argument="key")
     op.require(block_size > 0, "must be positive with block_table")
     op.require(block_size <= 512, "must be at most 512")
     op.require(block_size % 16 == 0, "must be a multiple of 16")

@@ -17,6 +17,8 @@ from attndsl import ops
 from attndsl.codegen.entry import entry_text
 from attndsl.schedule.errors import NotLowered
 from attndsl.schedule.launch import prepare, specialisation_of
+from attndsl.spec.arguments import given as given_of
+from attndsl.spec.arguments import split_of
 from attndsl.spec.loader import load_file
 from attndsl.spec.operator import Operator
 from attndsl.symbolic import Const, Symbol
@@ -147,6 +149,19 @@ def test_sizes_of_entries_are_read_and_spelled() -> None:
     assert size.same(entry_size("a_key", Symbol("batch"), 2))
     assert not size.same(entry_size("a_key", Symbol("batch"), 1))
     assert not size.same(entry_size("a_key", Const(1), 2))
+
+
+def test_no_kernel_is_made_for_lists_of_pages() -> None:
+    """Pages are one tensor: presence alone rules a list out, for those who choose kernels and cases."""
+    for paged in (False, True):
+        known = {given_of(spec.name).name: False for spec in ifa.tensors} | {
+            split_of("key").name: True,
+            split_of("value").name: True,
+            given_of("block_table").name: paged,
+            given_of("actual_seq_lengths").name: True,
+        }
+        rules = [rule for rule in ifa.constraints if rule.symbols() <= known.keys() and not rule.over]
+        assert any(rule.violation(known) for rule in rules) == paged
 
 
 SPEC = """

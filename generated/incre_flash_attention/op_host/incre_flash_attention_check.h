@@ -644,6 +644,12 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
             "needed by a paged cache", Values{},
             "pass actual_seq_lengths");
     }
+    // key: must be one tensor with block_table
+    if (call.block_table.given && !!(call.key_list.entries.size() != 1)) {
+        return Violation("PagingError", kOperator, "key",
+            "must be one tensor with block_table", Values{},
+            "");
+    }
     // block_size: must be positive with block_table
     if (call.block_table.given && !(call.block_size > 0)) {
         Values values;

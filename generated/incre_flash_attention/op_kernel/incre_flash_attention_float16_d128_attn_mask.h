@@ -574,7 +574,7 @@ private:
         {
             LocalTensor<uint8_t> attnMaskBytes =
                 ub_[kAttnMaskBytes + attnMaskBytesSlot_ * kAttnMaskBytesSlot].ReinterpretCast<uint8_t>();
-            // score = -1e+12 where attn_mask hides the key  (incre_flash_attention.py:169)
+            // score = -1e+12 where attn_mask hides the key  (incre_flash_attention.py:170)
             WaitFlag<HardEvent::V_MTE2>(kAttnMaskBytesFree + attnMaskBytesSlot_);
             DataCopyPad(attnMaskBytes, attnMaskGm_[batch * attnMaskStrideB_ + firstKey],
                 DataCopyExtParams(1, keys, 0, 0, 0), DataCopyPadExtParams<uint8_t>(false, 0, 0, 0));
@@ -599,10 +599,10 @@ private:
                     DataCopyPadExtParams<float>(false, 0, 0, 0));
                 SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
                 const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
-                // score * scale_value  (incre_flash_attention.py:167)
+                // score * scale_value  (incre_flash_attention.py:168)
                 WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
                 Muls(score, score, float(scaleValue_), span);
-                // score = -1e+12 where attn_mask hides the key  (incre_flash_attention.py:169)
+                // score = -1e+12 where attn_mask hides the key  (incre_flash_attention.py:170)
                 PipeBarrier<PIPE_V>();
                 for (int64_t row = 0; row < chunk; ++row) {
                     Select(score[row * kTileKeys], attnMaskKeep_, score[row * kTileKeys],

@@ -584,10 +584,10 @@ private:
                     DataCopyPadExtParams<half>(false, 0, 0, 0));
                 SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
                 const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
-                // score * scale_value  (incre_flash_attention.py:167)
+                // score * scale_value  (incre_flash_attention.py:168)
                 WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
                 Muls(score, score, float(scaleValue_), span);
-                // score + pse_shift  (incre_flash_attention.py:168)
+                // score + pse_shift  (incre_flash_attention.py:169)
                 Cast(pseShiftWide_, pseShiftRows, RoundMode::CAST_NONE, span);
                 PipeBarrier<PIPE_V>();
                 Add(score, score, pseShiftWide_, span);

@@ -582,7 +582,7 @@ private:
                     DataCopyPadExtParams<float>(false, 0, 0, 0));
                 SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
                 const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
-                // score * scale_value  (incre_flash_attention.py:167)
+                // score * scale_value  (incre_flash_attention.py:168)
                 WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
                 Muls(score, score, float(scaleValue_), span);
                 // Lanes behind the last key take no part in the maximum, nor below in the sum.
@@ -712,7 +712,7 @@ private:
                         rowBlocks_, kRepeatLanes, chunk,
                         BinaryRepeatParams(1, 1, 0, kHeadDimBucket / 8, kHeadDimBucket / 8, 1));
                 }
-                // result = clip(round(result * scale + offset), -128, 127)  (incre_flash_attention.py:171)
+                // result = clip(round(result * scale + offset), -128, 127)  (incre_flash_attention.py:172)
                 if (quantScale2StrideE_ == 0) {
                     PipeBarrier<PIPE_V>();
                     Muls(accumulator_[r0 * kHeadDimBucket], accumulator_[r0 * kHeadDimBucket],
@@ -871,7 +871,7 @@ private:
                 Div(accumulator_[d0], accumulator_[d0], mergedSum_, kRepeatLanes, chunk,
                     BinaryRepeatParams(1, 1, 0, kHeadDimBucket / 8, kHeadDimBucket / 8, 1));
             }
-            // result = clip(round(result * scale + offset), -128, 127)  (incre_flash_attention.py:171)
+            // result = clip(round(result * scale + offset), -128, 127)  (incre_flash_attention.py:172)
             if (quantScale2StrideE_ == 0) {
                 PipeBarrier<PIPE_V>();
                 Muls(accumulator_, accumulator_, float(quantScale2Gm_.GetValue(0)), chunk * kHeadDimBucket);
