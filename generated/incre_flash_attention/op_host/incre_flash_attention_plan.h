@@ -780,9 +780,8 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.quantScale2Given == 0 &&
         problem.antiquantScaleGiven == 0 &&
         problem.blockTableGiven != 0 &&
-        problem.keySplit == 0 &&
         problem.valueSplit == 0) {
-        Plan plan{21904911100064080, 1, TileFloat16D128BlockTable(problem)};
+        Plan plan{185486996900064080, 1, TileFloat16D128BlockTable(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -931,9 +930,8 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.quantScale2Given == 0 &&
         problem.antiquantScaleGiven == 0 &&
         problem.blockTableGiven != 0 &&
-        problem.keySplit == 0 &&
         problem.valueSplit == 0) {
-        Plan plan{21904911100064081, 1, TileFloat16D128BlockTable(problem)};
+        Plan plan{185486996900064081, 1, TileFloat16D128BlockTable(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }

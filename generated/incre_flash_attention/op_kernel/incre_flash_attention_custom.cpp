@@ -71,7 +71,7 @@ extern "C" __global__ __aicore__ void incre_flash_attention_custom(GM_ADDR query
     } else if (TILING_KEY_IS(21904911100048080)) {
         incre_flash_attention_float16_d128_antiquant_scale_antiquant_offset::Run(query, keyOnly, valueOnly,
             actual_seq_lengths, antiquant_scale, antiquant_offset, attention_out, userWorkspace, tiling);
-    } else if (TILING_KEY_IS(21904911100064080)) {
+    } else if (TILING_KEY_IS(185486996900064080)) {
         incre_flash_attention_float16_d128_block_table::Run(query, keyOnly, valueOnly, actual_seq_lengths,
             block_table, attention_out, userWorkspace, tiling);
     } else if (TILING_KEY_IS(21904911100128080)) {
@@ -101,7 +101,7 @@ extern "C" __global__ __aicore__ void incre_flash_attention_custom(GM_ADDR query
     } else if (TILING_KEY_IS(21904911100048081)) {
         incre_flash_attention_bfloat16_d128_antiquant_scale_antiquant_offset::Run(query, keyOnly, valueOnly,
             actual_seq_lengths, antiquant_scale, antiquant_offset, attention_out, userWorkspace, tiling);
-    } else if (TILING_KEY_IS(21904911100064081)) {
+    } else if (TILING_KEY_IS(185486996900064081)) {
         incre_flash_attention_bfloat16_d128_block_table::Run(query, keyOnly, valueOnly, actual_seq_lengths,
             block_table, attention_out, userWorkspace, tiling);
     } else if (TILING_KEY_IS(21904911100128081)) {

@@ -753,7 +753,7 @@ private:
                 Mul(score_[c0], score_[c0], rowBlocks_, kRepeatLanes, chunk,
                     BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
             }
-            // score * scale_value  (incre_flash_attention.py:167)
+            // score * scale_value  (incre_flash_attention.py:168)
             PipeBarrier<PIPE_V>();
             Muls(score_, score_, float(scaleValue_), span);
             // Lanes behind the last key take no part in the maximum, nor below in the sum.

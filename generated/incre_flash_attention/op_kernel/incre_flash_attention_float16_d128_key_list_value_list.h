@@ -581,7 +581,7 @@ private:
                     DataCopyPadExtParams<float>(false, 0, 0, 0));
                 SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
                 const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
-                // score * scale_value  (incre_flash_attention.py:167)
+                // score * scale_value  (incre_flash_attention.py:168)
                 WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
                 Muls(score, score, float(scaleValue_), span);
                 // Lanes behind the last key take no part in the maximum, nor below in the sum.
