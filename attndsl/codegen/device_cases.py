@@ -16,10 +16,12 @@ from typing import Any
 import numpy as np
 
 from attndsl.codegen.members import head_size, io_tensor
+from attndsl.codegen.selectors import ignored_features
 from attndsl.interpret import reference
 from attndsl.schedule.compile import Compiled
 from attndsl.schedule.errors import ScheduleError
 from attndsl.schedule.launch import specialisation_of
+from attndsl.schedule.specialisation import feature_names
 from attndsl.spec.arguments import DTYPES, TensorSpec, dtype_of, given, split_of
 from attndsl.spec.covering import nearest_choice
 from attndsl.spec.errors import CallError, ContractWarning
@@ -32,7 +34,7 @@ from attndsl.verify.space import CaseSpace
 from attndsl.verify.values import GROUP, REGIME, WARNED
 
 ATTEMPTS = 12
-MOST_INPUTS, MOST_RESULTS, MOST_STORED = 200_000, 3_000, 20_000
+MOST_INPUTS, MOST_RESULTS, MOST_STORED = 400_000, 5_000, 20_000
 """Elements of all tensors, and of all results, that a case may have; bytes of a stored tensor, compressed."""
 
 
@@ -135,7 +137,7 @@ def _of_kernel(compiled: Compiled, each: int, number: int) -> Iterator[DeviceCas
     pins |= {REGIME: "any", WARNED: False}
     for spec in operator.tensors:
         if (split := split_of(spec.name).name) in space.variables:
-            pins[split] = False
+            pins.setdefault(split, False)
     for role, wanted in _SMALL.items():
         name = str(operator.axis_extents.get(role))
         if name in space.variables and name != head:
@@ -171,7 +173,8 @@ def _of_kernel(compiled: Compiled, each: int, number: int) -> Iterator[DeviceCas
 def _settled(compiled: Compiled) -> dict[str, Any]:
     """Presence and all that is chosen from a few values, as near to the contract's defaults as can be."""
     operator, special = compiled.operator, compiled.specialisation
-    wanted: dict[str, Any] = {given(name).name: True for name in special.features}
+    told = frozenset(feature_names(operator)) - ignored_features(operator, special)
+    wanted: dict[str, Any] = {given(name).name: name in special.features for name in told}
     if len(io_tensor(operator).dtypes) > 1:
         wanted[dtype_of(io_tensor(operator).name).name] = special.dtype
     choice = nearest_choice(operator, wanted | dict(special.settings))

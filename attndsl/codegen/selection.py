@@ -15,9 +15,10 @@ from attndsl.errors import UserError
 from attndsl.hardware import ATLAS_A2
 from attndsl.schedule.lowerable import LARGEST_HEAD
 from attndsl.schedule.specialisation import Specialisation, canonical_settings, feature_names, used_inputs
-from attndsl.spec.arguments import ParamSpec, dtype_of, given
+from attndsl.spec.arguments import dtype_of, given
 from attndsl.spec.covering import Choice, choosable, nearest_choice
 from attndsl.spec.operator import Operator
+from attndsl.spec.settings import spelled
 from attndsl.symbolic import Compare, Const
 
 # The head size that most models have; others are asked for with --set D=...
@@ -152,7 +153,7 @@ def _covering(operator: Operator) -> Iterator[tuple[str, dict[str, Any]]]:
         yield name, {given(name).name: True}
     for name in sorted(operator.settings):
         for value in choosable(operator).get(name, ()):
-            yield f"{name}={_spelled(operator, name, value)}", {name: value} | _passed(operator, name)
+            yield f"{name}={spelled(operator, name, value)}", {name: value} | _passed(operator, name)
 
 
 def _passed(operator: Operator, setting: str) -> dict[str, Any]:
@@ -201,17 +202,6 @@ def _spellings(operator: Operator, name: str) -> dict[str, Any]:
     for value in choosable(operator)[name]:
         words.setdefault(str(value).lower() if isinstance(value, bool) else str(value), value)
     return words
-
-
-def _spelled(operator: Operator, name: str, value: Any) -> str:
-    """The contract's word for a value."""
-    param = next((spec for spec in operator.params if spec.name == name), None)
-    words = [each for each, v in _choices(param).items() if v == value and isinstance(each, str)]
-    return words[0] if words else str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _choices(param: ParamSpec | None) -> Mapping[Any, Any]:
-    return {} if param is None else param.choices
 
 
 def _dtypes(operator: Operator, wanted: tuple[str, ...] | None) -> tuple[str, ...]:

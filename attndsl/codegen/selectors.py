@@ -61,7 +61,7 @@ def selectors_of(operator: Operator, special: Specialisation) -> tuple[Selector,
     ]
     if special.value_bucket is not None:
         found.append(Selector(_within_bucket(VALUE_SIZE, special.value_bucket)))
-    ignored = _ignored_features(operator, special)
+    ignored = ignored_features(operator, special)
     for feature in feature_names(operator):
         if feature not in ignored:
             compared = "!=" if feature in special.features else "=="
@@ -83,7 +83,7 @@ def _decisions(operator: Operator, special: Specialisation, more: frozenset[str]
     return decisions(operator.roots, present, settings_of(operator, special))
 
 
-def _ignored_features(operator: Operator, special: Specialisation) -> frozenset[str]:
+def ignored_features(operator: Operator, special: Specialisation) -> frozenset[str]:
     """The optional tensors that a call may pass without being computed any differently."""
     settings, ignored = settings_of(operator, special), frozenset[str]()
     computed = operator.graph(kernel_inputs(operator, special.features), settings).key
@@ -105,8 +105,8 @@ def _decided(operator: Operator, special: Specialisation, ignored: frozenset[str
     settled = _decisions(operator, special, frozenset())
     own = (*_layouts_of_kernel(operator, problem), *_free_dtypes(operator, problem))
     asked = dict.fromkeys((*own, *(name for each, _ in settled for name in sorted(each.symbols()))))
-    domains = {name: _domain(operator, problem, name) for name in asked}
-    possible = {name: _domain(operator, problem, name, declared=True) for name in asked}
+    domains = {name: _domain(operator, problem, ignored, name) for name in asked}
+    possible = {name: _domain(operator, problem, ignored, name, declared=True) for name in asked}
     left = _narrow(domains, possible, settled, _contract(operator, special, ignored, frozenset(asked)))
     for name, values in domains.items():
         told = name.startswith("dtype(") and name not in own  # by the io dtype
@@ -148,11 +148,11 @@ def _free_dtypes(operator: Operator, problem: Problem) -> Iterator[str]:
 
 
 def _domain(
-    operator: Operator, problem: Problem, name: str, *, declared: bool = False
+    operator: Operator, problem: Problem, ignored: frozenset[str], name: str, *, declared: bool = False
 ) -> tuple[Any, ...] | None:
     """The values that a symbol can have in calls of the kernel; None for a number that may be anything.
 
-    ``declared``: in all calls that pass the same tensors.
+    ``declared``: in all calls that pass the same tensors. Tensors that are ``ignored`` may be passed, or not.
     """
     kind, _, argument = name.rstrip(")").partition("(")
     if not argument:
@@ -160,9 +160,10 @@ def _domain(
         if param.type is bool:
             return (False, True)
         return tuple(dict.fromkeys(param.choices.values())) if param.choices else None
-    if argument not in problem.present:
-        return (None,)
     spec = operator.tensor(argument)
+    if argument not in problem.present:
+        every = {"dtype": spec.dtypes, "layout": tuple(spec.layouts), "split": (False, True)}[kind]
+        return (None, *every) if argument in ignored else (None,)
     if kind == "split":
         return (False, True)
     if kind == "dtype":

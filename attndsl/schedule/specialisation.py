@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Any
 
@@ -16,7 +16,7 @@ from attndsl.spec.arguments import dtype_of, given, layout_of
 from attndsl.spec.errors import SpecError
 from attndsl.spec.layout import Layout
 from attndsl.spec.operator import Operator
-from attndsl.spec.settings import first_settings
+from attndsl.spec.settings import first_settings, spelled
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +59,9 @@ def kernel_suffix(operator: Operator, special: Specialisation) -> str:
     Raises:
         InternalError: names of tensors and values of settings give another specialisation the same words.
     """
-    suffix = special.suffix(feature_names(operator))
+    enumerated = {spec.name for spec in operator.params if spec.choices}
+    words = ((name, spelled(operator, name, v) if name in enumerated else v) for name, v in special.settings)
+    suffix = replace(special, settings=tuple(words)).suffix(feature_names(operator))
     first = _named(operator).setdefault(suffix, special)
     if first.told != special.told:
         raise InternalError(f"{operator.name}: two kernels are called {suffix}: {first} and {special}")

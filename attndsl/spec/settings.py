@@ -29,6 +29,13 @@ def first_settings(operator: Operator) -> dict[str, Any]:
     return found
 
 
+def spelled(operator: Operator, name: str, value: Any) -> str:
+    """A setting's value in the contract's word for it, where it has one: the name of an enumerator."""
+    choices = next((spec.choices for spec in operator.params if spec.name == name), {})
+    words = (each for each, meant in choices.items() if meant == value and isinstance(each, str))
+    return next(words, str(value).lower() if isinstance(value, bool) else str(value))
+
+
 def setting_samples(
     operator: Operator, names: frozenset[str], present: frozenset[str]
 ) -> Iterator[dict[str, Any]]:

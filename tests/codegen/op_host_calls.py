@@ -13,7 +13,8 @@ from attndsl.codegen.arguments import names_of
 from attndsl.codegen.device_files import device_files
 from attndsl.codegen.host import Row, host_text
 from attndsl.codegen.host_files import definition_files, host_files
-from attndsl.codegen.project import Selection, plan_project
+from attndsl.codegen.project import plan_project
+from attndsl.codegen.selection import Selection
 from attndsl.emulator.toolchain import require_compiler, run_compiler
 from attndsl.spec.operator import Operator
 

@@ -15,7 +15,7 @@ from test_tensor_lists import BAD, BAD_SPLIT, LEGAL, decoder, lists
 from attndsl import ops
 from attndsl.codegen.execute import plan_of, written
 from attndsl.codegen.host import host_text
-from attndsl.codegen.project import Selection
+from attndsl.codegen.selection import Selection
 from attndsl.emulator.toolchain import find_compiler
 from attndsl.schedule.launch import prepare
 

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from attndsl.codegen.arguments import names_of
 from attndsl.codegen.host_files import definition_files, host_files
 from attndsl.codegen.identifiers import comment, escaped, identifier, identifiers, pascal, snake, strings
-from attndsl.codegen.project import Selection, plan_project
+from attndsl.codegen.project import plan_project
 from attndsl.codegen.project_files import Page, binding_files, build_files
+from attndsl.codegen.selection import Selection
 from attndsl.emulator.toolchain import find_compiler
 from attndsl.spec import Operator, attend, errors
 

@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 
 from attndsl import ops
+from attndsl.codegen.device_cases import device_cases
 from attndsl.codegen.execute import plan_of, written
 from attndsl.codegen.host import host_text, waits_for_all
-from attndsl.codegen.project import Selection
+from attndsl.codegen.project import plan_project
+from attndsl.codegen.selection import Selection
 from attndsl.emulator.toolchain import find_compiler
 from attndsl.schedule.launch import prepare
 from attndsl.spec.arguments import DTYPES
@@ -128,6 +130,27 @@ def test_tiling_is_that_of_the_emulated_launch(layout, features, lengths, folder
         assert got["mode"] == int(waits_for_all(launch.compiled))
         assert got["blocks"] == launch.blocks
         assert got["workspace"] == (16 << 20) + launch.workspace_bytes
+        emulated = fields_of(host_text([launch.compiled]).fields, plan.tiling.tobytes())
+        assert emulated.items() <= got["data"].items()
+
+
+MODES = {each.name: each for each in (ops.self_attention, *ops.self_attention.modes)}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if "prefix" in name else pytest.mark.long) for name in MODES]
+)
+def test_the_host_finds_the_kernel_of_every_case_of_its_project(name, folder):
+    """Among kernels that differ in parameters, layouts and dtypes: key, tiling data, blocks of each."""
+    made = op_host(MODES[name], folder / name, DTYPES_FIRST)
+    kernels = plan_project(MODES[name], DTYPES_FIRST).kernels
+    cases = device_cases(kernels)
+    assert len(cases) >= len(kernels) - 2
+    for case in cases:
+        got = made.tile(case.values(), 20)
+        launch = prepare(MODES[name].bind(**case.values()), 20)
+        plan = plan_of(launch, written(launch.compiled))
+        assert (got["key"], got["mode"], got["blocks"]) == (plan.key, plan.schedule_mode, launch.blocks)
         emulated = fields_of(host_text([launch.compiled]).fields, plan.tiling.tobytes())
         assert emulated.items() <= got["data"].items()
 

@@ -20,8 +20,9 @@ from attndsl import ops
 from attndsl.codegen.arguments import names_of
 from attndsl.codegen.device_cases import random_tensor
 from attndsl.codegen.host_files import host_files
-from attndsl.codegen.project import Selection, plan_project
+from attndsl.codegen.project import plan_project
 from attndsl.codegen.project_files import Page, binding_files
+from attndsl.codegen.selection import Selection
 from attndsl.codegen.torch_text import torch_text
 from attndsl.emulator.toolchain import INCLUDE, find_compiler
 from attndsl.spec.arguments import DTYPES
