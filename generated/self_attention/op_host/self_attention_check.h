@@ -4,7 +4,6 @@
 // Every check stands where the spec declares it, and says what the spec's Python function says.
 //
 // Not checked here, because the content lives on the device:
-//   tokenOffset: must be at most the rows of its tensor (reads rows(cacheK))
 //   attentionMask: must not be negative, it is 1 or 0 (reads attentionMask)
 //   attentionMask: must be 1 or 0 (reads attentionMask)
 //   attentionMask: must not be 1, which is added (reads attentionMask)
@@ -83,7 +82,9 @@ struct Sizes {
     std::string query_layout = "None";  // layout of query
     std::string key_layout = "None";  // layout of key
     std::string value_layout = "None";  // layout of value
+    RowCounts cacheK_rows = {};  // rows of each tensor of cacheK
     std::string cacheK_layout = "None";  // layout of cacheK
+    RowCounts cacheV_rows = {};  // rows of each tensor of cacheV
     std::string cacheV_layout = "None";  // layout of cacheV
     std::string attentionMask_layout = "None";  // layout of attentionMask
     std::string tokenOffset_layout = "None";  // layout of tokenOffset
@@ -114,10 +115,10 @@ inline Status ResolveLists(Call &call)
     if (!call.layerId.given) {
         return Missing(kOperator, "layerId");
     }
-    if (const Status status = Stacked(kOperator, "cacheK", call.cacheK_list, 2, call.cacheK); !status.Ok()) {
+    if (const Status status = OneOrMany(kOperator, "cacheK", false, call.cacheK_list, call.cacheK); !status.Ok()) {
         return status;
     }
-    if (const Status status = Stacked(kOperator, "cacheV", call.cacheV_list, 2, call.cacheV); !status.Ok()) {
+    if (const Status status = OneOrMany(kOperator, "cacheV", false, call.cacheV_list, call.cacheV); !status.Ok()) {
         return status;
     }
     return Status{};
@@ -596,6 +597,18 @@ inline Status CheckDtypes(const Call &call)
     return Status{};
 }
 
+// What parameters alone decide.
+inline Status CheckParameters(const Call &call)
+{
+    // cacheV: must be a list where cacheK is one
+    if (!(call.cacheV_list.list == call.cacheK_list.list)) {
+        return Violation("RankError", kOperator, "cacheV",
+            "must be a list where cacheK is one", Values{},
+            "pass both as lists");
+    }
+    return Status{};
+}
+
 // The sizes of the contract from the shapes of the arguments.
 inline Status SolveSizes(const Call &call, Sizes &sizes)
 {
@@ -651,7 +664,23 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
             return status;
         }
     }
-    {
+    if (call.cacheK_list.given && call.cacheK_list.list) {
+        const Status status = solver.MatchRows(Shaped{"cacheK"}, call.cacheK_list, false,
+            batch_, maxSeqLen_, {&layerNum_}, {
+                {call.inputLayout == 0 && !call.batchRunStatusEnable, "layers", {{1}, {1}, {maxSeqLen_}, {kvHeads_, headSize_}},
+                {{"batchRunStatusEnable", "batchRunStatusEnable is " + Text(call.batchRunStatusEnable)},
+                 {"inputLayout", "inputLayout is " + Text(call.inputLayout)}}},
+                {call.inputLayout == 0 && call.batchRunStatusEnable, "layer", {{1}, {maxSeqLen_}, {kvHeads_, headSize_}},
+                {{"batchRunStatusEnable", "batchRunStatusEnable is " + Text(call.batchRunStatusEnable)},
+                 {"inputLayout", "inputLayout is " + Text(call.inputLayout)}}},
+                {call.inputLayout == 1, "BNSD", {{1}, {1}, {kvHeads_}, {maxSeqLen_}, {headSize_}},
+                {{"inputLayout", "inputLayout is " + Text(call.inputLayout)}}},
+            }, sizes.cacheK_rows, sizes.cacheK_layout);
+        if (!status.Ok()) {
+            return status;
+        }
+    }
+    else {
         const Status status = solver.Match(Shaped{"cacheK"}, call.cacheK, {
                 {call.inputLayout == 0 && !call.batchRunStatusEnable, "layers", {{layerNum_}, {batch_}, {maxSeqLen_}, {kvHeads_, headSize_}},
                 {{"batchRunStatusEnable", "batchRunStatusEnable is " + Text(call.batchRunStatusEnable)},
@@ -666,7 +695,23 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
             return status;
         }
     }
-    {
+    if (call.cacheV_list.given && call.cacheV_list.list) {
+        const Status status = solver.MatchRows(Shaped{"cacheV"}, call.cacheV_list, false,
+            batch_, maxSeqLen_, {&layerNum_}, {
+                {call.inputLayout == 0 && !call.batchRunStatusEnable, "layers", {{1}, {1}, {maxSeqLen_}, {kvHeads_, headSizeV_}},
+                {{"batchRunStatusEnable", "batchRunStatusEnable is " + Text(call.batchRunStatusEnable)},
+                 {"inputLayout", "inputLayout is " + Text(call.inputLayout)}}},
+                {call.inputLayout == 0 && call.batchRunStatusEnable, "layer", {{1}, {maxSeqLen_}, {kvHeads_, headSizeV_}},
+                {{"batchRunStatusEnable", "batchRunStatusEnable is " + Text(call.batchRunStatusEnable)},
+                 {"inputLayout", "inputLayout is " + Text(call.inputLayout)}}},
+                {call.inputLayout == 1, "BNSD", {{1}, {1}, {kvHeads_}, {maxSeqLen_}, {headSizeV_}},
+                {{"inputLayout", "inputLayout is " + Text(call.inputLayout)}}},
+            }, sizes.cacheV_rows, sizes.cacheV_layout);
+        if (!status.Ok()) {
+            return status;
+        }
+    }
+    else {
         const Status status = solver.Match(Shaped{"cacheV"}, call.cacheV, {
                 {call.inputLayout == 0 && !call.batchRunStatusEnable, "layers", {{layerNum_}, {batch_}, {maxSeqLen_}, {kvHeads_, headSizeV_}},
                 {{"batchRunStatusEnable", "batchRunStatusEnable is " + Text(call.batchRunStatusEnable)},
@@ -816,12 +861,6 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
 // The constraints, in the contract's order.
 inline Status CheckConstraints(const Call &call, const Sizes &sizes)
 {
-    // cacheV: must be a list where cacheK is one
-    if (!(call.cacheV_list.list == call.cacheK_list.list)) {
-        return Violation("RankError", kOperator, "cacheV",
-            "must be a list where cacheK is one", Values{},
-            Both("it must be " + Text((call.cacheK_list.list) != 0), "pass both as lists"));
-    }
     // seqLen: must have at least one batch row
     if (!(sizes.batch > 0)) {
         Values values;
@@ -1026,6 +1065,25 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
             }
         }
     }
+    // tokenOffset: must be at most the rows of its tensor
+    if ((!call.batchStatus.given || call.batchStatus.Readable()) && call.tokenOffset.Readable() && sizes.cacheK_rows.Readable()) {
+        for (int64_t b = 0; b < sizes.batch; ++b) {
+            if ((call.batchStatus.given ? call.batchStatus.GetValue(b) : int64_t(1)) != 0 && !((call.cacheType == 1 ? MinOf<int64_t, int64_t>(call.tokenOffset.GetValue(b), call.windowSize) : call.tokenOffset.GetValue(b)) <= sizes.cacheK_rows.GetValue(b))) {
+                Values values;
+                if (call.cacheType == 1) {
+                    values.AddElement("tokenOffset", call.tokenOffset, b);
+                    values.Add("windowSize", call.windowSize);
+                }
+                if (!(call.cacheType == 1)) {
+                    values.AddElement("tokenOffset", call.tokenOffset, b);
+                }
+                values.AddElement("rows of cacheK", sizes.cacheK_rows, b);
+                return Violation("LengthRangeError", kOperator, "tokenOffset",
+                    "must be at most the rows of its tensor", values,
+                    (call.cacheType == 1 ? std::string("") : std::string(NearestLegal(sizes.cacheK_rows.GetValue(b), ""))));
+            }
+        }
+    }
     // tokenOffset: the cache must hold the window
     if ((!call.batchStatus.given || call.batchStatus.Readable()) && call.tokenOffset.Readable() && call.cacheType == 1 && (call.calcType == 2 || !(call.kvcacheCfg == 1))) {
         for (int64_t b = 0; b < sizes.batch; ++b) {
@@ -1130,6 +1188,10 @@ inline Status Check(Call &call, Sizes &sizes, std::vector<std::string> &warnings
         return status;
     }
     status = CheckDtypes(call);
+    if (!status.Ok()) {
+        return status;
+    }
+    status = CheckParameters(call);
     if (!status.Ok()) {
         return status;
     }

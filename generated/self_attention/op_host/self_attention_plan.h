@@ -140,7 +140,7 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValue(const Problem &problem)
     return tiling;
 }
 
-inline SelfAttentionTiling TileFloat16D128E128KeyValueAttentionMaskMaskType1(const Problem &problem)
+inline SelfAttentionTiling TileFloat16D128E128KeyValueAttentionMaskMaskTypeNORM(const Problem &problem)
 {
     [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
     [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
@@ -293,7 +293,7 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueBatchStatusCacheKLayerCach
     return tiling;
 }
 
-inline SelfAttentionTiling TileFloat16D128E128KeyValueCacheType1MaskType7(const Problem &problem)
+inline SelfAttentionTiling TileFloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDINGWINDOWNORM(const Problem &problem)
 {
     [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
     [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
@@ -374,7 +374,7 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueCacheType1MaskType7(const 
     return tiling;
 }
 
-inline SelfAttentionTiling TileFloat16D128E128KeyValueClampType1(const Problem &problem)
+inline SelfAttentionTiling TileFloat16D128E128KeyValueClampTypeMINMAX(const Problem &problem)
 {
     [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
     [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
@@ -456,7 +456,7 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueClampType1(const Problem &
     return tiling;
 }
 
-inline SelfAttentionTiling TileFloat16D128E128AttentionMaskInputLayout1QueryBNSDMaskType1(const Problem &problem)
+inline SelfAttentionTiling TileFloat16D128E128AttentionMaskInputLayoutBNSDQueryBNSDMaskTypeNORM(const Problem &problem)
 {
     [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
     [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
@@ -622,7 +622,7 @@ inline SelfAttentionTiling TileFloat16D128E128(const Problem &problem)
     return tiling;
 }
 
-inline SelfAttentionTiling TileFloat16D128E128KeyValueAttentionMaskAttentionMaskPerHead116087f5MaskType2(const Problem &problem)
+inline SelfAttentionTiling TileFloat16D128E128KeyValueAttentionMaskAttentionMaskPerHead116087f5MaskTypeALIBI(const Problem &problem)
 {
     [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
     [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
@@ -704,7 +704,7 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueAttentionMaskAttentionMask
     return tiling;
 }
 
-inline SelfAttentionTiling TileFloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchCcd31859MaskType1(const Problem &problem)
+inline SelfAttentionTiling TileFloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchCcd31859MaskTypeNORM(const Problem &problem)
 {
     [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
     [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
@@ -792,7 +792,7 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueAttentionMaskAttentionMask
     return tiling;
 }
 
-inline SelfAttentionTiling TileFloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskType1(const Problem &problem)
+inline SelfAttentionTiling TileFloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM(const Problem &problem)
 {
     [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
     [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
@@ -875,7 +875,7 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueAttentionMaskAttentionMask
     return tiling;
 }
 
-inline SelfAttentionTiling TileFloat16D128E128KeyValueMaskType8(const Problem &problem)
+inline SelfAttentionTiling TileFloat16D128E128KeyValueMaskTypeSLIDINGWINDOWCOMPRESS(const Problem &problem)
 {
     [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
     [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
@@ -1126,7 +1126,7 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueQueryPadded(const Problem 
     return tiling;
 }
 
-inline SelfAttentionTiling TileFloat16D128E128KeyValueAttentionMaskMaskType2(const Problem &problem)
+inline SelfAttentionTiling TileFloat16D128E128KeyValueAttentionMaskMaskTypeALIBI(const Problem &problem)
 {
     [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
     [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
@@ -1265,7 +1265,7 @@ inline SelfAttentionTiling TileFloat16D128E128CacheKListCacheVList(const Problem
     return tiling;
 }
 
-inline SelfAttentionTiling TileBfloat16D128E128KeyValueAttentionMaskMaskType1(const Problem &problem)
+inline SelfAttentionTiling TileBfloat16D128E128KeyValueAttentionMaskMaskTypeNORM(const Problem &problem)
 {
     [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
     [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
@@ -1350,7 +1350,7 @@ inline SelfAttentionTiling TileBfloat16D128E128KeyValueAttentionMaskMaskType1(co
     return tiling;
 }
 
-inline SelfAttentionTiling TileBfloat16D128E128AttentionMaskInputLayout1QueryBNSDMaskType1(const Problem &problem)
+inline SelfAttentionTiling TileBfloat16D128E128AttentionMaskInputLayoutBNSDQueryBNSDMaskTypeNORM(const Problem &problem)
 {
     [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
     [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
@@ -1439,7 +1439,7 @@ inline SelfAttentionTiling TileBfloat16D128E128AttentionMaskInputLayout1QueryBNS
     return tiling;
 }
 
-inline SelfAttentionTiling TileBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchCcd31859MaskType1(const Problem &problem)
+inline SelfAttentionTiling TileBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchCcd31859MaskTypeNORM(const Problem &problem)
 {
     [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
     [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
@@ -1553,7 +1553,7 @@ inline Plan PlanLaunch(const Problem &problem)
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_float16_d128_e128_key_value_attentionMask_maskType_1
+    // self_attention_float16_d128_e128_key_value_attentionMask_maskType_NORM
     if (problem.queryDtype == 0 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -1575,7 +1575,7 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.cacheVSplit == 0 &&
         (problem.inputLayout == 1 || problem.cacheKLayout == 0) &&
         (problem.inputLayout == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{38984280900007080, 1, TileFloat16D128E128KeyValueAttentionMaskMaskType1(problem)};
+        Plan plan{38984280900007080, 1, TileFloat16D128E128KeyValueAttentionMaskMaskTypeNORM(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -1630,7 +1630,7 @@ inline Plan PlanLaunch(const Problem &problem)
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_float16_d128_e128_key_value_cacheType_1_maskType_7
+    // self_attention_float16_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM
     if (problem.queryDtype == 0 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -1651,11 +1651,12 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.cacheVSplit == 0 &&
         (problem.inputLayout == 1 || problem.cacheKLayout == 0) &&
         (problem.inputLayout == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{142147391000003080, 1, TileFloat16D128E128KeyValueCacheType1MaskType7(problem)};
+        Plan plan{142147391000003080, 1,
+            TileFloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDINGWINDOWNORM(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_float16_d128_e128_key_value_clampType_1
+    // self_attention_float16_d128_e128_key_value_clampType_MIN_MAX
     if (problem.queryDtype == 0 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -1676,11 +1677,11 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.cacheVSplit == 0 &&
         (problem.inputLayout == 1 || problem.cacheKLayout == 0) &&
         (problem.inputLayout == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{190183153800003080, 1, TileFloat16D128E128KeyValueClampType1(problem)};
+        Plan plan{190183153800003080, 1, TileFloat16D128E128KeyValueClampTypeMINMAX(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_float16_d128_e128_attentionMask_inputLayout_1_query_BNSD_maskType_1
+    // self_attention_float16_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM
     if (problem.queryDtype == 0 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -1701,7 +1702,7 @@ inline Plan PlanLaunch(const Problem &problem)
         (problem.inputLayout == 1 || problem.cacheKLayout == 0) &&
         (problem.inputLayout == 1 || problem.cacheVLayout == 0)) {
         Plan plan{28984413100004080, 1,
-            TileFloat16D128E128AttentionMaskInputLayout1QueryBNSDMaskType1(problem)};
+            TileFloat16D128E128AttentionMaskInputLayoutBNSDQueryBNSDMaskTypeNORM(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -1728,7 +1729,7 @@ inline Plan PlanLaunch(const Problem &problem)
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_2
+    // self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_ALIBI
     if (problem.queryDtype == 0 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -1751,11 +1752,11 @@ inline Plan PlanLaunch(const Problem &problem)
         (problem.inputLayout == 1 || problem.cacheKLayout == 0) &&
         (problem.inputLayout == 1 || problem.cacheVLayout == 0)) {
         Plan plan{275009892700007080, 1,
-            TileFloat16D128E128KeyValueAttentionMaskAttentionMaskPerHead116087f5MaskType2(problem)};
+            TileFloat16D128E128KeyValueAttentionMaskAttentionMaskPerHead116087f5MaskTypeALIBI(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_1
+    // self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_NORM
     if (problem.queryDtype == 0 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -1778,11 +1779,11 @@ inline Plan PlanLaunch(const Problem &problem)
         (problem.inputLayout == 1 || problem.cacheKLayout == 0) &&
         (problem.inputLayout == 1 || problem.cacheVLayout == 0)) {
         Plan plan{220502374300007080, 1,
-            TileFloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchCcd31859MaskType1(problem)};
+            TileFloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchCcd31859MaskTypeNORM(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_full_maskType_1
+    // self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_full_maskType_NORM
     if (problem.queryDtype == 0 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -1805,11 +1806,11 @@ inline Plan PlanLaunch(const Problem &problem)
         (problem.inputLayout == 1 || problem.cacheKLayout == 0) &&
         (problem.inputLayout == 1 || problem.cacheVLayout == 0)) {
         Plan plan{337675897200007080, 1,
-            TileFloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskType1(problem)};
+            TileFloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_float16_d128_e128_key_value_maskType_3
+    // self_attention_float16_d128_e128_key_value_maskType_NORM_COMPRESS
     if (problem.queryDtype == 0 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -1833,7 +1834,7 @@ inline Plan PlanLaunch(const Problem &problem)
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_float16_d128_e128_key_value_maskType_8
+    // self_attention_float16_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS
     if (problem.queryDtype == 0 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -1854,7 +1855,7 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.cacheVSplit == 0 &&
         (problem.inputLayout == 1 || problem.cacheKLayout == 0) &&
         (problem.inputLayout == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{166992563000003080, 1, TileFloat16D128E128KeyValueMaskType8(problem)};
+        Plan plan{166992563000003080, 1, TileFloat16D128E128KeyValueMaskTypeSLIDINGWINDOWCOMPRESS(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -1908,7 +1909,7 @@ inline Plan PlanLaunch(const Problem &problem)
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_float16_d128_e128_key_value_attentionMask_maskType_2
+    // self_attention_float16_d128_e128_key_value_attentionMask_maskType_ALIBI
     if (problem.queryDtype == 0 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -1930,7 +1931,7 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.cacheVSplit == 0 &&
         (problem.inputLayout == 1 || problem.cacheKLayout == 0) &&
         (problem.inputLayout == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{392190788400007080, 1, TileFloat16D128E128KeyValueAttentionMaskMaskType2(problem)};
+        Plan plan{392190788400007080, 1, TileFloat16D128E128KeyValueAttentionMaskMaskTypeALIBI(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -1982,7 +1983,7 @@ inline Plan PlanLaunch(const Problem &problem)
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_bfloat16_d128_e128_key_value_attentionMask_maskType_1
+    // self_attention_bfloat16_d128_e128_key_value_attentionMask_maskType_NORM
     if (problem.queryDtype == 1 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -2004,7 +2005,7 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.cacheVSplit == 0 &&
         (problem.inputLayout == 1 || problem.cacheKLayout == 0) &&
         (problem.inputLayout == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{38984280900007081, 1, TileBfloat16D128E128KeyValueAttentionMaskMaskType1(problem)};
+        Plan plan{38984280900007081, 1, TileBfloat16D128E128KeyValueAttentionMaskMaskTypeNORM(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2059,7 +2060,7 @@ inline Plan PlanLaunch(const Problem &problem)
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_bfloat16_d128_e128_key_value_cacheType_1_maskType_7
+    // self_attention_bfloat16_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM
     if (problem.queryDtype == 1 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -2080,11 +2081,12 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.cacheVSplit == 0 &&
         (problem.inputLayout == 1 || problem.cacheKLayout == 0) &&
         (problem.inputLayout == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{142147391000003081, 1, TileFloat16D128E128KeyValueCacheType1MaskType7(problem)};
+        Plan plan{142147391000003081, 1,
+            TileFloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDINGWINDOWNORM(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_bfloat16_d128_e128_key_value_clampType_1
+    // self_attention_bfloat16_d128_e128_key_value_clampType_MIN_MAX
     if (problem.queryDtype == 1 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -2105,11 +2107,11 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.cacheVSplit == 0 &&
         (problem.inputLayout == 1 || problem.cacheKLayout == 0) &&
         (problem.inputLayout == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{190183153800003081, 1, TileFloat16D128E128KeyValueClampType1(problem)};
+        Plan plan{190183153800003081, 1, TileFloat16D128E128KeyValueClampTypeMINMAX(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_bfloat16_d128_e128_attentionMask_inputLayout_1_query_BNSD_maskType_1
+    // self_attention_bfloat16_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM
     if (problem.queryDtype == 1 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -2130,7 +2132,7 @@ inline Plan PlanLaunch(const Problem &problem)
         (problem.inputLayout == 1 || problem.cacheKLayout == 0) &&
         (problem.inputLayout == 1 || problem.cacheVLayout == 0)) {
         Plan plan{28984413100004081, 1,
-            TileBfloat16D128E128AttentionMaskInputLayout1QueryBNSDMaskType1(problem)};
+            TileBfloat16D128E128AttentionMaskInputLayoutBNSDQueryBNSDMaskTypeNORM(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2157,7 +2159,7 @@ inline Plan PlanLaunch(const Problem &problem)
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_bfloat16_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_2
+    // self_attention_bfloat16_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_ALIBI
     if (problem.queryDtype == 1 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -2180,11 +2182,11 @@ inline Plan PlanLaunch(const Problem &problem)
         (problem.inputLayout == 1 || problem.cacheKLayout == 0) &&
         (problem.inputLayout == 1 || problem.cacheVLayout == 0)) {
         Plan plan{275009892700007081, 1,
-            TileFloat16D128E128KeyValueAttentionMaskAttentionMaskPerHead116087f5MaskType2(problem)};
+            TileFloat16D128E128KeyValueAttentionMaskAttentionMaskPerHead116087f5MaskTypeALIBI(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_bfloat16_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_1
+    // self_attention_bfloat16_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_NORM
     if (problem.queryDtype == 1 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -2207,11 +2209,11 @@ inline Plan PlanLaunch(const Problem &problem)
         (problem.inputLayout == 1 || problem.cacheKLayout == 0) &&
         (problem.inputLayout == 1 || problem.cacheVLayout == 0)) {
         Plan plan{220502374300007081, 1,
-            TileBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchCcd31859MaskType1(problem)};
+            TileBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchCcd31859MaskTypeNORM(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_bfloat16_d128_e128_key_value_attentionMask_attentionMask_full_maskType_1
+    // self_attention_bfloat16_d128_e128_key_value_attentionMask_attentionMask_full_maskType_NORM
     if (problem.queryDtype == 1 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -2234,11 +2236,11 @@ inline Plan PlanLaunch(const Problem &problem)
         (problem.inputLayout == 1 || problem.cacheKLayout == 0) &&
         (problem.inputLayout == 1 || problem.cacheVLayout == 0)) {
         Plan plan{337675897200007081, 1,
-            TileFloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskType1(problem)};
+            TileFloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_bfloat16_d128_e128_key_value_maskType_3
+    // self_attention_bfloat16_d128_e128_key_value_maskType_NORM_COMPRESS
     if (problem.queryDtype == 1 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -2262,7 +2264,7 @@ inline Plan PlanLaunch(const Problem &problem)
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_bfloat16_d128_e128_key_value_maskType_8
+    // self_attention_bfloat16_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS
     if (problem.queryDtype == 1 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -2283,7 +2285,7 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.cacheVSplit == 0 &&
         (problem.inputLayout == 1 || problem.cacheKLayout == 0) &&
         (problem.inputLayout == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{166992563000003081, 1, TileFloat16D128E128KeyValueMaskType8(problem)};
+        Plan plan{166992563000003081, 1, TileFloat16D128E128KeyValueMaskTypeSLIDINGWINDOWCOMPRESS(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2337,7 +2339,7 @@ inline Plan PlanLaunch(const Problem &problem)
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_bfloat16_d128_e128_key_value_attentionMask_maskType_2
+    // self_attention_bfloat16_d128_e128_key_value_attentionMask_maskType_ALIBI
     if (problem.queryDtype == 1 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -2359,7 +2361,7 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.cacheVSplit == 0 &&
         (problem.inputLayout == 1 || problem.cacheKLayout == 0) &&
         (problem.inputLayout == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{392190788400007081, 1, TileFloat16D128E128KeyValueAttentionMaskMaskType2(problem)};
+        Plan plan{392190788400007081, 1, TileFloat16D128E128KeyValueAttentionMaskMaskTypeALIBI(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }

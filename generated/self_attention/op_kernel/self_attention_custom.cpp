@@ -10,38 +10,38 @@
 #include "kernel_operator.h"
 #include "kernel_operator_list_tensor_intf.h"
 #include "self_attention_float16_d128_e128_key_value.h"
-#include "self_attention_float16_d128_e128_key_value_attentionMask_maskType_1.h"
+#include "self_attention_float16_d128_e128_key_value_attentionMask_maskType_NORM.h"
 #include "self_attention_float16_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer.h"
 #include "self_attention_float16_d128_e128_key_value_logN.h"
-#include "self_attention_float16_d128_e128_key_value_cacheType_1_maskType_7.h"
-#include "self_attention_float16_d128_e128_key_value_clampType_1.h"
-#include "self_attention_float16_d128_e128_attentionMask_inputLayout_1_query_BNSD_maskType_1.h"
+#include "self_attention_float16_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM.h"
+#include "self_attention_float16_d128_e128_key_value_clampType_MIN_MAX.h"
+#include "self_attention_float16_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM.h"
 #include "self_attention_float16_d128_e128.h"
-#include "self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_2.h"
-#include "self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_1.h"
-#include "self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_full_maskType_1.h"
-#include "self_attention_float16_d128_e128_key_value_maskType_3.h"
-#include "self_attention_float16_d128_e128_key_value_maskType_8.h"
+#include "self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_ALIBI.h"
+#include "self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_NORM.h"
+#include "self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_full_maskType_NORM.h"
+#include "self_attention_float16_d128_e128_key_value_maskType_NORM_COMPRESS.h"
+#include "self_attention_float16_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS.h"
 #include "self_attention_float16_d128_e128_key_value_key_padded_value_padded.h"
 #include "self_attention_float16_d128_e128_key_value_query_padded.h"
-#include "self_attention_float16_d128_e128_key_value_attentionMask_maskType_2.h"
+#include "self_attention_float16_d128_e128_key_value_attentionMask_maskType_ALIBI.h"
 #include "self_attention_float16_d128_e128_cacheK_list_cacheV_list.h"
 #include "self_attention_bfloat16_d128_e128_key_value.h"
-#include "self_attention_bfloat16_d128_e128_key_value_attentionMask_maskType_1.h"
+#include "self_attention_bfloat16_d128_e128_key_value_attentionMask_maskType_NORM.h"
 #include "self_attention_bfloat16_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer.h"
 #include "self_attention_bfloat16_d128_e128_key_value_logN.h"
-#include "self_attention_bfloat16_d128_e128_key_value_cacheType_1_maskType_7.h"
-#include "self_attention_bfloat16_d128_e128_key_value_clampType_1.h"
-#include "self_attention_bfloat16_d128_e128_attentionMask_inputLayout_1_query_BNSD_maskType_1.h"
+#include "self_attention_bfloat16_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM.h"
+#include "self_attention_bfloat16_d128_e128_key_value_clampType_MIN_MAX.h"
+#include "self_attention_bfloat16_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM.h"
 #include "self_attention_bfloat16_d128_e128.h"
-#include "self_attention_bfloat16_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_2.h"
-#include "self_attention_bfloat16_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_1.h"
-#include "self_attention_bfloat16_d128_e128_key_value_attentionMask_attentionMask_full_maskType_1.h"
-#include "self_attention_bfloat16_d128_e128_key_value_maskType_3.h"
-#include "self_attention_bfloat16_d128_e128_key_value_maskType_8.h"
+#include "self_attention_bfloat16_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_ALIBI.h"
+#include "self_attention_bfloat16_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_NORM.h"
+#include "self_attention_bfloat16_d128_e128_key_value_attentionMask_attentionMask_full_maskType_NORM.h"
+#include "self_attention_bfloat16_d128_e128_key_value_maskType_NORM_COMPRESS.h"
+#include "self_attention_bfloat16_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS.h"
 #include "self_attention_bfloat16_d128_e128_key_value_key_padded_value_padded.h"
 #include "self_attention_bfloat16_d128_e128_key_value_query_padded.h"
-#include "self_attention_bfloat16_d128_e128_key_value_attentionMask_maskType_2.h"
+#include "self_attention_bfloat16_d128_e128_key_value_attentionMask_maskType_ALIBI.h"
 #include "self_attention_bfloat16_d128_e128_cacheK_list_cacheV_list.h"
 
 // The only tensor of an argument that is a list.
@@ -66,7 +66,7 @@ extern "C" __global__ __aicore__ void self_attention_custom(GM_ADDR query, GM_AD
         self_attention_float16_d128_e128_key_value::Run(query, key, value, cacheKOnly, cacheVOnly,
             tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
     } else if (TILING_KEY_IS(38984280900007080)) {
-        self_attention_float16_d128_e128_key_value_attentionMask_maskType_1::Run(query, key, value,
+        self_attention_float16_d128_e128_key_value_attentionMask_maskType_NORM::Run(query, key, value,
             cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output, userWorkspace,
             tiling);
     } else if (TILING_KEY_IS(325814845400011080)) {
@@ -77,36 +77,36 @@ extern "C" __global__ __aicore__ void self_attention_custom(GM_ADDR query, GM_AD
         self_attention_float16_d128_e128_key_value_logN::Run(query, key, value, cacheKOnly, cacheVOnly,
             tokenOffset, seqLen, layerId, logN, output, userWorkspace, tiling);
     } else if (TILING_KEY_IS(142147391000003080)) {
-        self_attention_float16_d128_e128_key_value_cacheType_1_maskType_7::Run(query, key, value, cacheKOnly,
-            cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
+        self_attention_float16_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM::Run(query, key,
+            value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
     } else if (TILING_KEY_IS(190183153800003080)) {
-        self_attention_float16_d128_e128_key_value_clampType_1::Run(query, key, value, cacheKOnly, cacheVOnly,
-            tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
+        self_attention_float16_d128_e128_key_value_clampType_MIN_MAX::Run(query, key, value, cacheKOnly,
+            cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
     } else if (TILING_KEY_IS(28984413100004080)) {
-        self_attention_float16_d128_e128_attentionMask_inputLayout_1_query_BNSD_maskType_1::Run(query,
+        self_attention_float16_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM::Run(query,
             cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output, userWorkspace,
             tiling);
     } else if (TILING_KEY_IS(297148059400000080)) {
         self_attention_float16_d128_e128::Run(query, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId,
             output, userWorkspace, tiling);
     } else if (TILING_KEY_IS(275009892700007080)) {
-        self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_2::Run(query,
+        self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_ALIBI::Run(query,
             key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output,
             userWorkspace, tiling);
     } else if (TILING_KEY_IS(220502374300007080)) {
-        self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_1::Run(query,
+        self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_NORM::Run(query,
             key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output,
             userWorkspace, tiling);
     } else if (TILING_KEY_IS(337675897200007080)) {
-        self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_full_maskType_1::Run(query,
+        self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_full_maskType_NORM::Run(query,
             key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output,
             userWorkspace, tiling);
     } else if (TILING_KEY_IS(290593374200003080)) {
-        self_attention_float16_d128_e128_key_value_maskType_3::Run(query, key, value, cacheKOnly, cacheVOnly,
-            tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
+        self_attention_float16_d128_e128_key_value_maskType_NORM_COMPRESS::Run(query, key, value, cacheKOnly,
+            cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
     } else if (TILING_KEY_IS(166992563000003080)) {
-        self_attention_float16_d128_e128_key_value_maskType_8::Run(query, key, value, cacheKOnly, cacheVOnly,
-            tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
+        self_attention_float16_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS::Run(query, key, value,
+            cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
     } else if (TILING_KEY_IS(294509826900003080)) {
         self_attention_float16_d128_e128_key_value_key_padded_value_padded::Run(query, key, value, cacheKOnly,
             cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
@@ -114,7 +114,7 @@ extern "C" __global__ __aicore__ void self_attention_custom(GM_ADDR query, GM_AD
         self_attention_float16_d128_e128_key_value_query_padded::Run(query, key, value, cacheKOnly,
             cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
     } else if (TILING_KEY_IS(392190788400007080)) {
-        self_attention_float16_d128_e128_key_value_attentionMask_maskType_2::Run(query, key, value,
+        self_attention_float16_d128_e128_key_value_attentionMask_maskType_ALIBI::Run(query, key, value,
             cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output, userWorkspace,
             tiling);
     } else if (TILING_KEY_IS(354925084200000080)) {
@@ -124,7 +124,7 @@ extern "C" __global__ __aicore__ void self_attention_custom(GM_ADDR query, GM_AD
         self_attention_bfloat16_d128_e128_key_value::Run(query, key, value, cacheKOnly, cacheVOnly,
             tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
     } else if (TILING_KEY_IS(38984280900007081)) {
-        self_attention_bfloat16_d128_e128_key_value_attentionMask_maskType_1::Run(query, key, value,
+        self_attention_bfloat16_d128_e128_key_value_attentionMask_maskType_NORM::Run(query, key, value,
             cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output, userWorkspace,
             tiling);
     } else if (TILING_KEY_IS(325814845400011081)) {
@@ -135,36 +135,36 @@ extern "C" __global__ __aicore__ void self_attention_custom(GM_ADDR query, GM_AD
         self_attention_bfloat16_d128_e128_key_value_logN::Run(query, key, value, cacheKOnly, cacheVOnly,
             tokenOffset, seqLen, layerId, logN, output, userWorkspace, tiling);
     } else if (TILING_KEY_IS(142147391000003081)) {
-        self_attention_bfloat16_d128_e128_key_value_cacheType_1_maskType_7::Run(query, key, value, cacheKOnly,
-            cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
+        self_attention_bfloat16_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM::Run(query,
+            key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
     } else if (TILING_KEY_IS(190183153800003081)) {
-        self_attention_bfloat16_d128_e128_key_value_clampType_1::Run(query, key, value, cacheKOnly,
+        self_attention_bfloat16_d128_e128_key_value_clampType_MIN_MAX::Run(query, key, value, cacheKOnly,
             cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
     } else if (TILING_KEY_IS(28984413100004081)) {
-        self_attention_bfloat16_d128_e128_attentionMask_inputLayout_1_query_BNSD_maskType_1::Run(query,
+        self_attention_bfloat16_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM::Run(query,
             cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output, userWorkspace,
             tiling);
     } else if (TILING_KEY_IS(297148059400000081)) {
         self_attention_bfloat16_d128_e128::Run(query, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId,
             output, userWorkspace, tiling);
     } else if (TILING_KEY_IS(275009892700007081)) {
-        self_attention_bfloat16_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_2::Run(query,
+        self_attention_bfloat16_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_ALIBI::Run(query,
             key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output,
             userWorkspace, tiling);
     } else if (TILING_KEY_IS(220502374300007081)) {
-        self_attention_bfloat16_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_1::Run(query,
+        self_attention_bfloat16_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_NORM::Run(query,
             key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output,
             userWorkspace, tiling);
     } else if (TILING_KEY_IS(337675897200007081)) {
-        self_attention_bfloat16_d128_e128_key_value_attentionMask_attentionMask_full_maskType_1::Run(query,
+        self_attention_bfloat16_d128_e128_key_value_attentionMask_attentionMask_full_maskType_NORM::Run(query,
             key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output,
             userWorkspace, tiling);
     } else if (TILING_KEY_IS(290593374200003081)) {
-        self_attention_bfloat16_d128_e128_key_value_maskType_3::Run(query, key, value, cacheKOnly, cacheVOnly,
-            tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
+        self_attention_bfloat16_d128_e128_key_value_maskType_NORM_COMPRESS::Run(query, key, value, cacheKOnly,
+            cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
     } else if (TILING_KEY_IS(166992563000003081)) {
-        self_attention_bfloat16_d128_e128_key_value_maskType_8::Run(query, key, value, cacheKOnly, cacheVOnly,
-            tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
+        self_attention_bfloat16_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS::Run(query, key, value,
+            cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
     } else if (TILING_KEY_IS(294509826900003081)) {
         self_attention_bfloat16_d128_e128_key_value_key_padded_value_padded::Run(query, key, value,
             cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
@@ -172,7 +172,7 @@ extern "C" __global__ __aicore__ void self_attention_custom(GM_ADDR query, GM_AD
         self_attention_bfloat16_d128_e128_key_value_query_padded::Run(query, key, value, cacheKOnly,
             cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
     } else if (TILING_KEY_IS(392190788400007081)) {
-        self_attention_bfloat16_d128_e128_key_value_attentionMask_maskType_2::Run(query, key, value,
+        self_attention_bfloat16_d128_e128_key_value_attentionMask_maskType_ALIBI::Run(query, key, value,
             cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output, userWorkspace,
             tiling);
     } else if (TILING_KEY_IS(354925084200000081)) {

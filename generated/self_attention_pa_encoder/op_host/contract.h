@@ -97,6 +97,19 @@ struct TensorList {
     DataType dtype = DataType::kNone;
 };
 
+// How many rows each tensor of a list has.
+struct RowCounts {
+    std::vector<int64_t> counts;
+
+    bool Readable() const { return !counts.empty(); }
+
+    int64_t GetValue(int64_t index) const
+    {
+        const int64_t last = static_cast<int64_t>(counts.size()) - 1;
+        return last < 0 ? 0 : counts[static_cast<size_t>(std::clamp<int64_t>(index, 0, last))];
+    }
+};
+
 // ----------------------------------------------------------------------------------------------------
 // Arithmetic of contracts: floor division and its remainder; nothing is divided by zero.
 
@@ -272,6 +285,11 @@ public:
         Add(name + place, tensor.GetValue(flat));
     }
 
+    void AddElement(const std::string &name, const RowCounts &rows, int64_t index)
+    {
+        Add(name + ShapeText({index}), rows.GetValue(index));
+    }
+
     std::string Words() const
     {
         std::string found;
@@ -428,34 +446,25 @@ inline Status CheckSameShape(const char *op, const char *name, const std::vector
     return Status{};
 }
 
-// The tensor that a list of one tensor a batch row stands for: (1, rows, ...), parts of `rank` dimensions.
-inline Status Stacked(const char *op, const char *name, const TensorList &list, size_t rank, Tensor &tensor)
+// What one tensor, or a list of one tensor a batch row, stands for. `sequence`: one tensor comes in a list, too.
+inline Status OneOrMany(const char *op, const char *name, bool sequence, TensorList &list, Tensor &tensor)
 {
+    list.list = sequence ? list.entries.size() != 1 : list.list;
     if (!list.given || !list.list) {
         tensor = list.given ? list.entries[0] : Tensor{};
         return Status{};
     }
-    Status status = CheckEntries(op, name, list);
-    if (!status.Ok()) {
-        return status;
-    }
     if (list.entries.empty()) {
-        return Fail("EmptyTensorError",
-                    std::string(op) + ": " + name + ": an empty list, pass a tensor a batch row");
+        const std::string start = std::string(op) + ": " + name + ": ";
+        return sequence
+            ? Fail("SequenceLengthError", start + "must hold exactly 1 tensor, or one a batch row, got 0")
+                        : Fail("EmptyTensorError", start + "an empty list, pass a tensor a batch row");
     }
-    std::vector<Tensor> parts = list.entries;
-    for (Tensor &part : parts) {
-        if (part.shape.size() > rank && part.shape[0] == 1) {
-            part.shape.erase(part.shape.begin());
-        }
-    }
-    status = CheckSameShape(op, name, parts);
-    if (!status.Ok()) {
-        return status;
-    }
-    tensor = parts[0];
-    tensor.shape.insert(tensor.shape.begin(), {1, static_cast<int64_t>(parts.size())});
-    return Status{};
+    const Status status = CheckEntries(op, name, list);
+    tensor = Tensor{};
+    tensor.given = true;
+    tensor.dtype = list.entries[0].dtype;
+    return status;
 }
 
 }  // namespace attndsl

@@ -1007,7 +1007,7 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
                 }
                 return Violation("LengthRangeError", kOperator, "seqLen",
                     "must not be negative", values,
-                    "");
+                    (sizes.seqLen_layout == "2 batch" ? std::string(NearestLegal(0, "")) : std::string(NearestLegal(0, ""))));
             }
         }
     }

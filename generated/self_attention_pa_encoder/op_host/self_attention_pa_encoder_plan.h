@@ -113,7 +113,7 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128Value(const Problem &prob
     return tiling;
 }
 
-inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskType1(const Problem &problem)
+inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskTypeNORM(const Problem &problem)
 {
     [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
     [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
@@ -175,7 +175,7 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskType1(const 
     return tiling;
 }
 
-inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueSlopesMaskType4(const Problem &problem)
+inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS(const Problem &problem)
 {
     [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
     [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
@@ -231,7 +231,7 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueSlopesMaskType4(cons
     return tiling;
 }
 
-inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueClampType1(const Problem &problem)
+inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueClampTypeMINMAX(const Problem &problem)
 {
     [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
     [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
@@ -469,7 +469,7 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128KeyPadded(const Problem &
     return tiling;
 }
 
-inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskPerHead116087f5MaskType2(const Problem &problem)
+inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskPerHead116087f5MaskTypeALIBI(const Problem &problem)
 {
     [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
     [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
@@ -526,7 +526,7 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskPerHead11608
     return tiling;
 }
 
-inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskPerBatchCcd31859MaskType1(const Problem &problem)
+inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskPerBatchCcd31859MaskTypeNORM(const Problem &problem)
 {
     [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
     [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
@@ -589,7 +589,7 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskPerBatchCcd3
     return tiling;
 }
 
-inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskFullMaskType1(const Problem &problem)
+inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskFullMaskTypeNORM(const Problem &problem)
 {
     [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
     [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
@@ -647,7 +647,7 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskFullMaskType
     return tiling;
 }
 
-inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskColumnsMaskType4(const Problem &problem)
+inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskColumnsMaskTypeALIBICOMPRESS(const Problem &problem)
 {
     [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
     [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
@@ -703,7 +703,7 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskColumnsMaskT
     return tiling;
 }
 
-inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskType8(const Problem &problem)
+inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskTypeSLIDINGWINDOWCOMPRESS(const Problem &problem)
 {
     [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
     [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
@@ -820,7 +820,7 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128QueryPadded(const Problem
     return tiling;
 }
 
-inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskType2(const Problem &problem)
+inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskTypeALIBI(const Problem &problem)
 {
     [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
     [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
@@ -876,7 +876,7 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskType2(const 
     return tiling;
 }
 
-inline SelfAttentionPaEncoderTiling TileBfloat16D128E128ValueMaskMaskType1(const Problem &problem)
+inline SelfAttentionPaEncoderTiling TileBfloat16D128E128ValueMaskMaskTypeNORM(const Problem &problem)
 {
     [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
     [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
@@ -936,7 +936,7 @@ inline SelfAttentionPaEncoderTiling TileBfloat16D128E128ValueMaskMaskType1(const
     return tiling;
 }
 
-inline SelfAttentionPaEncoderTiling TileBfloat16D128E128ValueMaskMaskPerBatchCcd31859MaskType1(const Problem &problem)
+inline SelfAttentionPaEncoderTiling TileBfloat16D128E128ValueMaskMaskPerBatchCcd31859MaskTypeNORM(const Problem &problem)
 {
     [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
     [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
@@ -997,7 +997,7 @@ inline SelfAttentionPaEncoderTiling TileBfloat16D128E128ValueMaskMaskPerBatchCcd
     return tiling;
 }
 
-inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueQkDescaleVpvDescaleQuantType3(const Problem &problem)
+inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueQkDescaleVpvDescaleQuantTypeQKVONLINE(const Problem &problem)
 {
     [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
     [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
@@ -1054,7 +1054,7 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueQkDescaleVpvDescaleQuan
     return tiling;
 }
 
-inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueMaskQkDescaleVpvDescaleMaskType1QuantType3(const Problem &problem)
+inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeNORMQuantTypeQKVONLINE(const Problem &problem)
 {
     [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
     [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
@@ -1112,7 +1112,7 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueMaskQkDescaleVpvDescale
     return tiling;
 }
 
-inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskType4QuantType3(const Problem &problem)
+inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSQuantTypeQKVONLINE(const Problem &problem)
 {
     [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
     [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
@@ -1170,7 +1170,7 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueSlopesQkDescaleVpvDesca
     return tiling;
 }
 
-inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueQkDescaleVpvDescalePScaleQuantType2(const Problem &problem)
+inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueQkDescaleVpvDescalePScaleQuantTypeQKVOFFLINE(const Problem &problem)
 {
     [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
     [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
@@ -1217,7 +1217,7 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueQkDescaleVpvDescalePSca
     return tiling;
 }
 
-inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueQkDescaleVpvDescaleClampType1QuantType3(const Problem &problem)
+inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueQkDescaleVpvDescaleClampTypeMINMAXQuantTypeQKVONLINE(const Problem &problem)
 {
     [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
     [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
@@ -1276,7 +1276,7 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueQkDescaleVpvDescaleClam
     return tiling;
 }
 
-inline SelfAttentionPaEncoderTiling TileInt8D128E128QkDescaleVpvDescaleQuantType3(const Problem &problem)
+inline SelfAttentionPaEncoderTiling TileInt8D128E128QkDescaleVpvDescaleQuantTypeQKVONLINE(const Problem &problem)
 {
     [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
     [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
@@ -1331,7 +1331,7 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128QkDescaleVpvDescaleQuantType
     return tiling;
 }
 
-inline SelfAttentionPaEncoderTiling TileInt8D128E128QkDescaleVpvDescaleKeyPaddedQuantType3(const Problem &problem)
+inline SelfAttentionPaEncoderTiling TileInt8D128E128QkDescaleVpvDescaleKeyPaddedQuantTypeQKVONLINE(const Problem &problem)
 {
     [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
     [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
@@ -1390,7 +1390,7 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128QkDescaleVpvDescaleKeyPadded
     return tiling;
 }
 
-inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerHead116087f5MaskType2QuantType3(const Problem &problem)
+inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerHead116087f5MaskTypeALIBIQuantTypeQKVONLINE(const Problem &problem)
 {
     [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
     [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
@@ -1449,7 +1449,7 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueMaskQkDescaleVpvDescale
     return tiling;
 }
 
-inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueMaskQkDescaleVpvDescaleMaskFullMaskType1QuantType3(const Problem &problem)
+inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueMaskQkDescaleVpvDescaleMaskFullMaskTypeNORMQuantTypeQKVONLINE(const Problem &problem)
 {
     [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
     [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
@@ -1509,7 +1509,7 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueMaskQkDescaleVpvDescale
     return tiling;
 }
 
-inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueMaskQkDescaleVpvDescaleMaskBfloat16MaskColumnsMaskType4QuantType3(const Problem &problem)
+inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueMaskQkDescaleVpvDescaleMaskBfloat16MaskColumnsMaskTypeALIBICOMPRESSQuantTypeQKVONLINE(const Problem &problem)
 {
     [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
     [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
@@ -1567,7 +1567,7 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueMaskQkDescaleVpvDescale
     return tiling;
 }
 
-inline SelfAttentionPaEncoderTiling TileInt8D128E128QkDescaleVpvDescaleQueryPaddedQuantType3(const Problem &problem)
+inline SelfAttentionPaEncoderTiling TileInt8D128E128QkDescaleVpvDescaleQueryPaddedQuantTypeQKVONLINE(const Problem &problem)
 {
     [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
     [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
@@ -1648,7 +1648,7 @@ inline Plan PlanLaunch(const Problem &problem)
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_pa_encoder_float16_d128_e128_value_mask_maskType_1
+    // self_attention_pa_encoder_float16_d128_e128_value_mask_maskType_NORM
     if (problem.queryDtype == 0 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -1662,11 +1662,11 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.maskDtype == 0 &&
         problem.maskType == 1 &&
         problem.clampType == 0) {
-        Plan plan{374921317600003080, 1, TileFloat16D128E128ValueMaskMaskType1(problem)};
+        Plan plan{374921317600003080, 1, TileFloat16D128E128ValueMaskMaskTypeNORM(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_pa_encoder_float16_d128_e128_value_slopes_maskType_4
+    // self_attention_pa_encoder_float16_d128_e128_value_slopes_maskType_ALIBI_COMPRESS
     if (problem.queryDtype == 0 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -1677,8 +1677,9 @@ inline Plan PlanLaunch(const Problem &problem)
         (problem.keyLayout == 0 || problem.keyLayout == 1) &&
         (problem.valueLayout == 0 || problem.valueLayout == 1) &&
         problem.maskType == 4 &&
-        problem.clampType == 0) {
-        Plan plan{146284107900005080, 1, TileFloat16D128E128ValueSlopesMaskType4(problem)};
+        problem.clampType == 0 &&
+        problem.maskLayout != 6) {
+        Plan plan{76750906500005080, 1, TileFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -1697,7 +1698,7 @@ inline Plan PlanLaunch(const Problem &problem)
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_pa_encoder_float16_d128_e128_value_clampType_1
+    // self_attention_pa_encoder_float16_d128_e128_value_clampType_MIN_MAX
     if (problem.queryDtype == 0 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -1708,7 +1709,7 @@ inline Plan PlanLaunch(const Problem &problem)
         (problem.keyLayout == 0 || problem.keyLayout == 1) &&
         (problem.valueLayout == 0 || problem.valueLayout == 1) &&
         problem.clampType == 1) {
-        Plan plan{107961468600001080, 1, TileFloat16D128E128ValueClampType1(problem)};
+        Plan plan{107961468600001080, 1, TileFloat16D128E128ValueClampTypeMINMAX(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -1755,7 +1756,7 @@ inline Plan PlanLaunch(const Problem &problem)
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_pa_encoder_float16_d128_e128_value_mask_mask_per_head_116087f5_maskType_2
+    // self_attention_pa_encoder_float16_d128_e128_value_mask_mask_per_head_116087f5_maskType_ALIBI
     if (problem.queryDtype == 0 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -1769,11 +1770,12 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.maskDtype == 0 &&
         problem.maskType == 2 &&
         problem.clampType == 0) {
-        Plan plan{376575791400003080, 1, TileFloat16D128E128ValueMaskMaskPerHead116087f5MaskType2(problem)};
+        Plan plan{376575791400003080, 1,
+            TileFloat16D128E128ValueMaskMaskPerHead116087f5MaskTypeALIBI(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_pa_encoder_float16_d128_e128_value_mask_mask_per_batch_ccd31859_maskType_1
+    // self_attention_pa_encoder_float16_d128_e128_value_mask_mask_per_batch_ccd31859_maskType_NORM
     if (problem.queryDtype == 0 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -1787,11 +1789,12 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.maskDtype == 0 &&
         problem.maskType == 1 &&
         problem.clampType == 0) {
-        Plan plan{128628576600003080, 1, TileFloat16D128E128ValueMaskMaskPerBatchCcd31859MaskType1(problem)};
+        Plan plan{128628576600003080, 1,
+            TileFloat16D128E128ValueMaskMaskPerBatchCcd31859MaskTypeNORM(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_pa_encoder_float16_d128_e128_value_mask_mask_full_maskType_1
+    // self_attention_pa_encoder_float16_d128_e128_value_mask_mask_full_maskType_NORM
     if (problem.queryDtype == 0 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -1805,11 +1808,11 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.maskDtype == 0 &&
         problem.maskType == 1 &&
         problem.clampType == 0) {
-        Plan plan{8824546500003080, 1, TileFloat16D128E128ValueMaskMaskFullMaskType1(problem)};
+        Plan plan{8824546500003080, 1, TileFloat16D128E128ValueMaskMaskFullMaskTypeNORM(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_pa_encoder_float16_d128_e128_value_maskType_3
+    // self_attention_pa_encoder_float16_d128_e128_value_maskType_NORM_COMPRESS
     if (problem.queryDtype == 0 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -1824,7 +1827,7 @@ inline Plan PlanLaunch(const Problem &problem)
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_pa_encoder_float16_d128_e128_value_mask_mask_columns_maskType_4
+    // self_attention_pa_encoder_float16_d128_e128_value_mask_mask_columns_maskType_ALIBI_COMPRESS
     if (problem.queryDtype == 0 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -1838,11 +1841,12 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.maskDtype == 0 &&
         (problem.maskType == 4 || problem.maskType == 5 || problem.maskType == 6) &&
         problem.clampType == 0) {
-        Plan plan{157349419800003080, 1, TileFloat16D128E128ValueMaskMaskColumnsMaskType4(problem)};
+        Plan plan{157349419800003080, 1,
+            TileFloat16D128E128ValueMaskMaskColumnsMaskTypeALIBICOMPRESS(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_pa_encoder_float16_d128_e128_value_maskType_8
+    // self_attention_pa_encoder_float16_d128_e128_value_maskType_SLIDING_WINDOW_COMPRESS
     if (problem.queryDtype == 0 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -1853,7 +1857,7 @@ inline Plan PlanLaunch(const Problem &problem)
         (problem.valueLayout == 0 || problem.valueLayout == 1) &&
         (problem.maskType == 7 || problem.maskType == 8) &&
         problem.clampType == 0) {
-        Plan plan{12004278000001080, 1, TileFloat16D128E128ValueMaskType8(problem)};
+        Plan plan{12004278000001080, 1, TileFloat16D128E128ValueMaskTypeSLIDINGWINDOWCOMPRESS(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -1871,7 +1875,7 @@ inline Plan PlanLaunch(const Problem &problem)
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_pa_encoder_float16_d128_e128_value_mask_maskType_2
+    // self_attention_pa_encoder_float16_d128_e128_value_mask_maskType_ALIBI
     if (problem.queryDtype == 0 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -1885,11 +1889,11 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.maskDtype == 0 &&
         problem.maskType == 2 &&
         problem.clampType == 0) {
-        Plan plan{284565779700003080, 1, TileFloat16D128E128ValueMaskMaskType2(problem)};
+        Plan plan{284565779700003080, 1, TileFloat16D128E128ValueMaskMaskTypeALIBI(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_pa_encoder_float16_d128_e128_value_slopes_maskType_5
+    // self_attention_pa_encoder_float16_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_SQRT
     if (problem.queryDtype == 0 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -1900,12 +1904,13 @@ inline Plan PlanLaunch(const Problem &problem)
         (problem.keyLayout == 0 || problem.keyLayout == 1) &&
         (problem.valueLayout == 0 || problem.valueLayout == 1) &&
         problem.maskType == 5 &&
-        problem.clampType == 0) {
-        Plan plan{342692765100005080, 1, TileFloat16D128E128ValueSlopesMaskType4(problem)};
+        problem.clampType == 0 &&
+        problem.maskLayout != 6) {
+        Plan plan{138352073000005080, 1, TileFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_pa_encoder_float16_d128_e128_value_slopes_maskType_6
+    // self_attention_pa_encoder_float16_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_LEFT_ALIGN
     if (problem.queryDtype == 0 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -1916,8 +1921,9 @@ inline Plan PlanLaunch(const Problem &problem)
         (problem.keyLayout == 0 || problem.keyLayout == 1) &&
         (problem.valueLayout == 0 || problem.valueLayout == 1) &&
         problem.maskType == 6 &&
-        problem.clampType == 0) {
-        Plan plan{313157148600005080, 1, TileFloat16D128E128ValueSlopesMaskType4(problem)};
+        problem.clampType == 0 &&
+        problem.maskLayout != 6) {
+        Plan plan{352612900700005080, 1, TileFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -1936,7 +1942,7 @@ inline Plan PlanLaunch(const Problem &problem)
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_pa_encoder_bfloat16_d128_e128_value_mask_maskType_1
+    // self_attention_pa_encoder_bfloat16_d128_e128_value_mask_maskType_NORM
     if (problem.queryDtype == 1 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -1950,11 +1956,11 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.maskDtype == 1 &&
         problem.maskType == 1 &&
         problem.clampType == 0) {
-        Plan plan{411568015400003081, 1, TileBfloat16D128E128ValueMaskMaskType1(problem)};
+        Plan plan{411568015400003081, 1, TileBfloat16D128E128ValueMaskMaskTypeNORM(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_pa_encoder_bfloat16_d128_e128_value_slopes_maskType_4
+    // self_attention_pa_encoder_bfloat16_d128_e128_value_slopes_maskType_ALIBI_COMPRESS
     if (problem.queryDtype == 1 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -1965,8 +1971,9 @@ inline Plan PlanLaunch(const Problem &problem)
         (problem.keyLayout == 0 || problem.keyLayout == 1) &&
         (problem.valueLayout == 0 || problem.valueLayout == 1) &&
         problem.maskType == 4 &&
-        problem.clampType == 0) {
-        Plan plan{146284107900005081, 1, TileFloat16D128E128ValueSlopesMaskType4(problem)};
+        problem.clampType == 0 &&
+        problem.maskLayout != 6) {
+        Plan plan{76750906500005081, 1, TileFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -1985,7 +1992,7 @@ inline Plan PlanLaunch(const Problem &problem)
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_pa_encoder_bfloat16_d128_e128_value_clampType_1
+    // self_attention_pa_encoder_bfloat16_d128_e128_value_clampType_MIN_MAX
     if (problem.queryDtype == 1 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -1996,7 +2003,7 @@ inline Plan PlanLaunch(const Problem &problem)
         (problem.keyLayout == 0 || problem.keyLayout == 1) &&
         (problem.valueLayout == 0 || problem.valueLayout == 1) &&
         problem.clampType == 1) {
-        Plan plan{107961468600001081, 1, TileFloat16D128E128ValueClampType1(problem)};
+        Plan plan{107961468600001081, 1, TileFloat16D128E128ValueClampTypeMINMAX(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2043,7 +2050,7 @@ inline Plan PlanLaunch(const Problem &problem)
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_pa_encoder_bfloat16_d128_e128_value_mask_mask_per_head_116087f5_maskType_2
+    // self_attention_pa_encoder_bfloat16_d128_e128_value_mask_mask_per_head_116087f5_maskType_ALIBI
     if (problem.queryDtype == 1 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -2057,11 +2064,12 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.maskDtype == 1 &&
         problem.maskType == 2 &&
         problem.clampType == 0) {
-        Plan plan{339508421600003081, 1, TileFloat16D128E128ValueMaskMaskPerHead116087f5MaskType2(problem)};
+        Plan plan{339508421600003081, 1,
+            TileFloat16D128E128ValueMaskMaskPerHead116087f5MaskTypeALIBI(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_pa_encoder_bfloat16_d128_e128_value_mask_mask_per_batch_ccd31859_maskType_1
+    // self_attention_pa_encoder_bfloat16_d128_e128_value_mask_mask_per_batch_ccd31859_maskType_NORM
     if (problem.queryDtype == 1 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -2075,11 +2083,12 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.maskDtype == 1 &&
         problem.maskType == 1 &&
         problem.clampType == 0) {
-        Plan plan{171986576400003081, 1, TileBfloat16D128E128ValueMaskMaskPerBatchCcd31859MaskType1(problem)};
+        Plan plan{171986576400003081, 1,
+            TileBfloat16D128E128ValueMaskMaskPerBatchCcd31859MaskTypeNORM(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_pa_encoder_bfloat16_d128_e128_value_mask_mask_full_maskType_1
+    // self_attention_pa_encoder_bfloat16_d128_e128_value_mask_mask_full_maskType_NORM
     if (problem.queryDtype == 1 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -2093,11 +2102,11 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.maskDtype == 1 &&
         problem.maskType == 1 &&
         problem.clampType == 0) {
-        Plan plan{79552428300003081, 1, TileFloat16D128E128ValueMaskMaskFullMaskType1(problem)};
+        Plan plan{79552428300003081, 1, TileFloat16D128E128ValueMaskMaskFullMaskTypeNORM(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_pa_encoder_bfloat16_d128_e128_value_maskType_3
+    // self_attention_pa_encoder_bfloat16_d128_e128_value_maskType_NORM_COMPRESS
     if (problem.queryDtype == 1 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -2112,7 +2121,7 @@ inline Plan PlanLaunch(const Problem &problem)
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_pa_encoder_bfloat16_d128_e128_value_mask_mask_columns_maskType_4
+    // self_attention_pa_encoder_bfloat16_d128_e128_value_mask_mask_columns_maskType_ALIBI_COMPRESS
     if (problem.queryDtype == 1 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -2126,11 +2135,12 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.maskDtype == 1 &&
         (problem.maskType == 4 || problem.maskType == 5 || problem.maskType == 6) &&
         problem.clampType == 0) {
-        Plan plan{219460824400003081, 1, TileFloat16D128E128ValueMaskMaskColumnsMaskType4(problem)};
+        Plan plan{219460824400003081, 1,
+            TileFloat16D128E128ValueMaskMaskColumnsMaskTypeALIBICOMPRESS(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_pa_encoder_bfloat16_d128_e128_value_maskType_8
+    // self_attention_pa_encoder_bfloat16_d128_e128_value_maskType_SLIDING_WINDOW_COMPRESS
     if (problem.queryDtype == 1 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -2141,7 +2151,7 @@ inline Plan PlanLaunch(const Problem &problem)
         (problem.valueLayout == 0 || problem.valueLayout == 1) &&
         (problem.maskType == 7 || problem.maskType == 8) &&
         problem.clampType == 0) {
-        Plan plan{12004278000001081, 1, TileFloat16D128E128ValueMaskType8(problem)};
+        Plan plan{12004278000001081, 1, TileFloat16D128E128ValueMaskTypeSLIDINGWINDOWCOMPRESS(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2159,7 +2169,7 @@ inline Plan PlanLaunch(const Problem &problem)
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_pa_encoder_bfloat16_d128_e128_value_mask_maskType_2
+    // self_attention_pa_encoder_bfloat16_d128_e128_value_mask_maskType_ALIBI
     if (problem.queryDtype == 1 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -2173,11 +2183,11 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.maskDtype == 1 &&
         problem.maskType == 2 &&
         problem.clampType == 0) {
-        Plan plan{220970666300003081, 1, TileFloat16D128E128ValueMaskMaskType2(problem)};
+        Plan plan{220970666300003081, 1, TileFloat16D128E128ValueMaskMaskTypeALIBI(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_pa_encoder_bfloat16_d128_e128_value_slopes_maskType_5
+    // self_attention_pa_encoder_bfloat16_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_SQRT
     if (problem.queryDtype == 1 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -2188,12 +2198,13 @@ inline Plan PlanLaunch(const Problem &problem)
         (problem.keyLayout == 0 || problem.keyLayout == 1) &&
         (problem.valueLayout == 0 || problem.valueLayout == 1) &&
         problem.maskType == 5 &&
-        problem.clampType == 0) {
-        Plan plan{342692765100005081, 1, TileFloat16D128E128ValueSlopesMaskType4(problem)};
+        problem.clampType == 0 &&
+        problem.maskLayout != 6) {
+        Plan plan{138352073000005081, 1, TileFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_pa_encoder_bfloat16_d128_e128_value_slopes_maskType_6
+    // self_attention_pa_encoder_bfloat16_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_LEFT_ALIGN
     if (problem.queryDtype == 1 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -2204,12 +2215,13 @@ inline Plan PlanLaunch(const Problem &problem)
         (problem.keyLayout == 0 || problem.keyLayout == 1) &&
         (problem.valueLayout == 0 || problem.valueLayout == 1) &&
         problem.maskType == 6 &&
-        problem.clampType == 0) {
-        Plan plan{313157148600005081, 1, TileFloat16D128E128ValueSlopesMaskType4(problem)};
+        problem.clampType == 0 &&
+        problem.maskLayout != 6) {
+        Plan plan{352612900700005081, 1, TileFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_quantType_3
+    // self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_quantType_QKV_ONLINE
     if (problem.queryDtype == 2 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -2224,11 +2236,11 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.quantType != 0 &&
         problem.outDataType != 27 &&
         problem.clampType == 0) {
-        Plan plan{130279157100025082, 1, TileInt8D128E128ValueQkDescaleVpvDescaleQuantType3(problem)};
+        Plan plan{130279157100025082, 1, TileInt8D128E128ValueQkDescaleVpvDescaleQuantTypeQKVONLINE(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_1_quantType_3
+    // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_NORM_quantType_QKV_ONLINE
     if (problem.queryDtype == 2 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -2247,11 +2259,11 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.maskType == 1 &&
         problem.clampType == 0) {
         Plan plan{41868342200027082, 1,
-            TileInt8D128E128ValueMaskQkDescaleVpvDescaleMaskType1QuantType3(problem)};
+            TileInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeNORMQuantTypeQKVONLINE(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_4_quantType_3
+    // self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE
     if (problem.queryDtype == 2 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -2266,13 +2278,14 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.quantType != 0 &&
         problem.outDataType != 27 &&
         problem.maskType == 4 &&
-        problem.clampType == 0) {
-        Plan plan{393708734700029082, 1,
-            TileInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskType4QuantType3(problem)};
+        problem.clampType == 0 &&
+        problem.maskLayout != 6) {
+        Plan plan{293002024100029082, 1,
+            TileInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSQuantTypeQKVONLINE(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_pScale_quantType_2
+    // self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_pScale_quantType_QKV_OFFLINE
     if (problem.queryDtype == 2 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -2287,11 +2300,12 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.quantType != 0 &&
         problem.outDataType != 27 &&
         problem.clampType == 0) {
-        Plan plan{130279157100057082, 0, TileInt8D128E128ValueQkDescaleVpvDescalePScaleQuantType2(problem)};
+        Plan plan{130279157100057082, 0,
+            TileInt8D128E128ValueQkDescaleVpvDescalePScaleQuantTypeQKVOFFLINE(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_clampType_1_quantType_3
+    // self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_clampType_MIN_MAX_quantType_QKV_ONLINE
     if (problem.queryDtype == 2 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -2307,11 +2321,11 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.outDataType != 27 &&
         problem.clampType == 1) {
         Plan plan{98357786100025082, 1,
-            TileInt8D128E128ValueQkDescaleVpvDescaleClampType1QuantType3(problem)};
+            TileInt8D128E128ValueQkDescaleVpvDescaleClampTypeMINMAXQuantTypeQKVONLINE(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_bfloat16_maskType_1_quantType_3
+    // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_bfloat16_maskType_NORM_quantType_QKV_ONLINE
     if (problem.queryDtype == 2 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -2330,11 +2344,11 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.maskType == 1 &&
         problem.clampType == 0) {
         Plan plan{363527821200027082, 1,
-            TileInt8D128E128ValueMaskQkDescaleVpvDescaleMaskType1QuantType3(problem)};
+            TileInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeNORMQuantTypeQKVONLINE(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_quantType_3
+    // self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_quantType_QKV_ONLINE
     if (problem.queryDtype == 2 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -2348,11 +2362,11 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.quantType != 0 &&
         problem.outDataType != 27 &&
         problem.clampType == 0) {
-        Plan plan{202042731000024082, 1, TileInt8D128E128QkDescaleVpvDescaleQuantType3(problem)};
+        Plan plan{202042731000024082, 1, TileInt8D128E128QkDescaleVpvDescaleQuantTypeQKVONLINE(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_key_padded_quantType_3
+    // self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_key_padded_quantType_QKV_ONLINE
     if (problem.queryDtype == 2 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -2366,11 +2380,12 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.quantType != 0 &&
         problem.outDataType != 27 &&
         problem.clampType == 0) {
-        Plan plan{422816758100024082, 1, TileInt8D128E128QkDescaleVpvDescaleKeyPaddedQuantType3(problem)};
+        Plan plan{422816758100024082, 1,
+            TileInt8D128E128QkDescaleVpvDescaleKeyPaddedQuantTypeQKVONLINE(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_head_116087f5_maskType_2_quantType_3
+    // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_head_116087f5_maskType_ALIBI_quantType_QKV_ONLINE
     if (problem.queryDtype == 2 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -2389,11 +2404,11 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.maskType == 2 &&
         problem.clampType == 0) {
         Plan plan{362849643000027082, 1,
-            TileInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerHead116087f5MaskType2QuantType3(problem)};
+            TileInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerHead116087f5MaskTypeALIBIQuantTypeQKVONLINE(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_batch_ccd31859_maskType_1_quantType_3
+    // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_batch_ccd31859_maskType_NORM_quantType_QKV_ONLINE
     if (problem.queryDtype == 2 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -2412,11 +2427,11 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.maskType == 1 &&
         problem.clampType == 0) {
         Plan plan{293877920500027082, 1,
-            TileInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerHead116087f5MaskType2QuantType3(problem)};
+            TileInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerHead116087f5MaskTypeALIBIQuantTypeQKVONLINE(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_full_maskType_1_quantType_3
+    // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_full_maskType_NORM_quantType_QKV_ONLINE
     if (problem.queryDtype == 2 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -2435,11 +2450,11 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.maskType == 1 &&
         problem.clampType == 0) {
         Plan plan{42768058400027082, 1,
-            TileInt8D128E128ValueMaskQkDescaleVpvDescaleMaskFullMaskType1QuantType3(problem)};
+            TileInt8D128E128ValueMaskQkDescaleVpvDescaleMaskFullMaskTypeNORMQuantTypeQKVONLINE(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_bfloat16_mask_columns_maskType_4_quantType_3
+    // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_bfloat16_mask_columns_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE
     if (problem.queryDtype == 2 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -2458,11 +2473,11 @@ inline Plan PlanLaunch(const Problem &problem)
         (problem.maskType == 4 || problem.maskType == 5 || problem.maskType == 6) &&
         problem.clampType == 0) {
         Plan plan{419672092600027082, 1,
-            TileInt8D128E128ValueMaskQkDescaleVpvDescaleMaskBfloat16MaskColumnsMaskType4QuantType3(problem)};
+            TileInt8D128E128ValueMaskQkDescaleVpvDescaleMaskBfloat16MaskColumnsMaskTypeALIBICOMPRESSQuantTypeQKVONLINE(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_query_padded_quantType_3
+    // self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_query_padded_quantType_QKV_ONLINE
     if (problem.queryDtype == 2 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -2476,11 +2491,12 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.quantType != 0 &&
         problem.outDataType != 27 &&
         problem.clampType == 0) {
-        Plan plan{153779648300024082, 1, TileInt8D128E128QkDescaleVpvDescaleQueryPaddedQuantType3(problem)};
+        Plan plan{153779648300024082, 1,
+            TileInt8D128E128QkDescaleVpvDescaleQueryPaddedQuantTypeQKVONLINE(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_2_quantType_3
+    // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_ALIBI_quantType_QKV_ONLINE
     if (problem.queryDtype == 2 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -2499,11 +2515,11 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.maskType == 2 &&
         problem.clampType == 0) {
         Plan plan{184664963500027082, 1,
-            TileInt8D128E128ValueMaskQkDescaleVpvDescaleMaskType1QuantType3(problem)};
+            TileInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeNORMQuantTypeQKVONLINE(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_5_quantType_3
+    // self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_SQRT_quantType_QKV_ONLINE
     if (problem.queryDtype == 2 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -2518,13 +2534,14 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.quantType != 0 &&
         problem.outDataType != 27 &&
         problem.maskType == 5 &&
-        problem.clampType == 0) {
-        Plan plan{191003178300029082, 1,
-            TileInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskType4QuantType3(problem)};
+        problem.clampType == 0 &&
+        problem.maskLayout != 6) {
+        Plan plan{351358669000029082, 1,
+            TileInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSQuantTypeQKVONLINE(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_6_quantType_3
+    // self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_LEFT_ALIGN_quantType_QKV_ONLINE
     if (problem.queryDtype == 2 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -2539,13 +2556,14 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.quantType != 0 &&
         problem.outDataType != 27 &&
         problem.maskType == 6 &&
-        problem.clampType == 0) {
-        Plan plan{12150287400029082, 1,
-            TileInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskType4QuantType3(problem)};
+        problem.clampType == 0 &&
+        problem.maskLayout != 6) {
+        Plan plan{136260626300029082, 1,
+            TileInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSQuantTypeQKVONLINE(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_outDataType_27_quantType_3
+    // self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_outDataType_BF16_quantType_QKV_ONLINE
     if (problem.queryDtype == 2 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.valueSize > 112 && problem.valueSize <= 128 &&
@@ -2560,7 +2578,7 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.quantType != 0 &&
         problem.outDataType == 27 &&
         problem.clampType == 0) {
-        Plan plan{295384346500025082, 1, TileInt8D128E128ValueQkDescaleVpvDescaleQuantType3(problem)};
+        Plan plan{295384346500025082, 1, TileInt8D128E128ValueQkDescaleVpvDescaleQuantTypeQKVONLINE(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }

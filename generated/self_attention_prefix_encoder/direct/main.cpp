@@ -203,7 +203,7 @@ int RunSample(int64_t cores)
     call.mlaVHeadSize = 0;
     call.cacheType = 0;
     call.windowSize = 0;
-    at.output = memory.Take(sample::output.size() * BytesOf(DataType::kFloat16));
+    at.output = memory.Take(sample::output.size() * BytesOf(DataType::kBfloat16));
 
     aclrtStream stream = nullptr;
     aclrtCreateStream(&stream);
@@ -222,9 +222,9 @@ int RunSample(int64_t cores)
     }
     bool good = true;
     {
-        const double error = Difference(at.output, DataType::kFloat16, sample::output);
-        std::printf("output: largest difference %g, allowed 0.0078125\n", error);
-        good = good && error <= 0.0078125;
+        const double error = Difference(at.output, DataType::kBfloat16, sample::output);
+        std::printf("output: largest difference %g, allowed 0.0625\n", error);
+        good = good && error <= 0.0625;
     }
     std::printf("%s\n", good ? "ok" : "WRONG");
     return good ? 0 : 1;

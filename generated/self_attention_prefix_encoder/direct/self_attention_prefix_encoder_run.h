@@ -2,6 +2,7 @@
 #ifndef ATTNDSL_SELF_ATTENTION_PREFIX_ENCODER_RUN_H
 #define ATTNDSL_SELF_ATTENTION_PREFIX_ENCODER_RUN_H
 
+#include <algorithm>
 #include <functional>
 
 #include "acl/acl.h"
@@ -29,11 +30,19 @@ using Allocate = std::function<void *(size_t)>;
 // The system's part at the start of every workspace.
 constexpr size_t kSystemWorkspace = 16 << 20;
 
-// A list of tensors as kernels decode it: per tensor the number of dimensions and the sizes, then the addresses.
-inline void *ListOnDevice(const std::vector<Tensor> &entries, const std::vector<void *> &addresses,
+// A list of tensors as kernels decode it: per tensor the number of dimensions and the sizes, then the addresses. All
+// have as many dimensions: leading ones of size 1 may be left out.
+inline void *ListOnDevice(std::vector<Tensor> entries, const std::vector<void *> &addresses,
     const Allocate &allocate)
 {
     std::vector<uint64_t> words(1);
+    size_t rank = 0;
+    for (const Tensor &entry : entries) {
+        rank = std::max(rank, entry.shape.size());
+    }
+    for (Tensor &entry : entries) {
+        entry.shape.insert(entry.shape.begin(), rank - entry.shape.size(), 1);
+    }
     for (size_t i = 0; i < entries.size(); ++i) {
         const uint64_t index = i == 0 ? entries.size() : i;
         words.push_back(index << 32 | entries[i].shape.size());

@@ -38,7 +38,7 @@ struct Plan {
     SelfAttentionPrefixEncoderTiling tiling{};
 };
 
-inline SelfAttentionPrefixEncoderTiling TileFloat16D128MaskType9(const Problem &problem)
+inline SelfAttentionPrefixEncoderTiling TileFloat16D128MaskTypeCAUSALMASK(const Problem &problem)
 {
     [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
     [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
@@ -97,7 +97,7 @@ inline SelfAttentionPrefixEncoderTiling TileFloat16D128MaskType9(const Problem &
     return tiling;
 }
 
-inline SelfAttentionPrefixEncoderTiling TileFloat16D128MaskMaskColumnsMaskType4(const Problem &problem)
+inline SelfAttentionPrefixEncoderTiling TileFloat16D128MaskMaskColumnsMaskTypeALIBICOMPRESS(const Problem &problem)
 {
     [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
     [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
@@ -157,7 +157,7 @@ inline SelfAttentionPrefixEncoderTiling TileFloat16D128MaskMaskColumnsMaskType4(
     return tiling;
 }
 
-inline SelfAttentionPrefixEncoderTiling TileFloat16D128SlopesMaskType4(const Problem &problem)
+inline SelfAttentionPrefixEncoderTiling TileFloat16D128SlopesMaskTypeALIBICOMPRESS(const Problem &problem)
 {
     [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
     [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
@@ -220,83 +220,87 @@ inline SelfAttentionPrefixEncoderTiling TileFloat16D128SlopesMaskType4(const Pro
 // The kernel that takes a problem, and its launch.
 inline Plan PlanLaunch(const Problem &problem)
 {
-    // self_attention_prefix_encoder_float16_d128_maskType_9
+    // self_attention_prefix_encoder_float16_d128_maskType_CAUSAL_MASK
     if (problem.queryDtype == 0 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         (problem.maskType == 3 || problem.maskType == 9) &&
         problem.clampType == 0) {
-        Plan plan{18752440100000080, 1, TileFloat16D128MaskType9(problem)};
+        Plan plan{18752440100000080, 1, TileFloat16D128MaskTypeCAUSALMASK(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_prefix_encoder_float16_d128_mask_mask_columns_maskType_4
+    // self_attention_prefix_encoder_float16_d128_mask_mask_columns_maskType_ALIBI_COMPRESS
     if (problem.queryDtype == 0 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.maskGiven != 0 &&
         problem.maskLayout == 6 &&
         problem.maskType != 3 &&
         problem.clampType == 0) {
-        Plan plan{59458269400001080, 1, TileFloat16D128MaskMaskColumnsMaskType4(problem)};
+        Plan plan{59458269400001080, 1, TileFloat16D128MaskMaskColumnsMaskTypeALIBICOMPRESS(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_prefix_encoder_float16_d128_slopes_maskType_4
+    // self_attention_prefix_encoder_float16_d128_slopes_maskType_ALIBI_COMPRESS
     if (problem.queryDtype == 0 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.slopesGiven != 0 &&
         problem.maskType == 4 &&
-        problem.clampType == 0) {
-        Plan plan{390055272400002080, 1, TileFloat16D128SlopesMaskType4(problem)};
+        problem.clampType == 0 &&
+        problem.maskLayout != 6) {
+        Plan plan{63799146900002080, 1, TileFloat16D128SlopesMaskTypeALIBICOMPRESS(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_prefix_encoder_float16_d128_slopes_maskType_5
+    // self_attention_prefix_encoder_float16_d128_slopes_maskType_ALIBI_COMPRESS_SQRT
     if (problem.queryDtype == 0 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.slopesGiven != 0 &&
         problem.maskType == 5 &&
-        problem.clampType == 0) {
-        Plan plan{193032108800002080, 1, TileFloat16D128SlopesMaskType4(problem)};
+        problem.clampType == 0 &&
+        problem.maskLayout != 6) {
+        Plan plan{150676319800002080, 1, TileFloat16D128SlopesMaskTypeALIBICOMPRESS(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_prefix_encoder_bfloat16_d128_maskType_9
+    // self_attention_prefix_encoder_bfloat16_d128_maskType_CAUSAL_MASK
     if (problem.queryDtype == 1 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         (problem.maskType == 3 || problem.maskType == 9) &&
         problem.clampType == 0) {
-        Plan plan{18752440100000081, 1, TileFloat16D128MaskType9(problem)};
+        Plan plan{18752440100000081, 1, TileFloat16D128MaskTypeCAUSALMASK(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_prefix_encoder_bfloat16_d128_mask_mask_columns_maskType_4
+    // self_attention_prefix_encoder_bfloat16_d128_mask_mask_columns_maskType_ALIBI_COMPRESS
     if (problem.queryDtype == 1 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.maskGiven != 0 &&
         problem.maskLayout == 6 &&
         problem.maskType != 3 &&
         problem.clampType == 0) {
-        Plan plan{59458269400001081, 1, TileFloat16D128MaskMaskColumnsMaskType4(problem)};
+        Plan plan{59458269400001081, 1, TileFloat16D128MaskMaskColumnsMaskTypeALIBICOMPRESS(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_prefix_encoder_bfloat16_d128_slopes_maskType_4
+    // self_attention_prefix_encoder_bfloat16_d128_slopes_maskType_ALIBI_COMPRESS
     if (problem.queryDtype == 1 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.slopesGiven != 0 &&
         problem.maskType == 4 &&
-        problem.clampType == 0) {
-        Plan plan{390055272400002081, 1, TileFloat16D128SlopesMaskType4(problem)};
+        problem.clampType == 0 &&
+        problem.maskLayout != 6) {
+        Plan plan{63799146900002081, 1, TileFloat16D128SlopesMaskTypeALIBICOMPRESS(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
-    // self_attention_prefix_encoder_bfloat16_d128_slopes_maskType_5
+    // self_attention_prefix_encoder_bfloat16_d128_slopes_maskType_ALIBI_COMPRESS_SQRT
     if (problem.queryDtype == 1 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.slopesGiven != 0 &&
         problem.maskType == 5 &&
-        problem.clampType == 0) {
-        Plan plan{193032108800002081, 1, TileFloat16D128SlopesMaskType4(problem)};
+        problem.clampType == 0 &&
+        problem.maskLayout != 6) {
+        Plan plan{150676319800002081, 1, TileFloat16D128SlopesMaskTypeALIBICOMPRESS(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }

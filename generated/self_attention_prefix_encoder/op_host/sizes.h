@@ -19,7 +19,10 @@ struct Size {
         origin = from;
     }
 
-    std::string Words() const { return name + (" = " + Text(value)) + " from " + origin; }
+    std::string Words(bool origins = true) const
+    {
+        return name + (" = " + Text(value)) + (origins ? " from " + origin : "");
+    }
 
     const char *name;
     int64_t &value;
@@ -202,6 +205,77 @@ public:
         entry.name = Keep(first);
         const Status status = Match(entry, list.entries[0], layouts, chosen);
         return status.Ok() ? CheckSameShape(op_, rule.name, list.entries) : status;
+    }
+
+    // The layout of a list of one tensor a batch row, each with rows of its own, which are left in `found`; `rows` is
+    // then the most. `layouts`: of one tensor; without dimensions where there is none of batch rows.
+    Status MatchRows(const Shaped &rule, const TensorList &list, bool sequence, Size &batch, Size &rows,
+                     const std::vector<Size *> &single, std::vector<Layout> layouts, RowCounts &found,
+                     std::string &chosen)
+    {
+        chosen = "None";
+        Status status = Applicable(rule.name, layouts);
+        if (!status.Ok()) {
+            return status;
+        }
+        const std::string start = std::string(op_) + ": " + rule.name;
+        const std::string situation = Situation(layouts);
+        layouts.erase(std::remove_if(layouts.begin(), layouts.end(), [](const Layout &each) { return each.dims.empty(); }),
+                      layouts.end());
+        const int64_t entries = static_cast<int64_t>(list.entries.size());
+        if (layouts.empty()) {
+            return Fail("SequenceLengthError",
+                        start + ": must hold exactly 1 tensor" + situation + ", got " + Text(entries));
+        }
+        if (batch.Known() && batch.value != entries) {
+            return Fail("SequenceLengthError",
+                start + ": must hold " + (sequence ? "1 or " : "") + batch.Words(false) +
+                                                   " tensors (" + batch.name + " from " + batch.origin + "), got " +
+                                                   Text(entries));
+        }
+        if (!batch.Known()) {
+            batch.Define(entries, rule.name);
+        }
+        const bool others = rows.Known();
+        std::vector<int64_t> counts;
+        for (int64_t i = 0; i < entries; ++i) {
+            Tensor entry = list.entries[static_cast<size_t>(i)];
+            for (size_t dim = 0; dim < layouts[0].dims.size() && entry.shape.size() < layouts[0].dims.size() &&
+                 IsNumber(layouts[0].dims[dim]); ++dim) {
+                entry.shape.insert(entry.shape.begin(), 1);
+            }
+            rows.value = kUnknown;
+            Shaped one = rule;
+            one.name = Keep(std::string(rule.name) + "[" + Text(i) + "]");
+            status = Match(one, entry, layouts, chosen);
+            if (!status.Ok()) {
+                return status;
+            }
+            layouts.erase(std::remove_if(layouts.begin(), layouts.end(),
+                                         [&](const Layout &each) { return each.key != chosen; }),
+                          layouts.end());
+            counts.push_back(rows.Known() ? rows.value : 0);
+        }
+        for (Size *size : single) {
+            if (!size->Known()) {
+                size->Define(1, rule.name);
+            }
+        }
+        for (const auto &other : others ? rows_ : std::map<std::string, std::vector<int64_t>>{}) {
+            for (size_t i = 0; i < counts.size(); ++i) {
+                if (counts[i] != other.second[i]) {
+                    const std::string place = "[" + std::to_string(i) + "]";
+                    return Fail(rule.shapeError,
+                        start + place + ": has " + Text(counts[i]) + " rows (" + rows.name +
+                                                     "), must have " + Text(other.second[i]) + " as " + other.first +
+                                                     place);
+                }
+            }
+        }
+        rows.value = *std::max_element(counts.begin(), counts.end());
+        rows_[rule.name] = counts;
+        found.counts = counts;
+        return Status{};
     }
 
     // What only divides badly comes behind all other mistakes.
@@ -427,6 +501,7 @@ private:
     const char *op_;
     std::vector<Pending> pending_;
     std::set<std::string> kept_;
+    std::map<std::string, std::vector<int64_t>> rows_;  // of the tensors in each list
 };
 
 }  // namespace attndsl

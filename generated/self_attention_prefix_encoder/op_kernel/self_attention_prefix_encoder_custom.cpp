@@ -8,14 +8,14 @@
  * tiling key tells which specialisation a call needs; the host picks it (op_host/self_attention_prefix_encoder_plan.h).
  */
 #include "kernel_operator.h"
-#include "self_attention_prefix_encoder_float16_d128_maskType_9.h"
-#include "self_attention_prefix_encoder_float16_d128_mask_mask_columns_maskType_4.h"
-#include "self_attention_prefix_encoder_float16_d128_slopes_maskType_4.h"
-#include "self_attention_prefix_encoder_float16_d128_slopes_maskType_5.h"
-#include "self_attention_prefix_encoder_bfloat16_d128_maskType_9.h"
-#include "self_attention_prefix_encoder_bfloat16_d128_mask_mask_columns_maskType_4.h"
-#include "self_attention_prefix_encoder_bfloat16_d128_slopes_maskType_4.h"
-#include "self_attention_prefix_encoder_bfloat16_d128_slopes_maskType_5.h"
+#include "self_attention_prefix_encoder_float16_d128_maskType_CAUSAL_MASK.h"
+#include "self_attention_prefix_encoder_float16_d128_mask_mask_columns_maskType_ALIBI_COMPRESS.h"
+#include "self_attention_prefix_encoder_float16_d128_slopes_maskType_ALIBI_COMPRESS.h"
+#include "self_attention_prefix_encoder_float16_d128_slopes_maskType_ALIBI_COMPRESS_SQRT.h"
+#include "self_attention_prefix_encoder_bfloat16_d128_maskType_CAUSAL_MASK.h"
+#include "self_attention_prefix_encoder_bfloat16_d128_mask_mask_columns_maskType_ALIBI_COMPRESS.h"
+#include "self_attention_prefix_encoder_bfloat16_d128_slopes_maskType_ALIBI_COMPRESS.h"
+#include "self_attention_prefix_encoder_bfloat16_d128_slopes_maskType_ALIBI_COMPRESS_SQRT.h"
 
 extern "C" __global__ __aicore__ void self_attention_prefix_encoder_custom(GM_ADDR query, GM_ADDR key,
     GM_ADDR value, GM_ADDR blockTables, GM_ADDR mask, GM_ADDR seqLen, GM_ADDR kvSeqLen, GM_ADDR slopes,
@@ -24,28 +24,28 @@ extern "C" __global__ __aicore__ void self_attention_prefix_encoder_custom(GM_AD
     KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
     GM_ADDR userWorkspace = AscendC::GetUserWorkspace(workspace);
     if (TILING_KEY_IS(18752440100000080)) {
-        self_attention_prefix_encoder_float16_d128_maskType_9::Run(query, key, value, blockTables, seqLen,
-            kvSeqLen, output, userWorkspace, tiling);
+        self_attention_prefix_encoder_float16_d128_maskType_CAUSAL_MASK::Run(query, key, value, blockTables,
+            seqLen, kvSeqLen, output, userWorkspace, tiling);
     } else if (TILING_KEY_IS(59458269400001080)) {
-        self_attention_prefix_encoder_float16_d128_mask_mask_columns_maskType_4::Run(query, key, value,
-            blockTables, mask, seqLen, kvSeqLen, output, userWorkspace, tiling);
-    } else if (TILING_KEY_IS(390055272400002080)) {
-        self_attention_prefix_encoder_float16_d128_slopes_maskType_4::Run(query, key, value, blockTables,
-            seqLen, kvSeqLen, slopes, output, userWorkspace, tiling);
-    } else if (TILING_KEY_IS(193032108800002080)) {
-        self_attention_prefix_encoder_float16_d128_slopes_maskType_5::Run(query, key, value, blockTables,
-            seqLen, kvSeqLen, slopes, output, userWorkspace, tiling);
+        self_attention_prefix_encoder_float16_d128_mask_mask_columns_maskType_ALIBI_COMPRESS::Run(query, key,
+            value, blockTables, mask, seqLen, kvSeqLen, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(63799146900002080)) {
+        self_attention_prefix_encoder_float16_d128_slopes_maskType_ALIBI_COMPRESS::Run(query, key, value,
+            blockTables, seqLen, kvSeqLen, slopes, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(150676319800002080)) {
+        self_attention_prefix_encoder_float16_d128_slopes_maskType_ALIBI_COMPRESS_SQRT::Run(query, key, value,
+            blockTables, seqLen, kvSeqLen, slopes, output, userWorkspace, tiling);
     } else if (TILING_KEY_IS(18752440100000081)) {
-        self_attention_prefix_encoder_bfloat16_d128_maskType_9::Run(query, key, value, blockTables, seqLen,
-            kvSeqLen, output, userWorkspace, tiling);
+        self_attention_prefix_encoder_bfloat16_d128_maskType_CAUSAL_MASK::Run(query, key, value, blockTables,
+            seqLen, kvSeqLen, output, userWorkspace, tiling);
     } else if (TILING_KEY_IS(59458269400001081)) {
-        self_attention_prefix_encoder_bfloat16_d128_mask_mask_columns_maskType_4::Run(query, key, value,
-            blockTables, mask, seqLen, kvSeqLen, output, userWorkspace, tiling);
-    } else if (TILING_KEY_IS(390055272400002081)) {
-        self_attention_prefix_encoder_bfloat16_d128_slopes_maskType_4::Run(query, key, value, blockTables,
-            seqLen, kvSeqLen, slopes, output, userWorkspace, tiling);
-    } else if (TILING_KEY_IS(193032108800002081)) {
-        self_attention_prefix_encoder_bfloat16_d128_slopes_maskType_5::Run(query, key, value, blockTables,
-            seqLen, kvSeqLen, slopes, output, userWorkspace, tiling);
+        self_attention_prefix_encoder_bfloat16_d128_mask_mask_columns_maskType_ALIBI_COMPRESS::Run(query, key,
+            value, blockTables, mask, seqLen, kvSeqLen, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(63799146900002081)) {
+        self_attention_prefix_encoder_bfloat16_d128_slopes_maskType_ALIBI_COMPRESS::Run(query, key, value,
+            blockTables, seqLen, kvSeqLen, slopes, output, userWorkspace, tiling);
+    } else if (TILING_KEY_IS(150676319800002081)) {
+        self_attention_prefix_encoder_bfloat16_d128_slopes_maskType_ALIBI_COMPRESS_SQRT::Run(query, key,
+            value, blockTables, seqLen, kvSeqLen, slopes, output, userWorkspace, tiling);
     }
 }
