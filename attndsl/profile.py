@@ -25,8 +25,8 @@ from attndsl.verify.cases import spaces
 from attndsl.verify.data import Filler
 from attndsl.verify.integers import Integers
 from attndsl.verify.solve import solve
-from attndsl.verify.space import CaseSpace, fill_of
-from attndsl.verify.values import FILL, REGIME, Values
+from attndsl.verify.space import CaseSpace
+from attndsl.verify.values import FILL, REGIME, Values, fill_of
 
 CALIBRATION = "uncalibrated"
 """How well predictions agree with hardware: nothing was compared yet."""

@@ -57,8 +57,20 @@ class Case:
 
     def arguments(self) -> dict[str, Any]:
         """The arguments of the call by name."""
+        return self._filler().arguments()
+
+    def outline(self) -> Call:
+        """The call with zeros for what attention reads, made much faster: sizes, lengths, tables and masks
+        are those of the call.
+
+        Raises:
+            CallError: the case is none.
+        """
+        return self._filler().outline()
+
+    def _filler(self) -> Filler:
         rng = np.random.default_rng([self.seed, self.number, self.attempt])
-        return Filler(self.space, self.assignment, dict(self.integers), rng).arguments()
+        return Filler(self.space, self.assignment, dict(self.integers), rng)
 
     def call(self) -> Call:
         """The bound call."""
@@ -155,7 +167,7 @@ class _Member:
                 kept = self.space.canonical(assignment)
                 case = Case(operator, self.space, self.seed, number, assignment, integers, attempt)
                 try:
-                    call = case.call()
+                    call = case.outline()
                 except CallError:
                     continue  # a constraint over elements of other tensors: the next candidate
                 long = str(assignment[REGIME]).startswith("long")

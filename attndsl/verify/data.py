@@ -19,8 +19,8 @@ from attndsl.verify import probes, roles
 from attndsl.verify.attention import AttentionFiller
 from attndsl.verify.masks import MaskFiller, pattern
 from attndsl.verify.roles import Roles, scores_factor
-from attndsl.verify.space import CaseSpace, fill_of
-from attndsl.verify.values import FILL, MASK, PROBE
+from attndsl.verify.space import CaseSpace
+from attndsl.verify.values import FILL, MASK, PROBE, fill_of
 
 _EXTRA = (0, 0, 0, 2)
 
@@ -63,12 +63,19 @@ class Filler:
         Raises:
             CallError: no legal values were found for some tensor.
         """
+        AttentionFiller(self, self.outline()).fill()
+        return self._spelled()
+
+    def outline(self) -> Call:
+        """The call with zeros for what attention reads; whether it is legal, and its work, show in it.
+
+        Raises:
+            CallError: no legal values were found for some tensor.
+        """
         self._integers()
         self._factors()
         self._masks()
-        draft = self.draft()
-        AttentionFiller(self, draft).fill()
-        return self._spelled()
+        return self._draft()
 
     def dtype(self, name: str) -> str:
         """The dtype of a tensor in this case."""
@@ -94,7 +101,7 @@ class Filler:
         """What raw scores are multiplied by."""
         return scores_factor(self.graph, self.env)
 
-    def draft(self) -> Call:
+    def _draft(self) -> Call:
         """The call with zeros for every tensor that has no values yet."""
         values = self._spelled(zeros=True)
         with warnings.catch_warnings():

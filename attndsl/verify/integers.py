@@ -20,8 +20,8 @@ from attndsl.spec.arguments import TensorSpec, given, layout_of
 from attndsl.spec.constraint import Constraint
 from attndsl.spec.layout import Array
 from attndsl.symbolic import Binary, Compare, Load
-from attndsl.verify.space import CaseSpace, fill_of
-from attndsl.verify.values import WARNED
+from attndsl.verify.space import CaseSpace
+from attndsl.verify.values import WARNED, fill_of
 
 _STEPS = 120
 _FROM_POOL = 0.25

@@ -96,13 +96,14 @@ class MaskFiller:
                     yield here
 
     def _repaired(self, mask: Array, rules: list[Constraint], value: float) -> Array | None:
-        palette = [self._stored(each) for each in self._palette(value)]
+        palette: list[Array] = []
         for _ in range(_ROUNDS):
             broken = [bad for rule in rules if (bad := self._bad(rule, mask)) is not None and bad.any()]
             if not broken:
                 return mask
             if any(bad.ndim == 0 or bad.size != mask.size for bad in broken):
                 return None
+            palette = palette or [self._stored(each) for each in self._palette(value)]
             for bad in broken:
                 self._try_palette(mask, bad.reshape(-1), rules, palette)
         return None

@@ -1,19 +1,21 @@
 """Finding assignments that keep all clauses: random walks that repair one broken clause at a time.
 
-A walk starts from random values, takes a broken clause and gives one of its variables a value with which
-it holds, preferring values that break little else (WalkSAT, Selman, Kautz and Cohen 1994).
+A walk starts from random values, takes a broken clause and gives one of its variables a value with which it
+holds or comes nearer to it, preferring values that break little else (WalkSAT, Selman, Kautz and Cohen 1994).
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
+from attndsl.verify.clauses import Clause
 from attndsl.verify.quick import Function
-from attndsl.verify.space import Assignment, CaseSpace, Clause
+from attndsl.verify.space import Assignment, CaseSpace
 
 _STEPS = 80
 _NOISE = 0.15
@@ -87,9 +89,11 @@ def _repair(
 def _helping(
     space: CaseSpace, rng: np.random.Generator, assignment: Assignment, clause: Clause, free: list[str]
 ) -> Iterator[Assignment]:
-    """Changes of one variable with which the clause holds, in random order."""
+    """Changes of one variable with which the clause holds, or comes nearer to it, in random order."""
     changes = [(name, value) for name in free for value in space.variables[name] if value != assignment[name]]
+    gap = math.inf if clause.gap is None else clause.gap(space.environment(assignment))
     for pick in rng.permutation(len(changes))[:_TRIED]:
         name, value = changes[int(pick)]
-        if clause.holds(space.environment({**assignment, name: value})):
+        env = space.environment({**assignment, name: value})
+        if clause.holds(env) or (clause.gap is not None and clause.gap(env) < gap):
             yield {name: value}

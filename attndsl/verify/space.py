@@ -10,22 +10,20 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from attndsl.folds import highest
-from attndsl.hardware import ATLAS_A2
 from attndsl.schedule.choices import Schedule, resolve
 from attndsl.spec.arguments import Dim, ParamSpec, TensorSpec, dtype_of, given, layout_of, split_of
-from attndsl.spec.constraint import Constraint
 from attndsl.spec.layout import Array
 from attndsl.spec.operator import Operator
 from attndsl.spec.prefix_sums import longest_of
 from attndsl.symbolic import Compare, Const, Expr, Load, Symbol
+from attndsl.verify.clauses import Clause, conjuncts, keeps
 from attndsl.verify.quick import Function, compiled
 from attndsl.verify.roles import measures
 from attndsl.verify.ties import Ties, forced_presence
@@ -35,11 +33,8 @@ from attndsl.verify.values import (
     FLOATS,
     GROUP,
     LENGTH_FILLS,
-    LONG_FILLS,
     MASK,
     MASK_FILLS,
-    MAX_ROW_ELEMENTS,
-    MAX_SCORES,
     MULTIPLES,
     RECIPROCAL_ROOT,
     REGIME,
@@ -47,20 +42,14 @@ from attndsl.verify.values import (
     SLACK,
     WARNED,
     Values,
+    fill_of,
+    longest_keys_of,
 )
+from attndsl.verify.work_clauses import WorkClauses
 
 Assignment = dict[str, Any]
 _EXTENTS = "(extents)"
 _NOTHING = np.zeros(1, np.int64)
-
-
-@dataclass(frozen=True)
-class Clause:
-    """A condition over the environment of an assignment; ``variables``: what can repair it."""
-
-    name: str
-    variables: tuple[str, ...]
-    holds: Callable[[Mapping[str, Any]], bool]
 
 
 @dataclass(frozen=True)
@@ -119,6 +108,8 @@ class CaseSpace:
                 found[fill_of(spec.name)] = LENGTH_FILLS
                 if longest := self._lengths_values(spec):
                     found[longest_of(spec.name).name] = longest
+                    if self._tells_keys_too(spec):
+                        found[longest_keys_of(spec.name)] = self.values.of_role("T", *self.edges)
         for param in self.operator.params:
             if param.name not in self.ties.exact:
                 found[param.name] = self._param_values(param)
@@ -150,24 +141,20 @@ class CaseSpace:
     def clauses(self) -> tuple[Clause, ...]:
         """Everything that a legal call keeps and that does not depend on elements of tensors."""
         found = [
-            Clause(rule.text, self._repairs(rule.symbols()), _keeps(rule))
+            Clause(rule.text, self.repairs(rule.symbols()), holds)
             for rule in self.operator.constraints
             if not rule.tensors() and not rule.over  # those over elements are left to the integers and masks
+            for rule, holds in ((each, keeps(each)) for each in conjuncts(rule))
         ]
         for spec in self.operator.tensors:
             found += self._tensor_clauses(spec)
         extents = self.operator.axis_extents
         if GROUP in self.variables:
             symbols = extents["N"].symbols() | extents["K"].symbols()
-            found.append(Clause("group", (*self._repairs(symbols), GROUP), self._group_fits))
-        sizes = frozenset(name for extent in extents.values() for name in self._reads(extent))
-        found.append(Clause("every size is shown", self._repairs(sizes) + self._givens, self._all_shown))
-        shown = frozenset(name for spec in self._large for name in self._sizes_of(spec))
-        found.append(Clause("small enough to run", self._repairs(sizes | shown), self._affordable))
-        fills = tuple(fill_of(spec.name) for spec in self.integers)
-        found.append(Clause("regime", (*self._repairs(sizes), *fills), self._regime))
-        found += self._room_clauses()
-        return tuple(found)
+            found.append(Clause("group", (*self.repairs(symbols), GROUP), self._group_fits))
+        sizes = frozenset(name for extent in extents.values() for name in self.reads(extent))
+        found.append(Clause("every size is shown", self.repairs(sizes) + self._givens, self._all_shown))
+        return (*found, *WorkClauses(self, sizes).clauses())
 
     def environment(self, assignment: Mapping[str, Any], made: Mapping[str, Array] | None = None) -> Any:
         """Parameters, presence, dtypes, layouts, sizes and integers under the names that constraints use.
@@ -317,14 +304,16 @@ class CaseSpace:
     def _surrogates(self, assignment: Mapping[str, Any], env: Mapping[str, Any]) -> dict[str, list[int]]:
         """Integers that make every row as long as it may be, as flat lists."""
         found = {}
-        for name, passed, layout, longest, fallback, summed, shapes in self._integer_plans:
+        for name, passed, layout, (longest, keys), fallback, summed, shapes in self._integer_plans:
             if not env[passed]:
                 continue
             try:
-                count = math.prod(int(size(env)) for size in shapes[env[layout]])
+                shape = [int(size(env)) for size in shapes[env[layout]]]
             except KeyError:
                 continue
-            rows = [assignment.get(longest, fallback)] * count
+            rows = [assignment.get(longest, fallback)] * (shape[-1] if len(shape) == 2 else math.prod(shape))
+            if len(shape) == 2:
+                rows += [assignment.get(keys, fallback)] * shape[-1]
             found[name] = list(itertools.accumulate(rows)) if summed else rows
         return found
 
@@ -337,7 +326,7 @@ class CaseSpace:
                 spec.name,
                 given(spec.name).name,
                 layout_of(spec.name).name,
-                longest_of(spec.name).name,
+                (longest_of(spec.name).name, longest_keys_of(spec.name)),
                 0 if self.measures.get(spec.name) == "G" else 1,
                 spec.prefix_sums,
                 {key: tuple(map(compiled, each.shape())) for key, each in spec.layouts.items()},
@@ -356,6 +345,11 @@ class CaseSpace:
             axes += [role] if spec.name in loads else []
         pools = [self.values.of_role(axis, *self.edges) for axis in axes if axis in ("Q", "T", "U", "J")]
         return tuple(dict.fromkeys(value for pool in pools for value in pool))
+
+    @staticmethod
+    def _tells_keys_too(spec: TensorSpec) -> bool:
+        """Whether it may have two rows, of queries and of keys."""
+        return any(len(layout.shape()) == 2 for layout in spec.layouts.values())
 
     def _param_values(self, param: ParamSpec) -> tuple[Any, ...]:
         default = (param.default,) if param.optional else ()
@@ -401,12 +395,13 @@ class CaseSpace:
         simple = [each for each in alone if _about(each, name)]
         return tuple(value for value in values if all(each.evaluate({name: value}) for each in simple))
 
-    def _reads(self, expr: Expr) -> frozenset[str]:
+    def reads(self, expr: Expr) -> frozenset[str]:
         """The symbols of an expression, and the lengths of the tensors that it reads."""
-        loads = {longest_of(node.source).name for node in expr.walk() if isinstance(node, Load)}
-        return expr.symbols() | loads
+        loads = {node.source for node in expr.walk() if isinstance(node, Load)}
+        longest = {variable for name in loads for variable in (longest_of(name).name, longest_keys_of(name))}
+        return expr.symbols() | longest
 
-    def _repairs(self, symbols: Iterable[str], seen: frozenset[str] = frozenset()) -> tuple[str, ...]:
+    def repairs(self, symbols: Iterable[str], seen: frozenset[str] = frozenset()) -> tuple[str, ...]:
         """The variables behind ``symbols``; a derived size stands for what defines it."""
         found: dict[str, None] = {}
         for symbol in sorted(set(symbols) - seen):
@@ -416,7 +411,7 @@ class CaseSpace:
             sources = [dim.definition, dim.default] if dim is not None else []
             for source in (*sources, *self.ties.sources(symbol)):
                 if isinstance(source, Expr):
-                    found |= dict.fromkeys(self._repairs(self._reads(source), seen | {symbol}))
+                    found |= dict.fromkeys(self.repairs(self.reads(source), seen | {symbol}))
         return tuple(found)
 
     def _tensor_clauses(self, spec: TensorSpec) -> list[Clause]:
@@ -428,7 +423,7 @@ class CaseSpace:
             used = frozenset(name for when in whens for name in when.symbols())
             free = (layout_of(spec.name).name,) if len(spec.layouts) > 1 else ()
             applies = self._layout_applies(spec)
-            repairs = (*free, *own, *self._repairs(used))
+            repairs = (*free, *own, *self.repairs(used))
             found.append(Clause(f"layout of {spec.name}", repairs, applies))
         if spec.dtype_like and dtype in self.variables:
             likes = tuple(dtype_of(name).name for name in spec.dtype_like)
@@ -473,106 +468,8 @@ class CaseSpace:
     def _all_shown(self, env: Mapping[str, Any]) -> bool:
         return self._dims.keys() <= env.keys()
 
-    def _affordable(self, env: Mapping[str, Any]) -> bool:
-        size = {**dict.fromkeys("BNKQTUDEPRSGY", 1), **self.extents(env)}
-        channels = size["K"] * max(size["D"], size["E"])
-        rows = max(size["B"] * size["T"] * size["Y"], size["P"] * size["R"], size["G"] * size["U"])
-        queries = max(size["B"] * size["Q"], size["S"]) * size["N"] * max(size["D"], size["E"])
-        scores = size["B"] * size["N"] * size["Q"] * max(size["T"], size["U"])
-        fits = max(rows * channels, queries) <= MAX_ROW_ELEMENTS and scores <= MAX_SCORES
-        return fits and all(count <= MAX_ROW_ELEMENTS for count in self._elements(env))
-
-    @cached_property
-    def _large(self) -> tuple[TensorSpec, ...]:
-        """The tensors that may be large: all but lengths, whose shapes may show more than the roles tell,
-        such as masks and padded rows."""
-        return tuple(spec for spec in self.operator.tensors if spec.kind != "lengths")
-
-    def _elements(self, env: Mapping[str, Any]) -> Iterator[int]:
-        """The elements of tensors as they are stored."""
-        for passed, layout, shapes in self._shapes:
-            if env[passed]:
-                try:
-                    yield math.prod(int(size(env)) for size in shapes[env[layout]])
-                except KeyError:
-                    continue
-
-    @cached_property
-    def _shapes(self) -> tuple[tuple[str, str, dict[str, tuple[Function, ...]]], ...]:
-        return tuple(
-            (
-                given(spec.name).name,
-                layout_of(spec.name).name,
-                {key: tuple(map(compiled, each.shape())) for key, each in spec.layouts.items()},
-            )
-            for spec in self._large
-        )
-
-    def _regime(self, env: Mapping[str, Any]) -> bool:
-        regime, size = env[REGIME] or "", {**dict.fromkeys("BNKQTU", 1), **self.extents(env)}
-        tile, ring = self.edges
-        if regime.startswith("long"):
-            fills = [env.get(fill_of(spec.name)) for spec in self.integers if self._counts_rows(spec)]
-            keys = max(size["T"], size["U"] if "G" in size else 0)
-            if keys <= tile * ring or not {*fills, None} <= LONG_FILLS | {None}:
-                return False
-        if regime.endswith("few") and self.tasks(size) > ATLAS_A2.aic // 2:
-            return False
-        return not regime.endswith("many") or self.tasks(size) >= 2 * ATLAS_A2.aic
-
-    def _sizes_of(self, spec: TensorSpec) -> frozenset[str]:
-        shapes = [size for layout in spec.layouts.values() for size in layout.shape()]
-        return frozenset().union(*(size.symbols() for size in shapes))
-
-    def _room_clauses(self) -> list[Clause]:
-        """Where rows shall be long: the sizes that bound lengths leave room for the longest."""
-        free = {name for name, dim in self._dims.items() if dim.definition is None}
-        found = []
-        for rule in self.operator.constraints:
-            condition = rule.condition
-            bounded = isinstance(condition, Compare) and condition.op == "<=" and len(rule.over) == 1
-            if not bounded or not isinstance(condition, Compare) or not isinstance(condition.right, Symbol):
-                continue
-            if condition.right.name in free:
-                ((index, extent),) = rule.over.items()
-                whole = Compare("<=", highest(condition.left, Symbol(index), extent), condition.right)
-                repairs = self._repairs(self._reads(whole))
-                found.append(
-                    Clause(
-                        f"room: {rule.text}",
-                        repairs,
-                        _when_long(_keeps(replace(rule, condition=whole, over={}))),
-                    )
-                )
-        return found
-
-    def _counts_rows(self, spec: TensorSpec) -> bool:
+    def counts_rows(self, spec: TensorSpec) -> bool:
         return self.measures.get(spec.name) in ("Q", "T", "U")
-
-
-def fill_of(name: str) -> str:
-    """The variable that tells how an integer tensor is filled."""
-    return f"fill({name})"
-
-
-def _keeps(rule: Constraint) -> Function:
-    """Whether a constraint holds; one over what is absent does. Warnings may be asked for."""
-    condition, when = compiled(rule.condition), None if rule.when is None else compiled(rule.when)
-    soft = issubclass(rule.error, Warning)
-
-    def keeps(env: Mapping[str, Any]) -> bool:
-        try:
-            return (soft and env[WARNED]) or (when is not None and not when(env)) or bool(condition(env))
-        except KeyError:
-            return True
-        except ZeroDivisionError:  # of a size that is 0: another constraint forbids it
-            return False
-
-    return keeps
-
-
-def _when_long(holds: Function) -> Function:
-    return lambda env: not str(env[REGIME]).startswith("long") or holds(env)
 
 
 def _dtype_fits(spec: TensorSpec, env: Mapping[str, Any]) -> bool:

@@ -27,6 +27,16 @@ MAX_SCORES = 1 << 22
 MULTIPLES = tuple(range(16, 129, 16))
 
 
+def fill_of(name: str) -> str:
+    """The variable that tells how an integer tensor is filled."""
+    return f"fill({name})"
+
+
+def longest_keys_of(name: str) -> str:
+    """The variable that is the longest of the keys, in an integer tensor of queries and then of keys."""
+    return f"longest keys({name})"
+
+
 @dataclass(frozen=True)
 class Values:
     """Interesting values of the sizes, by their role in attention."""
@@ -48,7 +58,15 @@ class Values:
 
     def of_role(self, role: str, tile: int, ring: int) -> tuple[int, ...]:
         """Values for an attention axis; keys surround multiples of the schedule's key tile."""
-        edges = (tile - 1, tile, tile + 1, 2 * tile + 1, ring * tile - 1, (ring + 2) * tile + 5)
+        edges = (
+            tile - 1,
+            tile,
+            tile + 1,
+            2 * tile + 1,
+            ring * tile - 1,
+            ring * tile + 1,
+            (ring + 2) * tile + 5,
+        )
         table = {
             "B": self.batch,
             "K": self.kv_heads,

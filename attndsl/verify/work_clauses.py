@@ -1,0 +1,140 @@
+"""Clauses about the work of a case: small enough to run, and long, scarce or plentiful as its regime says."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from attndsl.folds import highest
+from attndsl.hardware import ATLAS_A2
+from attndsl.spec.arguments import TensorSpec, given, layout_of
+from attndsl.symbolic import Compare, Symbol
+from attndsl.verify.clauses import Clause, keeps
+from attndsl.verify.quick import Function, compiled
+from attndsl.verify.values import LONG_FILLS, MAX_ROW_ELEMENTS, MAX_SCORES, REGIME, fill_of
+
+if TYPE_CHECKING:
+    from attndsl.verify.space import CaseSpace
+
+_ONE = dict.fromkeys("BNKQTUDEPRSGY", 1)
+
+
+@dataclass(frozen=True)
+class WorkClauses:
+    """``space``: whose cases; ``sizes``: the symbols that the attention axes' sizes are made of."""
+
+    space: CaseSpace
+    sizes: frozenset[str]
+
+    def clauses(self) -> Iterator[Clause]:
+        """All of them."""
+        space = self.space
+        shown = frozenset(name for spec in self._large for name in _sizes_of(spec))
+        excess = self._excess
+        yield Clause(
+            "small enough to run",
+            space.repairs(self.sizes | shown),
+            lambda env: excess(env) <= 1.0,
+            excess,
+        )
+        sizes = space.repairs(self.sizes)
+        fills = tuple(fill_of(spec.name) for spec in space.integers)
+        yield Clause("rows are full where they shall be long", fills, self._filled)
+        yield Clause("long rows", sizes, lambda env: self._missing_keys(env) <= 0, self._missing_keys)
+        yield Clause("tasks", sizes, lambda env: self._wrong_tasks(env) <= 0, self._wrong_tasks)
+        yield from self._room()
+
+    # Small enough to run --------------------------------------------------------------------------------
+
+    def _excess(self, env: Mapping[str, Any]) -> float:
+        """The largest part of what a tensor, or all scores, may have in elements."""
+        size = {**_ONE, **self.space.extents(env)}
+        channels = max(size["D"], size["E"])
+        rows = max(size["B"] * size["T"] * size["Y"], size["P"] * size["R"], size["G"] * size["U"])
+        queries = max(size["B"] * size["Q"], size["S"]) * size["N"]
+        scores = size["B"] * size["N"] * size["Q"] * max(size["T"], size["U"])
+        elements = max(rows * size["K"] * channels, queries * channels, *self._elements(env), 0)
+        return max(elements / MAX_ROW_ELEMENTS, scores / MAX_SCORES)
+
+    @cached_property
+    def _large(self) -> tuple[TensorSpec, ...]:
+        """The tensors that may be large: all but lengths, whose shapes may show more than the roles tell,
+        such as masks and padded rows."""
+        return tuple(spec for spec in self.space.operator.tensors if spec.kind != "lengths")
+
+    def _elements(self, env: Mapping[str, Any]) -> Iterator[int]:
+        """The elements of tensors as they are stored."""
+        for passed, layout, shapes in self._shapes:
+            if env[passed]:
+                try:
+                    yield math.prod(int(size(env)) for size in shapes[env[layout]])
+                except KeyError:
+                    continue
+
+    @cached_property
+    def _shapes(self) -> tuple[tuple[str, str, dict[str, tuple[Function, ...]]], ...]:
+        return tuple(
+            (
+                given(spec.name).name,
+                layout_of(spec.name).name,
+                {key: tuple(map(compiled, each.shape())) for key, each in spec.layouts.items()},
+            )
+            for spec in self._large
+        )
+
+    # Regimes ----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _row_fills(self) -> tuple[str, ...]:
+        return tuple(fill_of(spec.name) for spec in self.space.integers if self.space.counts_rows(spec))
+
+    def _filled(self, env: Mapping[str, Any]) -> bool:
+        return not _long(env) or all(
+            env.get(name) is None or env[name] in LONG_FILLS for name in self._row_fills
+        )
+
+    def _missing_keys(self, env: Mapping[str, Any]) -> float:
+        """Keys by which the longest row is too short to have more tiles than the ring has slots."""
+        if not _long(env):
+            return 0
+        size, (tile, ring) = {**_ONE, **self.space.extents(env)}, self.space.edges
+        return tile * ring + 1 - int(max(size["T"], size["U"] if "G" in self.space.extents(env) else 0))
+
+    def _wrong_tasks(self, env: Mapping[str, Any]) -> float:
+        """Tasks that are too many to be few, or too few to be many."""
+        regime = env[REGIME] or ""
+        if regime.endswith("few"):
+            return self.space.tasks(self.space.extents(env)) - ATLAS_A2.aic // 2
+        return 2 * ATLAS_A2.aic - self.space.tasks(self.space.extents(env)) if regime == "many" else 0
+
+    def _room(self) -> Iterator[Clause]:
+        """Where rows shall be long: the sizes that bound lengths leave room for the longest."""
+        dims = self.space.operator.dims_by_name
+        free = {name for name, dim in dims.items() if dim.definition is None}
+        for rule in self.space.operator.constraints:
+            condition = rule.condition
+            bounded = isinstance(condition, Compare) and condition.op == "<=" and len(rule.over) == 1
+            if not bounded or not isinstance(condition, Compare) or not isinstance(condition.right, Symbol):
+                continue
+            if condition.right.name in free:
+                ((index, extent),) = rule.over.items()
+                whole = Compare("<=", highest(condition.left, Symbol(index), extent), condition.right)
+                repairs = self.space.repairs(self.space.reads(whole))
+                holds = _when_long(keeps(replace(rule, condition=whole, over={})))
+                yield Clause(f"room: {rule.text}", repairs, holds)
+
+
+def _sizes_of(spec: TensorSpec) -> frozenset[str]:
+    shapes = [size for layout in spec.layouts.values() for size in layout.shape()]
+    return frozenset().union(*(size.symbols() for size in shapes))
+
+
+def _long(env: Mapping[str, Any]) -> bool:
+    return str(env[REGIME] or "").startswith("long")
+
+
+def _when_long(holds: Function) -> Function:
+    return lambda env: not _long(env) or holds(env)
