@@ -10,7 +10,8 @@ from attndsl.spec.layout import UNIT, Array, Axis, Layout
 from attndsl.symbolic import Symbol
 
 BATCH, ROWS = "B", "T"
-SINGLE = (BATCH, "Y")
+ONE_EACH = ("Y",)
+SINGLE = (BATCH, *ONE_EACH)
 """Axes of extent 1 in each tensor: it holds one batch row of one layer."""
 
 
@@ -45,10 +46,15 @@ def batch_extent(layout: Layout) -> Symbol:
     return extent
 
 
+def is_single(dim: tuple[Axis, ...]) -> bool:
+    """Whether a dimension has one entry in each tensor, so that it may be left out."""
+    return all(axis.role in SINGLE for axis in dim)
+
+
 def whole_rank(layout: Layout, entry: Array) -> Array:
     """``entry`` with the leading dimensions of extent 1 that may be left out."""
     missing = layout.rank - entry.ndim
-    heads = [all(axis.role in SINGLE for axis in dim) for dim in layout.dims]
+    heads = [is_single(dim) for dim in layout.dims]
     return entry[(None,) * missing] if missing > 0 and all(heads[:missing]) else entry
 
 

@@ -15,7 +15,7 @@ from attndsl.spec.call import Call
 from attndsl.spec.layout import Array
 from attndsl.verify import probes, roles
 from attndsl.verify.cells import Cells
-from attndsl.verify.values import FILL, PROBE
+from attndsl.verify.values import FILL, PROBE, SATURATED
 
 if TYPE_CHECKING:
     from attndsl.verify.data import Filler
@@ -157,14 +157,14 @@ class AttentionFiller:
                         continue
                     cells.written[places] = cells.written[others] = True
                     self.is_value[others] = True
-                    if kind == "extreme":
+                    if kind == SATURATED:
                         self._spotlights(places, codes[b], k)
                     elif kind == "ramp":
                         along = np.linspace(0, 1, len(places))[:: int(slope)]
                         code = codes[b, k * self._group]
                         cells.content[places] = 0.1 * cells.content[places] + code * along[:, None]
         group = self._group
-        if kind == "extreme":
+        if kind == SATURATED:
             query = np.repeat(codes[:, :, None], s["Q"], axis=2) * np.clip(SPREAD / reach, 2**-14, 2**14)
         elif kind == "ramp":
             code = np.repeat(codes[:, ::group], group, axis=1)[:, :, None]
@@ -208,8 +208,7 @@ class AttentionFiller:
 
     def _store_rows(self) -> None:
         self.filler.made |= {
-            name: made if self.filler.space.operator.tensor(name).list_of is not None else made[0]
-            for name, made in self._stored_rows().items()
+            name: made if name in self.draft.lists else made[0] for name, made in self._stored_rows().items()
         }
 
     def _stored_rows(self) -> dict[str, list[Array]]:

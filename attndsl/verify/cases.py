@@ -33,9 +33,10 @@ from attndsl.verify.values import FILL, GROUP, PROBE, REGIME, REGIMES, Values
 CANDIDATES = 3
 PROBES = 0.4
 """Part of the cases that are pinned to be probes; with those drawn it is about half. They see most."""
-_ATTEMPTS = 12
+_ATTEMPTS = 15
 _PINNED = 5
 """Attempts with the work that it is the case's turn to have."""
+_PAIR_TRIES = 2
 _KERNEL_PINNED = 3
 """Attempts with a kernel that exists, or with the head size that a new one shall have."""
 
@@ -136,6 +137,7 @@ class _Member:
         self._covered: set[tuple[Any, ...]] = set()
         self._kernels: dict[tuple[Any, ...], int] = {}
         self._head = head_variable(space)
+        self._tries: collections.Counter[tuple[Any, ...]] = collections.Counter()
 
     def prepare(self) -> None:
         """Find out which optional tensors no legal call passes."""
@@ -170,9 +172,8 @@ class _Member:
                     call = case.outline()
                 except CallError:
                     continue  # a constraint over elements of other tensors: the next candidate
-                long = str(assignment[REGIME]).startswith("long")
-                if long and attempt < _PINNED and not work_of(self.space, call).beyond_ring:
-                    continue  # repairs made it short
+                if not work_of(self.space, call).keeps(_regime(turn, attempt)):
+                    continue  # lengths made it short, or its tasks few
                 self._covered |= _pairs(kept)
                 key = kernel_key(self.space, assignment)
                 self._kernels[key] = self._kernels.get(key, 0) + 1
@@ -183,8 +184,10 @@ class _Member:
         self, rng: np.random.Generator, turn: int, attempt: int
     ) -> Iterator[tuple[int, int, Assignment]]:
         for position in range(CANDIDATES):
-            pins = {**self._never, **self._pins(rng, turn, attempt)}
-            assignment = solve(self.space, rng, pins)
+            pins = self._pins(rng, turn, attempt)
+            if position == 0 and attempt < _KERNEL_PINNED and len(self._kernels) < allowance(turn):
+                pins |= self._rare_pair(rng)
+            assignment = solve(self.space, rng, {**pins, **self._never})
             if assignment is None:
                 continue
             new = _pairs(self.space.canonical(assignment)) - self._covered
@@ -193,8 +196,8 @@ class _Member:
 
     def _pins(self, rng: np.random.Generator, turn: int, attempt: int) -> dict[str, Any]:
         pins: dict[str, Any] = {}
-        if attempt < _PINNED:  # what the case is about; some kernels and sizes do not go together
-            pins[REGIME] = REGIMES[turn % len(REGIMES)]
+        if regime := _regime(turn, attempt):
+            pins[REGIME] = regime
         if rng.random() < PROBES:
             pins[FILL] = PROBE
         if attempt >= _KERNEL_PINNED:
@@ -205,6 +208,24 @@ class _Member:
         odds = np.array([1.0 / self._kernels[key] for key in known])
         picked = known[int(rng.choice(len(known), p=odds / odds.sum()))]
         return pins | {name: value for name, value in picked if value is not None}
+
+    def _rare_pair(self, rng: np.random.Generator) -> dict[str, Any]:
+        """Two values that no case has together: by chance alone, some pairs would come late. Those that were
+        asked for a few times in vain have no legal call."""
+        known, legal = self._covered, self.space.variables
+        names = sorted(name for name in self._heavy if name in legal)
+        rare = [
+            ((a, one), (b, other))
+            for a, b in itertools.combinations(names, 2)
+            for one in dict.fromkeys(legal[a])
+            for other in dict.fromkeys(legal[b])
+            if ((a, str(one)), (b, str(other))) not in known and self._tries[a, one, b, other] < _PAIR_TRIES
+        ]
+        if not rare:
+            return {}
+        first, second = rare[int(rng.integers(len(rare)))]
+        self._tries[(*first, *second)] += 1
+        return dict((first, second))
 
     def _rare_head(self, rng: np.random.Generator) -> dict[str, Any]:
         """A head size that fewest kernels have: left to the search, large ones would hardly occur, as small
@@ -251,7 +272,14 @@ def _pairs(assignment: Mapping[str, Any]) -> set[tuple[Any, ...]]:
 
 def allowance(turn: int) -> int:
     """How many kernels the cases up to the ``turn``-th of a mode may use."""
-    return 8 + turn // 5
+    return 12 + turn // 3
+
+
+def _regime(turn: int, attempt: int) -> str:
+    """What the case is about; some kernels and sizes do not go together, so that later attempts ask for less,
+    and the last for nothing."""
+    regime = REGIMES[turn % len(REGIMES)]
+    return regime if attempt < _PINNED else regime.split()[-1] if attempt < 2 * _PINNED else ""
 
 
 def case_stream(operator: Operator, cases: int, seed: int = 0) -> tuple[Case, ...]:

@@ -15,6 +15,7 @@ from attndsl.spec.arguments import DTYPES, TensorSpec, dtype_of, given, layout_o
 from attndsl.spec.call import Call
 from attndsl.spec.errors import ShapeError
 from attndsl.spec.layout import Array, Layout
+from attndsl.spec.split import is_single, one_row, row_extent
 from attndsl.verify import probes, roles
 from attndsl.verify.attention import AttentionFiller
 from attndsl.verify.masks import MaskFiller, pattern
@@ -143,8 +144,8 @@ class Filler:
             return [int(each) for each in made]
         if spec.list_of is not None:
             return np.stack(made) if self.number(spec.name) % 5 == 4 else list(made)
-        if spec.split and self.env.get(split_of(spec.name).name):
-            return list(made[0])
+        if isinstance(made, list):
+            return list(made)
         if spec.kind == "lengths" and self.assignment.get(fill_of(spec.name)) in ("mixed", "edges"):
             return made.tolist()
         return [made] * spec.sequence_of if spec.sequence_of else made
@@ -154,11 +155,27 @@ class Filler:
         return sum(map(ord, name)) + len(self.assignment) + sum(self.extents.values())
 
     def _zeros(self, spec: TensorSpec) -> Any:
+        if spec.split and self.env.get(split_of(spec.name).name):
+            return self._entries(spec)
         shape = self.shape(spec.name) if spec.layouts else (1,)
         dtype = DTYPES[self.dtype(spec.name)]
         if spec.list_of is not None:
             return [np.zeros(shape, dtype) for _ in range(int(spec.list_of.evaluate(self.env)))]
         return np.zeros(shape, dtype)
+
+    def _entries(self, spec: TensorSpec) -> list[Array]:
+        """A list of one tensor a batch row: every other one has the rows that its keys need and no more."""
+        layout, dtype = self.layout(spec.name), DTYPES[self.dtype(spec.name)]
+        rows = np.full(self.extents["B"], self.extents["T"])
+        rows[1::2] = np.clip(self.rows_counted()[1::2], 1, self.extents["T"])
+        shapes = [one_row(layout).shape() for _ in rows]
+        sizes = [{**self.env, row_extent(layout).name: int(count)} for count in rows]
+        found = [
+            np.zeros([int(size.evaluate(env)) for size in shape], dtype)
+            for shape, env in zip(shapes, sizes, strict=True)
+        ]
+        heads = next(place for place, roles in enumerate(layout.dims) if not is_single(roles))
+        return found if self.number(spec.name) % 2 else [each.reshape(each.shape[heads:]) for each in found]
 
     def _any(self, spec: TensorSpec) -> Array:
         """A tensor that no rule is for: standard normal, or small integers."""

@@ -13,6 +13,8 @@ from attndsl.interpret.rows import reader
 from attndsl.interpret.segments import integer, query_space
 from attndsl.interpret.state import State
 from attndsl.interpret.whole import whole
+from attndsl.schedule.errors import NotLowered
+from attndsl.schedule.pattern import recognise
 from attndsl.spec.arguments import dtype_of, given, layout_of, split_of
 from attndsl.spec.call import Call
 from attndsl.spec.layout import Array
@@ -29,7 +31,8 @@ class Work:
     """The work of a case as the operator's schedule cuts it.
 
     ``keys``: of the longest row of the longest segment; ``tiles``: its key tiles; ``ring``: slots of the
-    ring; ``tasks``: (batch row with keys, key/value head, stretch of query rows); ``cores``: that there are.
+    ring; ``tasks``: (batch row with keys, key/value head, stretch of query rows); ``cores``: that there are;
+    ``splits``: whether the schedule may split the keys of such a computation.
     """
 
     keys: int
@@ -37,6 +40,7 @@ class Work:
     ring: int
     tasks: int
     cores: int
+    splits: bool = True
 
     @property
     def beyond_ring(self) -> bool:
@@ -51,7 +55,17 @@ class Work:
     @property
     def split(self) -> bool:
         """Whether tasks are so few, and rows so long, that keys are split over cores."""
-        return 0 < self.tasks <= self.cores // 2 and self.tiles > 1
+        return self.splits and self.few and self.tiles > 1
+
+    @property
+    def few(self) -> bool:
+        """Whether there are tasks for half of the cores at most."""
+        return 0 < self.tasks <= self.cores // 2
+
+    def keeps(self, regime: str) -> bool:
+        """Whether this is the work that a case is about."""
+        found = {"long": self.beyond_ring, "few": self.few, "many": self.several_a_core}
+        return all(found.get(word, True) for word in regime.split())
 
 
 def key_counts(call: Call) -> Array:
@@ -79,7 +93,15 @@ def work_of(space: CaseSpace, call: Call) -> Work:
         group = state.heads_per_group
         for b in np.flatnonzero(counts.sum(axis=0)):
             tasks += call.extents.get("K", 1) * -(-queries.count(int(b)) * group // space.schedule.max_rows)
-    return Work(longest, -(-longest // tile), ring, tasks, ATLAS_A2.aic)
+    return Work(longest, -(-longest // tile), ring, tasks, ATLAS_A2.aic, _splits(space, call))
+
+
+def _splits(space: CaseSpace, call: Call) -> bool:
+    """Whether the schedule splits the keys of this computation if its tasks are few."""
+    try:
+        return space.schedule.split_kv != 1 and recognise(call.graph.outputs).splits_keys
+    except NotLowered:
+        return False
 
 
 def features_of(case: Case, call: Call) -> tuple[str, ...]:

@@ -41,6 +41,7 @@ class Integers:
         self.specs = [spec for spec in self.space.integers if self.env[given(spec.name).name]]
         self.shapes = {spec.name: self._shape(spec) for spec in self.specs}
         self.rows = {spec.name: self._drawn(spec) for spec in self.specs}
+        self.longest = {spec.name: self._longest(spec) for spec in self.specs}
         self.rules = list(self._applicable())
 
     def solve(self) -> dict[str, Array] | None:
@@ -99,6 +100,14 @@ class Integers:
                 found[int(rng.integers(count))] = most
         return found.astype(np.int64)
 
+    def _longest(self, spec: TensorSpec) -> Array:
+        """What each element may be: no row is longer than the sizes of the case say, which are affordable."""
+        shape, axis = self.shapes[spec.name], self.space.measures.get(spec.name, "")
+        axes = ("Q", "T") if len(shape) == 2 else (axis,)
+        free = np.iinfo(np.int64).max
+        most = [self.extents.get(each, free) if each in ("Q", "T", "U") else free for each in axes]
+        return np.repeat(np.array(most, np.int64), self.rows[spec.name].size // len(axes))
+
     def _near_tiles(self, most: int) -> list[int]:
         tile = self.space.edges[0]
         near = [m * tile + d for m in range(1, most // tile + 1) for d in (-1, 0, 1)]
@@ -145,6 +154,7 @@ class Integers:
         changes = self._changes(rule, local, bad)
         for pick in self.rng.permutation(len(changes) + 1)[:4]:
             value = self._pooled(load.source, at) if pick == len(changes) else rows[at] + changes[pick]
+            value = np.minimum(value, self.longest[load.source][at])
             for some in (slice(None), self.rng.permutation(at.size)[:1]):
                 kept = rows.copy()
                 rows[at[some]] = value[some]

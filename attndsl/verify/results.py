@@ -156,13 +156,17 @@ class Verification:
         return {name: dict(counts) for name, counts in sorted(found.items())}
 
     def distribution(self) -> dict[str, Any]:
-        """What the cases are like: rows longer than the ring in tiles, several tasks a core, split keys."""
+        """What the cases are like: rows longer than the ring in tiles, several tasks a core, split keys.
+
+        Computations with further results of the same probabilities never split keys.
+        """
         works = [row.work for row in self.rows]
         return {
             "cases": len(self.rows),
             "beyond the ring": sum(work.beyond_ring for work in works),
             "several tasks a core": sum(work.several_a_core for work in works),
             "split keys": sum(work.split for work in works),
+            "keys never split": sum(not work.splits for work in works),
             "key tiles of the longest row": _histogram([work.tiles for work in works]),
             "tasks for each core": _histogram([-(-work.tasks // work.cores) for work in works]),
             "data": dict(sorted(Counter(row.data for row in self.rows).items())),
@@ -257,8 +261,8 @@ class Verification:
                     f" times the benchmark"
                 )
         cases = self.distribution()
-        shares = ("beyond the ring", "several tasks a core", "split keys")
-        yield "cases: " + ", ".join(f"{cases[name]} {name}" for name in shares)
+        shares = ("beyond the ring", "several tasks a core", "split keys", "keys never split")
+        yield f"of {len(self.rows)} cases: " + ", ".join(f"{cases[name]} {name}" for name in shares)
         for name in ("key tiles of the longest row", "tasks for each core"):
             yield f"    {name}: " + ", ".join(f"{size} in {count}" for size, count in cases[name].items())
         notes = [note for row in self.rows for result in row.results for note in result.notes]

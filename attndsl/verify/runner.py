@@ -39,7 +39,7 @@ from attndsl.verify.features import features_of, work_of
 from attndsl.verify.golden import Golden, Result, golden, with_own_arrays
 from attndsl.verify.integral import compare_indices, compare_quantised
 from attndsl.verify.results import BEYOND_TARGET, MISS, NOT_LOWERED, PASS, BackendResult, Row, Verification
-from attndsl.verify.values import PROBE
+from attndsl.verify.values import PROBE, SATURATED
 
 Progress = Callable[[int, int], object]
 BACKENDS = ("reference", "tile", "emulator")
@@ -120,13 +120,17 @@ def run_case(case: Case, backends: Iterable[str] = BACKENDS, level: Level | None
 
 
 def _level(case: Case, call: Call, level: Level | None) -> Level | None:
-    """The limits of the ratios: of inputs that are no random sample, that of the root mean square alone.
+    """The limits of the ratios; of inputs that are no random sample, those of means alone.
 
-    So it is where probabilities or keys come from int8: which of two equally good roundings is taken
-    decides the largest errors.
+    Of probes, and where probabilities or keys come from int8 (which of two equally good roundings is taken
+    decides the largest errors), that of the root mean square.
     """
+    if level is None:
+        return None
     coarse = any(isinstance(node, BlockRequantize | Dequantize) for node in call.graph.nodes)
-    return level if level is None or (case.data != PROBE and not coarse) else level.of_squares()
+    if case.data == PROBE or coarse:
+        return level.of_squares()
+    return level.of_means() if case.data == SATURATED else level
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from attndsl.spec.arguments import Dim, ParamSpec, TensorSpec, dtype_of, given, 
 from attndsl.spec.layout import Array
 from attndsl.spec.operator import Operator
 from attndsl.spec.prefix_sums import longest_of
+from attndsl.spec.split import ONE_EACH
 from attndsl.symbolic import Compare, Const, Expr, Load, Symbol
 from attndsl.verify.clauses import Clause, conjuncts, keeps
 from attndsl.verify.quick import Function, compiled
@@ -188,6 +189,7 @@ class CaseSpace:
                 env[name] = int(self._definitions[name](env))
             elif name in shown and name in assignment and name not in self.ties.bounded:
                 env[name] = assignment[name]
+        env |= {size: 1 for size, split in self._alone if env.get(split)}
         self.ties.apply(env, shown, assignment)
         env |= dict.fromkeys(self._integer_names, _NOTHING)  # both sides of a choice by presence are read
         env |= made if made is not None else self._surrogates(assignment, env)
@@ -271,6 +273,21 @@ class CaseSpace:
     @cached_property
     def _prefix_sums(self) -> tuple[str, ...]:
         return tuple(spec.name for spec in self.integers if spec.prefix_sums)
+
+    @cached_property
+    def _alone(self) -> tuple[tuple[str, str], ...]:
+        """The sizes that are 1 in lists of one tensor a batch row, beside that of batch rows, with the
+        variables that make lists."""
+        axes = [
+            (axis, spec)
+            for spec in self.operator.tensors
+            if spec.split
+            for layout in spec.layouts.values()
+            for dim in layout.dims
+            for axis in dim
+        ]
+        found = ((axis.extent, split_of(spec.name).name) for axis, spec in axes if axis.role in ONE_EACH)
+        return tuple((extent.name, split) for extent, split in found if isinstance(extent, Symbol))
 
     @cached_property
     def _names(self) -> tuple[tuple[TensorSpec, str, str, str, str, tuple[str, ...]], ...]:

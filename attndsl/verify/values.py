@@ -10,17 +10,19 @@ case is about, whether constraints that only warn may be broken."""
 RECIPROCAL_ROOT = "1/sqrt(D)"
 # A value that is listed several times is drawn as much more often.
 FLOATS = (*(RECIPROCAL_ROOT,) * 4, 1.0, 0.125, -0.5, 0.0)
-PROBE = "probe"
-FILLS = (PROBE, "normal", "normal", "extreme", "ramp", "tiny")
+PROBE, SATURATED = "probe", "extreme"
+FILLS = (PROBE, "normal", "normal", SATURATED, "ramp", "tiny")
 LENGTH_FILLS = (*("mixed", "edges") * 3, "full", "single", "zero", "one")
 LONG_FILLS = frozenset({"mixed", "edges", "full"})
 """Those with a row as long as it may be."""
 MASK_FILLS = (*("random",) * 3, "causal", *("rows",) * 2, "none", "last", "all")
 SLACK = (0, 0, 0, 1, 3, 17)
 """What a tensor may be larger than it must."""
-REGIMES = ("long few", "any", "long", "many", "long", "any")
+_FEW, _MANY, _BOTH = "long few", "many", "long many"
+REGIMES = (_FEW, _MANY, "any", _FEW, _BOTH, _FEW, _MANY, "long", _FEW, _MANY)
 """What the cases of a stream are in turn. ``long``: more key tiles than the ring has slots; ``few``: tasks
-for half of the cores at most, which splits the keys; ``many``: two tasks a core or more."""
+for half of the cores at most, which splits the keys; ``many``: two tasks a core or more. More than a third of
+the cases are each of these."""
 MAX_ROW_ELEMENTS = 1 << 21
 """Elements of a key or value tensor, at most: a case takes a fraction of a second."""
 MAX_SCORES = 1 << 22

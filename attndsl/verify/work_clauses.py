@@ -108,7 +108,8 @@ class WorkClauses:
         regime = env[REGIME] or ""
         if regime.endswith("few"):
             return self.space.tasks(self.space.extents(env)) - ATLAS_A2.aic // 2
-        return 2 * ATLAS_A2.aic - self.space.tasks(self.space.extents(env)) if regime == "many" else 0
+        many = regime.endswith("many")
+        return 2 * ATLAS_A2.aic - self.space.tasks(self.space.extents(env)) if many else 0
 
     def _room(self) -> Iterator[Clause]:
         """Where rows shall be long: the sizes that bound lengths leave room for the longest."""

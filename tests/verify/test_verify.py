@@ -110,8 +110,9 @@ def test_many_cases_on_the_reference(name):
     found.print()
     assert found.ok
     cases = found.distribution()
-    assert 3 * cases["beyond the ring"] >= WANTED[name]
-    assert cases["several tasks a core"] >= WANTED[name] // 8 and cases["split keys"] >= WANTED[name] // 8
+    for share in ("beyond the ring", "several tasks a core"):
+        assert 3 * cases[share] >= WANTED[name]
+    assert 3 * cases["split keys"] >= WANTED[name] - cases["keys never split"]
 
 
 @pytest.mark.long
@@ -190,22 +191,53 @@ def test_a_missing_result_is_a_miss(monkeypatch, probe):
     assert run_case(probe, ("tile",)).results[0].status == MISS
 
 
-def test_the_ratios_are_part_of_the_verdict(monkeypatch, stream):
+@pytest.fixture(scope="module")
+def plain(stream):
+    """A float16 case whose results are no integers, and whose keys are stored as they are."""
+
+    def wanted(case):
+        quantised = {"quant_scale2", "antiquant_scale"} & set(case.features)
+        sharp = not quantised and case.assignment["scale_value"] != 0.0
+        return sharp and case.assignment["dtype(query)"] == "float16" and case.call().extents["T"] > 32
+
+    return next(case for case in drawn(stream, 60) if wanted(case))
+
+
+def test_the_ratios_are_part_of_the_verdict(monkeypatch, plain):
     """Probabilities or results with fewer bits keep the elementwise bound, but not the ratios."""
 
     def blur(output):
         output *= np.asarray(1 + 2**-9, output.dtype)
 
-    def wanted(case):
-        plain = "quant_scale2" not in case.features and case.assignment["scale_value"] != 0.0
-        return plain and case.assignment["dtype(query)"] == "float16" and case.call().extents["T"] > 32
-
-    case = filled(next(case for case in drawn(stream, 60) if wanted(case)), "normal")
+    case = filled(plain, "normal")
     replaced(monkeypatch, "tile", altered(lambda output: None))
     assert run_case(case, ("tile",), LEVELS[0]).results[0].status == PASS
     replaced(monkeypatch, "tile", altered(blur))
     strict, measured = (run_case(case, ("tile",), level).results[0] for level in (LEVELS[0], None))
     assert measured.status == PASS and strict.status == MISS and "MERE" in strict.message
+
+
+def test_one_element_that_cancels_is_no_miss_where_softmax_is_saturated(monkeypatch, plain):
+    """The benchmark may be exact there; the means are judged still, and the elementwise bound."""
+
+    def off_where_small(output):
+        flat = output.reshape(-1)
+        size = np.abs(flat.astype(np.float32))
+        at = int(np.argmin(np.where(size > 2**-7, size, np.inf)))
+        flat[at] *= np.asarray(1 + 2**-4, output.dtype)
+
+    def blur(output):
+        output *= np.asarray(1 + 2**-7, output.dtype)
+
+    monkeypatch.setattr(runner.benchmark, "run", lambda call: runner.reference.run(call))
+    verdicts = {}
+    for how, change in itertools.product(("extreme", "normal"), (off_where_small, blur)):
+        replaced(monkeypatch, "tile", altered(change))
+        (result,) = run_case(filled(plain, how), ("tile",)).results
+        verdicts[how, change] = (result.status, "(means)" in result.message, "MERE" in result.message)
+    assert verdicts["extreme", off_where_small] == (PASS, False, False)
+    assert verdicts["normal", off_where_small][0] == MISS
+    assert verdicts["extreme", blur] == (MISS, True, True)
 
 
 def test_a_cache_must_be_updated_and_nothing_else(monkeypatch):
