@@ -58,12 +58,18 @@ def whole_rank(layout: Layout, entry: Array) -> Array:
     return entry[(None,) * missing] if missing > 0 and all(heads[:missing]) else entry
 
 
+def one_row_sizes(
+    layout: Layout, entry: Array, env: Mapping[str, Any], extents: Mapping[str, int]
+) -> tuple[dict[str, Any], dict[str, int]]:
+    """The environment and the axes' sizes of one tensor of the list; ``layout``: of the whole tensor."""
+    place = next(p for p, dim in enumerate(layout.dims) if any(axis.role == ROWS for axis in dim))
+    rows = entry.shape[place - layout.rank]
+    return {**env, row_extent(layout).name: rows}, {**extents, **dict.fromkeys(SINGLE, 1), ROWS: rows}
+
+
 def row_view(layout: Layout, entry: Array, env: Mapping[str, Any], extents: Mapping[str, int]) -> Array:
     """``entry`` seen with the canonical axes but that of batch rows; ``layout``: of the whole tensor."""
     one = one_row(layout)
-    place = next(p for p, dim in enumerate(layout.dims) if any(axis.role == ROWS for axis in dim))
-    rows = entry.shape[place - layout.rank]
-    sizes = {**extents, **dict.fromkeys(SINGLE, 1), ROWS: rows}
-    view = one.view(entry, {**env, row_extent(layout).name: rows}, sizes)
+    view = one.view(entry, *one_row_sizes(layout, entry, env, extents))
     picked: Array = view[tuple(0 if role == BATCH else slice(None) for role in one.roles)]
     return picked

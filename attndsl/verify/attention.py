@@ -13,6 +13,7 @@ from attndsl.interpret.streaming import row_statistics
 from attndsl.spec.arguments import DTYPES
 from attndsl.spec.call import Call
 from attndsl.spec.layout import Array
+from attndsl.spec.split import one_row, one_row_sizes
 from attndsl.verify import probes, roles
 from attndsl.verify.cells import Cells
 from attndsl.verify.values import FILL, PROBE, SATURATED
@@ -244,6 +245,9 @@ class AttentionFiller:
         env, extents = self.draft.env(), self.draft.extents
         layout = self.filler.layout(name)
         stored = np.ascontiguousarray(values)
+        if name in self.draft.lists:
+            env, extents = one_row_sizes(layout, stored, env, extents)
+            layout = one_row(layout)
         view = layout.view(stored, env, extents)
         view[...] = np.clip(np.rint(view / unit) - shift, -128, 127)
         return stored

@@ -210,10 +210,11 @@ class _Member:
         return pins | {name: value for name, value in picked if value is not None}
 
     def _rare_pair(self, rng: np.random.Generator) -> dict[str, Any]:
-        """Two values that no case has together: by chance alone, some pairs would come late. Those that were
-        asked for a few times in vain have no legal call."""
+        """Two features that no case has together: by chance alone, some pairs would come late. Those that
+        were asked for a few times in vain have no legal call."""
         known, legal = self._covered, self.space.variables
-        names = sorted(name for name in self._heavy if name in legal)
+        features = set(kernel_variables(self.space)) - {self._head, *self._never}
+        names = sorted(name for name in features if name in legal)
         rare = [
             ((a, one), (b, other))
             for a, b in itertools.combinations(names, 2)
@@ -257,12 +258,16 @@ def head_variable(space: CaseSpace) -> str:
     return next((str(sizes[role]) for role in ("D", "E") if str(sizes.get(role)) in space.variables), "")
 
 
-def kernel_key(space: CaseSpace, assignment: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
-    """The variables that decide which kernel runs, with their values."""
+def kernel_variables(space: CaseSpace) -> tuple[str, ...]:
+    """The variables that decide which kernel runs."""
     main = dtype_of(space.operator.outputs[0].like).name
     givens = (given(name).name for name in space.optional)
-    names = dict.fromkeys((main, head_variable(space), *givens, *sorted(space.operator.settings)))
-    return tuple((name, assignment[name]) for name in names if name in assignment)
+    return tuple(dict.fromkeys((main, head_variable(space), *givens, *sorted(space.operator.settings))))
+
+
+def kernel_key(space: CaseSpace, assignment: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+    """The variables that decide which kernel runs, with their values."""
+    return tuple((name, assignment[name]) for name in kernel_variables(space) if name in assignment)
 
 
 def _pairs(assignment: Mapping[str, Any]) -> set[tuple[Any, ...]]:

@@ -4,7 +4,9 @@ The golden result is computed in float64 and not rounded. Three judgements are m
 
 1. NaN and infinities must be those of the golden result; where nothing was attended to, so must the sign
    of zero (elsewhere a sum that cancels may round to either zero). Nothing is replaced.
-2. Elementwise, ``|actual - golden| <= bound * max(1, |golden|)``.
+2. Elementwise, ``|actual - golden| <= bound * max(1, |golden|)``. Of probes, sums of hundreds of large terms
+   that cancel, a plain computation in the dtype of the result may itself be further off; then as much is
+   allowed (FlashAttention's tests compare so), four bounds at most: a key that is lost changes more.
 3. Double benchmark: errors against the golden result are set in relation to those of a benchmark, a plain
    computation in the dtype of the result (:mod:`attndsl.verify.benchmark`). The measures are CANN's for
    operators that mix cube and vector work:
@@ -34,6 +36,7 @@ from attndsl.spec.layout import Array
 THRESHOLD = {"float16": 2.0**-11, "bfloat16": 2.0**-8, "float32": 2.0**-14}
 SMALL_ERROR = {"float16": 2.0**-16, "bfloat16": 2.0**-16, "float32": 2.0**-30}
 _DENOMINATOR = 1e-7
+_AT_MOST = 4
 
 
 @dataclass(frozen=True)
@@ -169,6 +172,7 @@ def compare(
     bound: float,
     level: Level | None = LEVELS[0],
     empty: Array | None = None,
+    cancels: bool = False,
 ) -> Comparison:
     """Judge a result.
 
@@ -180,6 +184,7 @@ def compare(
         level: the ratios' limits; None: they are measured only. For float32 results it is at least L0:
             the benchmark computes as the backends do, and which of two such errors is larger is chance.
         empty: true where nothing was attended to, so that the result is exact; broadcast to the shape.
+        cancels: whether large terms cancel, so that the benchmark's error may extend the bound.
     """
     dtype = actual.dtype.name
     if actual.shape != golden.shape:
@@ -189,6 +194,8 @@ def compare(
     with np.errstate(all="ignore"):
         if actual.dtype.kind in "biu":
             return _integers(actual, golden, bound)
+        if cancels:
+            bound = min(max(bound, _largest_error(benchmark, golden)), _AT_MOST * bound)
         exact = np.broadcast_to(False if empty is None else empty, actual.shape)
         return _floats(actual, golden, benchmark, exact, bound, level)
 
@@ -246,7 +253,7 @@ def _floats(
     wide = actual.astype(np.float64)
     expected = rounded(golden, actual.dtype).astype(np.float64)
     finite = np.isfinite(wide) & np.isfinite(expected)
-    error = np.where(finite, np.abs(wide - golden) / np.maximum(1.0, np.abs(golden)), 0.0)
+    error = _elementwise(wide, golden, finite)
     largest = float(error.max(initial=0.0))
     if not largest <= bound:
         problems.append(_worst("off by", error, bound, wide, golden))
@@ -263,6 +270,15 @@ def _floats(
             f" RMSE {found.rmse:.2f}, small values {found.small:.2f} times the benchmark"
         )
     return Comparison(largest, bound, mine, other, dtype, tuple(problems))
+
+
+def _elementwise(values: Array, golden: Array, finite: Array) -> Array:
+    return np.where(finite, np.abs(values - golden) / np.maximum(1.0, np.abs(golden)), 0.0)
+
+
+def _largest_error(values: Array, golden: Array) -> float:
+    wide = values.astype(np.float64)
+    return float(_elementwise(wide, golden, np.isfinite(wide) & np.isfinite(golden)).max(initial=0.0))
 
 
 def _special(actual: Array, golden: Array, exact: Array) -> list[str]:

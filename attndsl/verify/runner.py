@@ -98,7 +98,7 @@ class NotGenerated(UserError):
 def run_case(case: Case, backends: Iterable[str] = BACKENDS, level: Level | None = LEVELS[0]) -> Row:
     """One case on some backends."""
     call = case.call()
-    wanted = Wanted(golden(call), benchmark.run(call), _level(case, call, level))
+    wanted = Wanted(golden(call), benchmark.run(call), _level(case, call, level), case.data == PROBE)
     results = tuple(judge(call, name, wanted) for name in backends)
     extents = call.extents
     return Row(
@@ -135,11 +135,12 @@ def _level(case: Case, call: Call, level: Level | None) -> Level | None:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What results are judged by: golden ones, the benchmark's, the ratios' limits."""
+    """What results are judged by: golden ones, the benchmark's, the ratios' limits, whether terms cancel."""
 
     golden: Golden
     benchmark: tuple[Array | None, ...]
     level: Level | None
+    cancels: bool = False
 
 
 def judge(call: Call, backend: str, wanted: Wanted) -> BackendResult:
@@ -163,7 +164,7 @@ def judge(call: Call, backend: str, wanted: Wanted) -> BackendResult:
     if len(outputs) != len(wanted.golden.results):
         problems.append(f"{len(outputs)} results instead of {len(wanted.golden.results)}")
     for actual, want, base in zip(outputs, wanted.golden.results, wanted.benchmark, strict=False):
-        found.append(_compared(call, actual, want, base, wanted.level))
+        found.append(_compared(call, actual, want, base, wanted))
         several = len(wanted.golden.results) > 1
         problems += [f"{want.name}: {text}" if several else text for text in found[-1].problems]
     return BackendResult(
@@ -179,7 +180,7 @@ def judge(call: Call, backend: str, wanted: Wanted) -> BackendResult:
     )
 
 
-def _compared(call: Call, actual: Array, want: Result, base: Array | None, level: Level | None) -> Comparison:
+def _compared(call: Call, actual: Array, want: Result, base: Array | None, wanted: Wanted) -> Comparison:
     """Judge one result by its kind."""
     if want.importance is not None:
         return compare_indices(actual, want.values, want.importance)
@@ -190,7 +191,8 @@ def _compared(call: Call, actual: Array, want: Result, base: Array | None, level
         return compare_quantised(actual, want.values, want.unrounded, want.step, bound, one_off=rounded_keys)
     assert base is not None
     bound = tolerance(actual.dtype.name, keys, dequantised=_dequantised(call))
-    return compare(actual, want.values, base, bound=bound, level=level, empty=want.exact)
+    level, cancels = wanted.level, wanted.cancels
+    return compare(actual, want.values, base, bound=bound, level=level, empty=want.exact, cancels=cancels)
 
 
 # ------------------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from attndsl.spec.arguments import Dim, ParamSpec, TensorSpec, dtype_of, given, 
 from attndsl.spec.layout import Array
 from attndsl.spec.operator import Operator
 from attndsl.spec.prefix_sums import longest_of
-from attndsl.spec.split import ONE_EACH
+from attndsl.spec.split import BATCH, ONE_EACH, ROWS
 from attndsl.symbolic import Compare, Const, Expr, Load, Symbol
 from attndsl.verify.clauses import Clause, conjuncts, keeps
 from attndsl.verify.quick import Function, compiled
@@ -442,11 +442,22 @@ class CaseSpace:
             applies = self._layout_applies(spec)
             repairs = (*free, *own, *self.repairs(used))
             found.append(Clause(f"layout of {spec.name}", repairs, applies))
+        if spec.split:
+            free = (layout_of(spec.name).name,) if len(spec.layouts) > 1 else ()
+            split = split_of(spec.name).name
+            found.append(Clause(f"rows of a list of {spec.name}", (split, *free), self._has_rows(spec)))
         if spec.dtype_like and dtype in self.variables:
             likes = tuple(dtype_of(name).name for name in spec.dtype_like)
             repairs = (dtype, *own, *(name for name in likes if name in self.variables))
             found.append(Clause(f"dtype of {spec.name}", repairs, lambda env: _dtype_fits(spec, env)))
         return found
+
+    @staticmethod
+    def _has_rows(spec: TensorSpec) -> Callable[[Mapping[str, Any]], bool]:
+        """Whether a tensor that comes as a list has a layout with batch rows and their rows."""
+        split, layout = split_of(spec.name).name, layout_of(spec.name).name
+        legal = {key for key, each in spec.layouts.items() if {BATCH, ROWS} <= set(each.roles)}
+        return lambda env: not env.get(split) or env[layout] in legal
 
     def _layout_applies(self, spec: TensorSpec) -> Callable[[Mapping[str, Any]], bool]:
         tests = {k: None if each.when is None else compiled(each.when) for k, each in spec.layouts.items()}
