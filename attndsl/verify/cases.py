@@ -226,7 +226,9 @@ class _Member:
             return {}
         first, second = rare[int(rng.integers(len(rare)))]
         self._tries[(*first, *second)] += 1
-        return dict((first, second))
+        # Left to the search, nearly all calls would pass several optional tensors.
+        alone = {given(name).name: False for name in self.space.optional} if rng.random() < 0.5 else {}
+        return {**alone, **dict((first, second))}
 
     def _rare_head(self, rng: np.random.Generator) -> dict[str, Any]:
         """A head size that fewest kernels have: left to the search, large ones would hardly occur, as small

@@ -14,6 +14,7 @@ from attndsl.interpret.segments import integer, query_space
 from attndsl.interpret.state import State
 from attndsl.interpret.whole import whole
 from attndsl.schedule.errors import NotLowered
+from attndsl.schedule.meant_choices import meant_choices
 from attndsl.schedule.pattern import recognise
 from attndsl.spec.arguments import dtype_of, given, layout_of, split_of
 from attndsl.spec.call import Call
@@ -93,15 +94,17 @@ def work_of(space: CaseSpace, call: Call) -> Work:
         group = state.heads_per_group
         for b in np.flatnonzero(counts.sum(axis=0)):
             tasks += call.extents.get("K", 1) * -(-queries.count(int(b)) * group // space.schedule.max_rows)
-    return Work(longest, -(-longest // tile), ring, tasks, ATLAS_A2.aic, _splits(space, call))
+    meant = _meant(call)
+    tile, splits = meant.get("tile_k", tile), meant.get("split_kv", space.schedule.split_kv) != 1
+    return Work(longest, -(-longest // tile), ring, tasks, ATLAS_A2.aic, splits)
 
 
-def _splits(space: CaseSpace, call: Call) -> bool:
-    """Whether the schedule splits the keys of this computation if its tasks are few."""
+def _meant(call: Call) -> dict[str, int]:
+    """The choices of the schedule that the computation makes."""
     try:
-        return space.schedule.split_kv != 1 and recognise(call.graph.outputs).splits_keys
+        return {choice.name: choice.value for choice in meant_choices(recognise(call.graph.outputs))}
     except NotLowered:
-        return False
+        return {}
 
 
 def features_of(case: Case, call: Call) -> tuple[str, ...]:

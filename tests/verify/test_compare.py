@@ -250,10 +250,14 @@ def test_squares_alone_are_judged_where_inputs_are_no_random_sample():
 def test_where_terms_cancel_the_benchmark_extends_the_bound():
     """As far as a plain computation errs, and never so far that a lost key would pass."""
     golden = np.array([0.5, 0.25, -0.75])
-    off = ([*golden, 0.006, 0, 0]).astype(np.float16)
-    for plain, cancels, ok in ((0.008, True, True), (0.008, False, False), (0.004, True, False)):
-        benchmark = ([*golden, 0, plain, 0]).astype(np.float16)
-        found = compare(off, golden, benchmark, bound=2**-8, level=None, cancels=cancels)
+
+    def moved(place, error):
+        values = golden.copy()
+        values[place] += error
+        return values.astype(np.float16)
+
+    for plain, cancels, ok in ((0.008, True, True), (0.008, False, False), (0.003, True, False)):
+        found = compare(moved(0, 0.006), golden, moved(1, plain), bound=2**-8, level=None, cancels=cancels)
         assert found.ok == ok, (plain, cancels)
-    far, lost = ([*golden, 0, 0.3, 0]).astype(np.float16), ([*golden, 0.05, 0, 0]).astype(np.float16)
+    lost, far = moved(0, 0.05), moved(1, 0.3)
     assert not compare(lost, golden, far, bound=2**-8, level=None, cancels=True).ok
