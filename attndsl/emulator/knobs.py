@@ -25,6 +25,9 @@ class Knobs:
     on by default, also in official builds for Atlas A2): false takes a store never cleaned for a defect."""
     saturate: bool = False
     """CTRL[48] = 0: half and bfloat16 results saturate and NaN becomes 0; false keeps inf and NaN."""
+    rough_reciprocal: bool = False
+    """``Reciprocal`` and ``Rsqrt`` as inexact as documented, which promises neither 1e-3 for half nor 1e-4
+    for float: results are cut to 8 and 12 bits behind the leading one. False rounds correctly."""
     race: bool = True
     """racecheck: hazards that nothing orders."""
     memcheck: bool = True

@@ -158,6 +158,20 @@ def test_unary(kernels, name, t):
     )
 
 
+@pytest.mark.parametrize(("t", "bound"), [("half", 2**-8), ("float", 2**-12)])
+@pytest.mark.parametrize("name", ["Reciprocal", "Rsqrt"])
+def test_rough_reciprocals(kernels, name, t, bound):
+    image = _inputs(t)
+    put(image, A, np.abs(get(image, A, 2048, DTYPES[t])))
+    out, report = run_image(kernels[f"{name}_{t}"], image, rough_reciprocal=True)
+    assert report.ok, report.findings
+    count = COUNTS[-1]
+    exact = UNARY[name][1](get(image, A, count, DTYPES[t]).astype(float))
+    at = OUT + 4096 * (len(COUNTS) - 1)
+    error = np.abs(get(out, at, count, DTYPES[t]).astype(float) / exact - 1)
+    assert bound / 4 < error.max() < bound * 1.01
+
+
 @pytest.mark.parametrize(("name", "t"), [(name, t) for name, (types, _) in SCALAR.items() for t in types])
 def test_scalar(kernels, name, t):
     scalar = np.float32(3) if t in FLOATS else DTYPES[t](3)

@@ -123,6 +123,7 @@ class GlobalTensor {
     attnemu::Place p = detail::global_place(pointer_ + offset, "SetValue", at);
     if (p.memory) attnemu::scalar_store(p, detail::bits_of_value(value), sizeof(T), "SetValue", at);
   }
+  // Values are the same either way; that it passes by L2 is not in the timeline.
   template <CacheRwMode mode = CacheRwMode::RW>
   void SetL2CacheHint(CacheMode) {}
 
