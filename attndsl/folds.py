@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from attndsl.array_expr import evaluate_arrays
+from attndsl.c_names import plain
 from attndsl.symbolic import Expr, ExprLike, Load, Symbol, as_expr
 
 
@@ -30,7 +31,7 @@ class Fold(Expr):
     def function(self) -> str:
         """The kernel's function: ``cxx_name``, else named after the first tensor it reads."""
         source = next((node.source for node in self.body.walk() if isinstance(node, Load)), self.index)
-        words = "".join(part[:1].upper() + part[1:] for part in source.split("_"))
+        words = "".join(part[:1].upper() + part[1:] for part in plain(source).split("_"))
         return self.cxx_name or f"{self.op.capitalize()}Of{words}"
 
     def captured(self) -> tuple[Symbol, ...]:

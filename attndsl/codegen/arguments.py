@@ -5,10 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from attndsl.codegen.identifiers import comment, identifiers, pascal, snake, string
+from attndsl.codegen.identifiers import comment, identifier, identifiers, pascal, snake, string
 from attndsl.graph.nodes import CacheAppend, Input
 from attndsl.spec.arguments import DTYPES, OutputSpec, ParamSpec, TensorSpec
 from attndsl.spec.operator import Operator
+
+# Members and locals of generated host code that stand beside an argument, result or size.
+_BESIDE = ("{}_", "{}_list", "{}_layout", "{}_value", "longest_{}", "{}List", "{}Ref", "{}Only", "{}Address")
+# What a kernel uses where its parameters stand.
+_OF_KERNELS = frozenset(
+    ("pipe", "kernel", "userWorkspace", "OnlyTensor", "Bind", "GetBlockIdx", "GetBlockNum", "GetSubBlockIdx")
+)
 
 _CXX = {int: "int64_t", float: "double", bool: "bool", str: "std::string"}
 
@@ -119,19 +126,25 @@ class Names:
 
     def __init__(self, operator: Operator) -> None:
         self.operator = operator
-        self.op = next(iter(identifiers([operator.name]).values()))
+        self.op = identifier(operator.name)
+        if self.op.endswith("_"):  # it is the start of file names, namespaces and macros
+            self.op = f"{self.op.rstrip('_')}_op"
         self.type = f"{pascal(operator.name)}Custom"
         self.kernel = snake(self.type)
         self.host = f"{self.op}_host"
         self.tiling = f"{pascal(operator.name)}Tiling"
 
     @cached_property
+    def _spelled(self) -> dict[str, str]:
+        """The identifiers of arguments, results and sizes, which are declared with names of their own."""
+        operator = self.operator
+        declared = [spec.name for spec in (*operator.parameters, *operator.outputs)]
+        return identifiers([*declared, *operator.dims_by_name], _BESIDE)
+
+    @cached_property
     def arguments(self) -> tuple[Argument, ...]:
         """All arguments in signature order."""
-        names = identifiers(
-            [spec.name for spec in self.operator.parameters] + [spec.name for spec in self.operator.outputs]
-        )
-        return tuple(Argument(spec, names[spec.name]) for spec in self.operator.parameters)
+        return tuple(Argument(spec, self._spelled[spec.name]) for spec in self.operator.parameters)
 
     @cached_property
     def tensors(self) -> tuple[Argument, ...]:
@@ -146,15 +159,17 @@ class Names:
     @cached_property
     def dims(self) -> dict[str, str]:
         """The identifier of each size."""
-        return identifiers(self.operator.dims_by_name)
+        return {name: self._spelled[name] for name in self.operator.dims_by_name}
 
     @cached_property
     def outputs(self) -> dict[str, str]:
-        """The identifier of each result, unlike those of the arguments."""
-        every = identifiers(
-            [spec.name for spec in self.operator.parameters] + [spec.name for spec in self.operator.outputs]
-        )
-        return {spec.name: every[spec.name] for spec in self.operator.outputs}
+        """The identifier of each result."""
+        return {spec.name: self._spelled[spec.name] for spec in self.operator.outputs}
+
+    @cached_property
+    def renamed(self) -> dict[str, str]:
+        """The contract's names of the arguments by their identifiers, where these differ."""
+        return {item.name: item.spec.name for item in self.arguments if item.name != item.spec.name}
 
     @cached_property
     def updated(self) -> tuple[Argument, ...]:
@@ -168,6 +183,11 @@ class Names:
     def argument(self, name: str) -> Argument:
         """The argument of this name."""
         return next(item for item in self.arguments if item.spec.name == name)
+
+    def address(self, name: str) -> str:
+        """The kernel's parameter for an argument or result: no member's name, nor what kernels use."""
+        found = self._spelled[name]
+        return f"{found}Address" if found.endswith("_") or found in _OF_KERNELS else found
 
     def output(self, name: str) -> OutputSpec:
         """The result of this name."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from attndsl.codegen.arguments import Argument, Names, dtype_member, literal
 from attndsl.codegen.host_constraints import INDENT, ConstraintWriter, on_host, sources
 from attndsl.codegen.host_expr import HostExpr, rows_member
-from attndsl.codegen.identifiers import comment, string, strings
+from attndsl.codegen.identifiers import comment, escaped, string, strings
 from attndsl.spec import errors
 from attndsl.spec.arguments import Dim, ParamSpec, TensorSpec, split_of
 from attndsl.spec.constraint import Constraint
@@ -222,7 +222,7 @@ class _Checks:
         for item in self.names.params:
             spec = item.spec
             assert isinstance(spec, ParamSpec)
-            place, start = f"call.{item.name}", f'std::string(kOperator) + ": {spec.name}: '
+            place, start = f"call.{item.name}", f'std::string(kOperator) + ": {escaped(spec.name)}: '
             error = string((spec.error or errors.ChoiceError).__name__)
             if spec.choices:
                 values = list(dict.fromkeys(spec.choices.values()))

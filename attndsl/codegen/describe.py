@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from attndsl.codegen.arguments import Names, dtype_member, names_of
 from attndsl.codegen.host import measure_name, measures, problem_rows
 from attndsl.codegen.host_expr import HostExpr
-from attndsl.codegen.identifiers import identifier, string
+from attndsl.codegen.identifiers import string
 from attndsl.codegen.members import HEAD_SIZE, VALUE_SIZE, counted, given_member, head_size, member_of
 from attndsl.errors import InternalError
 from attndsl.schedule.compile import Compiled
-from attndsl.schedule.host_scalars import CORES, dimension, fold_name, folds_of
+from attndsl.schedule.host_scalars import CORES, dimension, fold_name, folds_of, length_count
 from attndsl.schedule.specialisation import feature_names
 from attndsl.spec.arguments import TensorSpec, dtype_of, layout_of, split_of
-from attndsl.tile.naming import camel
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,27 +47,27 @@ def _values(names: Names) -> Iterator[tuple[str, str]]:
     for feature in feature_names(operator):
         yield given_member(feature), f"call.{names.argument(feature).name}.given ? 1 : 0"
     for name in operator.dims_by_name:
-        yield identifier(name), f"sizes.{names.dims[name]}"
+        yield member_of(name), f"sizes.{names.dims[name]}"
     for item in names.params:
-        yield identifier(item.spec.name), _number(names, item.spec.name)
+        yield member_of(item.spec.name), _number(names, item.spec.name)
     for each in operator.tensors:
         yield member_of(dtype_of(each.name).name), _number(names, dtype_of(each.name).name)
     for fold in (node for size in operator.axis_extents.values() for node in folds_of(size)):
-        yield identifier(fold_name(fold)), expr.text(fold)
-    yield identifier(CORES.name), "cores"
+        yield member_of(fold_name(fold)), expr.text(fold)
+    yield member_of(CORES.name), "cores"
     for item in names.tensors:
         spec = item.tensor
         assert spec is not None
         if spec.kind == "lengths":
             count = f"call.{item.name}.given ? {rows_of(names, spec)} : 0"
-            yield identifier(f"{camel(spec.name)}Count"), count
+            yield member_of(length_count(spec.name).name), count
         if spec.layouts:
             yield member_of(layout_of(spec.name).name), _number(names, layout_of(spec.name).name)
         if spec.split or spec.sequence_of:
             yield member_of(split_of(spec.name).name), expr.symbol(split_of(spec.name).name)
         for number in range(spec.at_least * max((each.rank for each in spec.layouts.values()), default=0)):
             size = f"call.{item.name}.Rank() > {number} ? call.{item.name}.shape[{number}] : 0"
-            yield identifier(dimension(spec.name, number).name), size
+            yield member_of(dimension(spec.name, number).name), size
     for output in operator.outputs:
         yield member_of(layout_of(output.name).name), _number(names, layout_of(output.like).name)
 
@@ -80,7 +79,7 @@ def _chosen(names: Names, kernels: Sequence[Compiled]) -> Iterator[tuple[str, st
         yield VALUE_SIZE, expr.text(operator.axis_extents["E"])
     for compiled in kernels:
         for term in measures(compiled.program.tiling):
-            yield identifier(measure_name(term)), expr.text(term)
+            yield member_of(measure_name(term)), expr.text(term)
 
 
 def _number(names: Names, symbol: str) -> str:

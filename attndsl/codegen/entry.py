@@ -9,7 +9,6 @@ from attndsl.codegen.arguments import Argument, Names, names_of
 from attndsl.codegen.identifiers import comment
 from attndsl.codegen.kernel import kernel_name
 from attndsl.codegen.keys import tiling_key
-from attndsl.codegen.naming import parameter
 from attndsl.schedule.compile import Compiled
 
 
@@ -42,12 +41,13 @@ def entry_text(kernels: Sequence[Compiled]) -> EntryText:
     """The kernel function that dispatches to these specialisations."""
     operator = kernels[0].operator
     names = names_of(operator)
-    lists = tuple(item.name for item in names.tensors if is_unwrapped(item))
-    branches = tuple(_branches(kernels, lists))
+    lists = tuple(names.address(item.spec.name) for item in names.tensors if is_unwrapped(item))
+    branches = tuple(_branches(kernels, names, lists))
     alone = {name for branch in branches for name in branch.arguments}
-    taken = {parameter(tensor) for each in kernels for tensor in each.program.parameters}
+    taken = {names.address(tensor.name) for each in kernels for tensor in each.program.parameters}
     updated = (f"{item.name}Ref" for item in names.updated)
-    parameters = (*(item.name for item in names.tensors), *names.outputs.values(), *updated)
+    tensors = (*(item.spec.name for item in names.tensors), *names.outputs)
+    parameters = (*(names.address(name) for name in tensors), *updated)
     return EntryText(
         names=names,
         operator=comment(operator.name),
@@ -69,10 +69,10 @@ def _only(name: str) -> str:
     return f"{name}Only"
 
 
-def _branches(kernels: Sequence[Compiled], lists: tuple[str, ...]) -> Iterator[Branch]:
+def _branches(kernels: Sequence[Compiled], names: Names, lists: tuple[str, ...]) -> Iterator[Branch]:
     for compiled in kernels:
         arguments = []
         for tensor in compiled.program.parameters:
-            name = parameter(tensor)
+            name = names.address(tensor.name)
             arguments.append(_only(name) if name in lists and not tensor.listed else name)
         yield Branch(kernel_name(compiled), tiling_key(compiled), tuple(arguments))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from attndsl.codegen.arguments import Names, names_of
 from attndsl.codegen.helpers import Helper, used_helpers
-from attndsl.codegen.identifiers import comment, identifier
+from attndsl.codegen.identifiers import comment
 from attndsl.codegen.kernel import CXX_SCALARS, kernel_name
 from attndsl.codegen.keys import tiling_key
 from attndsl.codegen.members import (
@@ -31,7 +31,7 @@ from attndsl.codegen.selectors import asked_symbols, selectors
 from attndsl.errors import InternalError
 from attndsl.folds import Fold
 from attndsl.schedule.compile import Compiled
-from attndsl.schedule.host_scalars import dimension, fold_name, folds_of
+from attndsl.schedule.host_scalars import CORES, HOST, dimension, fold_name, folds_of
 from attndsl.schedule.specialisation import feature_names
 from attndsl.schedule.words import word_parameters
 from attndsl.spec.operator import Operator
@@ -145,11 +145,10 @@ def problem_rows(kernels: Sequence[Compiled]) -> Iterator[Row]:
         values = counted(operator, name)
         legal = "; " + ", ".join(f"{i}: {value}" for i, value in enumerate(values)) if values else ""
         yield Row(_ctype(name, operator), member_of(name), comment(f"{name}{legal}"))
-    listed = {HEAD_SIZE} if head_size(operator).same(Symbol(HEAD_SIZE)) else set()
-    listed |= {member_of(name) for name in asked}
+    listed = {member_of(name) for name in asked}
     for symbol in outside_names([field for each in kernels for field in each.program.tiling]):
-        if identifier(symbol) not in listed:
-            yield Row(_ctype(symbol, operator), identifier(symbol), _meaning(symbol, operator))
+        if member_of(symbol) not in listed:
+            yield Row(_ctype(symbol, operator), member_of(symbol), comment(_meaning(symbol, operator)))
 
 
 def problem_values(compiled: Compiled, host: Mapping[str, object]) -> dict[str, object]:
@@ -169,7 +168,8 @@ def problem_values(compiled: Compiled, host: Mapping[str, object]) -> dict[str, 
         found[member_of(name)] = value if name in words else number_of_value(operator, name, value)
     terms = {measure_name(term): term for term in measures(compiled.program.tiling)}
     for symbol in outside_names(compiled.program.tiling):
-        found[identifier(symbol)] = terms[symbol].evaluate(host) if symbol in terms else host[symbol]
+        member = member_of(symbol)
+        found[member] = terms[symbol].evaluate(host) if symbol in terms else host[symbol]
     return found
 
 
@@ -185,7 +185,7 @@ def measures(fields: Sequence[TilingField]) -> tuple[Fold, ...]:
 
 def measure_name(fold: Fold) -> str:
     """The problem's member for a measure."""
-    return "measure" + pascal(re.sub(r"\W+", "_", str(fold)).strip("_"))
+    return f"{HOST}measure" + pascal(re.sub(r"\W+", "_", str(fold)).strip("_"))
 
 
 def measured(expr: Expr) -> Expr:
@@ -229,7 +229,7 @@ def _fields(kernels: Sequence[Compiled]) -> Iterator[Row]:
 
 def _filled(compiled: Compiled) -> Iterator[Row]:
     outside = outside_names(compiled.program.tiling)
-    spelled = {name: Symbol(name, f"problem.{identifier(name)}") for name in outside}
+    spelled = {name: Symbol(name, f"problem.{member_of(name)}") for name in outside}
     for field in compiled.program.tiling:
         symbol = earlier(field.name).name
         value = measured(field.value).substitute(spelled).text(cxx=True)
@@ -243,19 +243,20 @@ def _ctype(name: str, operator: Operator) -> str:
 
 
 def _meaning(name: str, operator: Operator) -> str:
-    if name.startswith("measure"):
+    if name.startswith(f"{HOST}measure"):
         return "measured on the host, over the elements of what it reads"
-    if name == "cores":
+    known = name.removeprefix(HOST)
+    if name == CORES.name:
         return "cube cores of the device"
-    if name.endswith("Layout"):
-        return f"index of the layout of {name.removesuffix('Layout')}"
-    if name.endswith("Count"):
-        return f"entries of {name.removesuffix('Count')}, 0 without it"
+    if known != name and known.endswith("Layout"):
+        return f"index of the layout of {known.removesuffix('Layout')}"
+    if known != name and known.endswith("Count"):
+        return f"entries of {known.removesuffix('Count')}, 0 without it"
     if name in operator.dims_by_name:
         return f"size {name} of the contract"
     for fold in (node for size in operator.axis_extents.values() for node in folds_of(size)):
         if name == fold_name(fold):
-            return comment(str(fold))
+            return str(fold)
     for spec in operator.tensors:
         for number in range(spec.at_least * max((each.rank for each in spec.layouts.values()), default=0)):
             if name == dimension(spec.name, number).name:

@@ -168,7 +168,7 @@ class HostExpr:
         if about:
             kind, argument = about.groups()
             if kind == "longest":
-                return f"sizes.longest_{identifier(argument)}"
+                return f"sizes.longest_{self._names.argument(argument).name}"
             if kind == "layout":
                 return f"sizes.{self._names.argument(argument).name}_layout"
             item = self._names.argument(argument)
@@ -208,5 +208,4 @@ def rows_member(item: Argument) -> str:
 
 def index_name(name: str) -> str:
     """The identifier of an index, which is no size and no argument."""
-    found = identifier(name)
-    return f"{found}_" if found in ("call", "sizes", "values", "solver", "status", "warnings") else found
+    return identifier(name)

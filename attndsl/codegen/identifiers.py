@@ -9,23 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-_CXX_WORDS = """
-    alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t char8_t
-    class co_await co_return co_yield compl concept const const_cast consteval constexpr constinit continue
-    decltype default delete do double dynamic_cast else enum explicit export extern false final float for
-    friend goto if import inline int long module mutable namespace new noexcept not not_eq nullptr operator
-    or or_eq override private protected public register reinterpret_cast requires return short signed sizeof
-    static static_assert static_cast struct switch template this thread_local throw true try typedef typeid
-    typename union unsigned using virtual void volatile wchar_t while xor xor_eq
-"""
-# Names that CANN's headers define as macros or types, or that generated functions use themselves.
-_OTHER_WORDS = """
-    AscendC GM_ADDR half bfloat16_t int8_t uint8_t int16_t uint16_t int32_t uint32_t int64_t uint64_t size_t
-    block_idx block_num workspace tiling tiling_key std main ge gert ops optiling attndsl linux unix NULL EOF
-    INFINITY NAN errno assert stdin stdout stderr min max abs
-"""
-_TAKEN = frozenset(_CXX_WORDS.split()) | frozenset(_OTHER_WORDS.split())
-_MACROS = re.compile(r"(DTYPE|ORIG_DTYPE|PIPE|EVENT|ACL|KERNEL_TYPE)_\w*")
+from attndsl.c_names import is_taken, plain
 
 
 def identifier(name: str) -> str:
@@ -33,23 +17,28 @@ def identifier(name: str) -> str:
 
     Letters beyond ASCII become ``uXXXX``; keywords, reserved and taken names get a ``_`` at the end.
     """
-    plain = "".join(c if re.fullmatch(r"[A-Za-z0-9_]", c) else f"u{ord(c):04x}" for c in name)
-    plain = re.sub(r"__+", "_", plain)
-    if not plain or plain[0].isdigit():
-        plain = f"n{plain}"
-    if plain[0] == "_":
-        plain = f"n{plain}"
-    return f"{plain}_" if plain in _TAKEN or _MACROS.fullmatch(plain) else plain
+    text = plain(name)
+    if not text or not text[0].isalpha():
+        text = f"n{text}"
+    if text.endswith("_") and is_taken(text[:-1]):
+        return f"{text}x"  # the next line's name for another one
+    return f"{text}_" if is_taken(text) else text
 
 
-def identifiers(names: Iterable[str]) -> dict[str, str]:
-    """An identifier for each name, no two of them alike."""
+def identifiers(names: Iterable[str], forms: Iterable[str] = ()) -> dict[str, str]:
+    """An identifier for each name, no two of them alike.
+
+    ``forms``: such as ``{}_list``, names that stand beside each identifier and are none of another's either.
+    """
     found: dict[str, str] = {}
+    used: set[str] = set()
+    every = ("{}", *forms)
     for name in names:
         wanted = identifier(name)
-        while wanted in found.values():
+        while not used.isdisjoint(form.format(wanted) for form in every):
             wanted += "x"
         found[name] = wanted
+        used.update(form.format(wanted) for form in every)
     return found
 
 

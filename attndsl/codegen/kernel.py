@@ -6,14 +6,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from attndsl.codegen.arguments import names_of
+from attndsl.codegen.arguments import Names, names_of
 from attndsl.codegen.helpers import Helper, kernel_helpers
 from attndsl.codegen.identifiers import comment
 from attndsl.codegen.naming import (
     Spelling,
     constant,
     memory_member,
-    parameter,
     pascal,
     slot_member,
 )
@@ -155,14 +154,14 @@ def kernel_text(compiled: Compiled) -> KernelText:
         + (f", with {features}" if features else ""),
         schedule=tuple(map(_choice, compiled.schedule_text.split("\n"))),
         pipeline=tuple(_pipeline(compiled.joint)),
-        arguments=tuple(parameter(tensor) for tensor in program.parameters),
+        arguments=tuple(names.address(tensor.name) for tensor in program.parameters),
         constants=tuple(_constants(program)),
         memories=tuple(_memories(program, spelling)),
         events=tuple(_events(program, spelling)),
         flags=tuple(
             Constant("uint16_t", constant(name), str(flag), "") for name, flag in program.flags.items()
         ),
-        tensors=tuple(_tensors(program)),
+        tensors=tuple(_tensors(program, names)),
         scalars=_used_fields(program),
         slots=tuple(_slots(program)),
         arrays=tuple(_arrays(program)),
@@ -252,9 +251,9 @@ def _events(program: Program, spelling: Spelling) -> Iterator[tuple[str, tuple[C
         yield pair, tuple(rows)
 
 
-def _tensors(program: Program) -> Iterator[TensorMember]:
+def _tensors(program: Program, names: Names) -> Iterator[TensorMember]:
     for tensor in (*program.parameters, *program.workspace):
-        base = parameter(tensor) if tensor.role != "workspace" else f"workspace + {_at(tensor)}"
+        base = names.address(tensor.name) if tensor.role != "workspace" else f"workspace + {_at(tensor)}"
         listed = list_member(tensor.name) if tensor.listed else ""
         yield TensorMember(gm_member(tensor.name), cxx(tensor.dtype), base, tensor.meaning, listed)
 

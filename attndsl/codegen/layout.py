@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 WIDTH = 110
 _INDENT = "    "
 _OPERATORS = ("?", ":", "&&", "||")
@@ -11,12 +13,16 @@ def wrap(line: str, width: int = WIDTH) -> list[str]:
     """A line of code in pieces of at most ``width`` columns, broken behind the ``=``, in front of
     top-level operators of choice, or behind top-level commas.
 
-    Comments and lines without a call are left alone; literals are kept whole.
+    Comments and lines without a call are left alone; literals are kept whole. A comment behind code that is
+    too long together with it comes before it.
     """
     code = line.lstrip(" ")
     if len(line) <= width or code.startswith("//") or "(" not in code:
         return [line]
     pad = line[: len(line) - len(code)]
+    code, comment = _split_comment(code)
+    if comment:
+        return [pad + comment, *wrap(pad + code, width)]
     left, equals, right = code.partition(" = ")
     if equals and "(" not in left and '"' not in left:
         return [f"{pad}{left} =", *wrap(f"{pad}{_INDENT}{right}", width)]
@@ -36,6 +42,15 @@ def wrap(line: str, width: int = WIDTH) -> list[str]:
     if len(lines) == 1:
         return lines
     return [piece for part in lines for piece in wrap(part, width)]
+
+
+def _split_comment(code: str) -> tuple[str, str]:
+    """The code, and the comment behind it."""
+    for found in re.finditer(r" +(?=// )", code):
+        before = re.sub(r"\\.", "", code[: found.start()])
+        if before.count('"') % 2 == 0:
+            return code[: found.start()], code[found.end() :]
+    return code, ""
 
 
 def _split_operators(code: str) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from attndsl.codegen.identifiers import identifier
 from attndsl.errors import InternalError
-from attndsl.schedule.host_scalars import layout_choice
+from attndsl.schedule.host_scalars import HOST, layout_choice
 from attndsl.spec.arguments import TensorSpec, dtype_of, given
 from attndsl.spec.operator import Operator
 from attndsl.symbolic import Expr
@@ -15,6 +15,9 @@ from attndsl.tile.naming import camel
 
 HEAD_SIZE, VALUE_SIZE = "headSize", "valueSize"
 _ABOUT = re.compile(r"(given|dtype|layout|split)\((.+)\)")
+_OF_HOSTS = re.compile(
+    rf"{HEAD_SIZE}|{VALUE_SIZE}|cores|measure\w+|(max|min|sum)Of\w+|\w+(Layout|Count|Dim\d+|Given|Dtype|Split)"
+)
 _SUFFIX = {"given": "Given", "dtype": "Dtype", "split": "Split"}
 
 
@@ -29,12 +32,19 @@ def head_size(operator: Operator) -> Expr:
 
 
 def member_of(symbol: str) -> str:
-    """``queryDtype`` for ``dtype(query)``, ``keyLayout`` for ``layout(key)``; a parameter's own name."""
+    """``queryDtype`` for ``dtype(query)``, ``keyLayout`` for ``layout(key)``; the own name of a size or
+    parameter, with ``Value`` behind it where hosts may have something else of that name."""
     about = _ABOUT.fullmatch(symbol)
     if about is None:
-        return identifier(symbol)
+        own = symbol.removeprefix(HOST)
+        name = own if own != symbol else identifier(symbol)
+        return f"{name}Value" if own == symbol and _OF_HOSTS.fullmatch(name) else name
     kind, argument = about.groups()
-    return layout_choice(argument).name if kind == "layout" else camel(argument) + _SUFFIX[kind]
+    return (
+        layout_choice(argument).name.removeprefix(HOST)
+        if kind == "layout"
+        else camel(argument) + _SUFFIX[kind]
+    )
 
 
 def dtype_member(operator: Operator) -> str:

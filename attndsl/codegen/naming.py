@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from attndsl.codegen.identifiers import identifier
 from attndsl.codegen.identifiers import pascal as pascal
 from attndsl.hardware import MemorySpace
 from attndsl.symbolic import Const, Expr, ExprLike, as_expr
@@ -22,11 +21,6 @@ def constant(name: str) -> str:
 def memory_member(space: MemorySpace) -> str:
     """The member that holds a whole on-chip memory."""
     return f"{space.value.lower()}_"
-
-
-def parameter(tensor: GlobalTensor) -> str:
-    """The kernel parameter of a tensor: the contract's own name."""
-    return identifier(tensor.name)
 
 
 def slot_member(group: tuple[Buffer, ...]) -> str:

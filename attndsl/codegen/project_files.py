@@ -106,7 +106,11 @@ def test_files(names: Names, cases: Sequence[DeviceCase]) -> dict[str, str]:
 
 
 def _cases_json(names: Names, cases: Sequence[DeviceCase]) -> str:
-    rows = [json.dumps(case.to_json(), sort_keys=False) for case in cases]
+    rows = []
+    for case in cases:
+        row = case.to_json()
+        row["arguments"] = {names.argument(name).name: value for name, value in row["arguments"].items()}
+        rows.append(json.dumps(row, sort_keys=False))
     head = json.dumps(names.operator.name)
     return '{"operator": ' + head + ', "cases": [\n' + ",\n".join(rows) + "\n]}\n"
 

@@ -9,7 +9,7 @@ from attndsl.codegen.arguments import DTYPE_ROWS, Argument, Names, dtype_member
 from attndsl.codegen.checks import tensor_of
 from attndsl.codegen.direct import entries_of
 from attndsl.codegen.host_expr import HostExpr
-from attndsl.codegen.identifiers import comment, string, strings
+from attndsl.codegen.identifiers import comment, escaped, string, strings
 from attndsl.codegen.op_definition import ResultDtype, list_dtype
 from attndsl.spec.arguments import ParamSpec
 
@@ -142,7 +142,12 @@ def _default(item: Argument) -> str | None:
     if not spec.optional:
         return None
     value = spec.choices.get(spec.default, spec.default)
-    return f"'{value}'" if isinstance(value, str) else str(value)
+    return _schema_string(value) if isinstance(value, str) else str(value)
+
+
+def _schema_string(text: str) -> str:
+    """A string in a schema, which takes the escapes of C."""
+    return "'" + escaped(text).replace("'", "\\047") + "'"
 
 
 def _schema_type(item: Argument, alias: str) -> str:

@@ -22,13 +22,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from attndsl.c_names import is_taken, plain
 from attndsl.folds import Fold
 from attndsl.hardware import MemorySpace
 from attndsl.intervals import ANYTHING
 from attndsl.schedule.choices import Schedule
 from attndsl.schedule.errors import NotLowered
 from attndsl.schedule.floors import floored
-from attndsl.schedule.host_scalars import length_count
+from attndsl.schedule.host_scalars import HOST, length_count
 from attndsl.schedule.inventory import Inventory
 from attndsl.schedule.pattern import Attention, Computation
 from attndsl.schedule.problem import Problem
@@ -220,11 +221,11 @@ class Context:
             return known.symbol
         _check_host_knows(expr, self.where)
         stem = stem or (expr.name if isinstance(expr, Symbol) else f"value{len(self.inventory.fields)}")
-        name = camel(stem)
-        while name in self.problem.taken_names or self.inventory.is_field(name):
+        name = camel(stem.removeprefix(HOST))
+        while is_taken(name) or name in self.problem.taken_names or self.inventory.is_field(name):
             name += "Scalar"
         ctype = "float32" if _is_float(expr, self.problem.float_params) else "int64"
-        return self.inventory.field(name, expr, meaning or str(expr), ctype)
+        return self.inventory.field(name, expr, meaning or str(expr).replace(HOST, ""), ctype)
 
     def in_kernel(self, value: ExprLike, indices: Mapping[str, ExprLike] | None = None) -> Expr:
         """A spec expression as cores compute it.
@@ -242,9 +243,12 @@ class Context:
             if isinstance(node, Load):
                 return self.entry(node.source, node.index.mapped(change))
             if isinstance(node, Fold):
-                inner = {**known, node.index: Symbol(node.index)}
+                index = node.index
+                if plain(index) != index or is_taken(index):
+                    index = f"{camel(index)}At"
+                inner = {**known, node.index: Symbol(index)}
                 extent = None if node.extent is None else self.in_kernel(node.extent, known)
-                return Fold(node.op, self.in_kernel(node.body, inner), node.index, extent)
+                return Fold(node.op, self.in_kernel(node.body, inner), index, extent)
             if any(isinstance(part, Load) or _is_index(part, known) for part in node.walk()):
                 return None
             return self.host(node)

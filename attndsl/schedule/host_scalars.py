@@ -13,18 +13,19 @@ from attndsl.tile.naming import camel
 if TYPE_CHECKING:
     from attndsl.schedule.problem import Problem
 
-# What the host knows besides dimensions and parameters.
-CORES = Symbol("cores")
+HOST = "host."
+"""In front of what the host knows besides sizes and parameters, so that none of these has its name."""
+CORES = Symbol(f"{HOST}cores")
 
 
 def layout_choice(tensor: str) -> Symbol:
     """The host scalar that holds the number of a tensor's layout among those that are declared."""
-    return Symbol(f"{camel(tensor)}Layout")
+    return Symbol(f"{HOST}{camel(tensor)}Layout")
 
 
 def length_count(tensor: str) -> Symbol:
     """The host scalar that holds the number of entries of lengths."""
-    return Symbol(f"{camel(tensor)}Count")
+    return Symbol(f"{HOST}{camel(tensor)}Count")
 
 
 def folds_of(size: Expr) -> tuple[Fold, ...]:
@@ -34,12 +35,12 @@ def folds_of(size: Expr) -> tuple[Fold, ...]:
 
 def fold_name(fold: Fold) -> str:
     """The host scalar that holds a sum or a maximum, such as ``maxOfSeqLen``."""
-    return fold.function[:1].lower() + fold.function[1:]
+    return f"{HOST}{fold.function[:1].lower()}{fold.function[1:]}"
 
 
 def dimension(tensor: str, number: int) -> Symbol:
     """The host scalar that holds the size of a dimension of a tensor that is passed."""
-    return Symbol(f"{camel(tensor)}Dim{number}")
+    return Symbol(f"{HOST}{camel(tensor)}Dim{number}")
 
 
 def host_scalars(call: Call, problem: Problem, cores: int) -> dict[str, Any]:

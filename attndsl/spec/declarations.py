@@ -26,6 +26,10 @@ Dtypes: TypeAlias = "str | TensorValue | tuple[str | TensorValue, ...]"
 Layouts: TypeAlias = "str | list[str] | Mapping[str, object]"
 
 
+_OF_CALLS = ("backend", "precision")
+"""Options of :meth:`attndsl.spec.operator.Operator.__call__` itself."""
+
+
 class Declarations:
     """The declaring side of an operator.
 
@@ -394,6 +398,8 @@ class Declarations:
     def _reserve(self, name: str) -> None:
         if not name.isidentifier():
             raise errors.SpecError(f"{name!r} is no identifier", author_line())
+        if name in _OF_CALLS:
+            raise errors.SpecError(f"'{name}' is an option of calls: no argument can have it", author_line())
         if name in self._dims or name in self._arguments or name in self._results:
             raise errors.DuplicateNameError(f"'{name}' is declared twice", author_line())
 

@@ -238,7 +238,7 @@ class Operator(Declarations):
         for mode in self.modes:
             mode.check()
 
-    def bind(self, *args: Any, **kwargs: Any) -> Call:
+    def bind(self, /, *args: Any, **kwargs: Any) -> Call:
         """A checked call: sizes, layouts and features resolved.
 
         Raises:
@@ -249,7 +249,7 @@ class Operator(Declarations):
         chosen = self._modes.chosen(self, kwargs)
         return bind(self, args, kwargs) if chosen is self else chosen.bind(*args, **kwargs)
 
-    def __call__(self, *args: Any, backend: str = "reference", **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, backend: str = "reference", **kwargs: Any) -> Any:
         """Call the operator: the single result, or a tuple of several.
 
         ``backend``: ``"reference"``, ``"tile"`` or ``"emulator"``; ``precision``: ``"float32"`` or

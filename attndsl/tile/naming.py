@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from attndsl.c_names import plain
+
 
 def camel(name: str) -> str:
-    """``attn_mask`` as ``attnMask``."""
-    head, *rest = name.split("_")
+    """``attn_mask`` as ``attnMask``: letters and digits of ASCII, a letter first."""
+    head, *rest = [part for part in plain(name).split("_") if part] or ["n"]
+    head = head if head[0].isalpha() else f"n{head}"
     return head + "".join(part[:1].upper() + part[1:] for part in rest)
 
 

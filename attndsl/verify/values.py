@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-GROUP, FILL, MASK, REGIME, WARNED = "group", "data", "mask", "regime", "warned"
+# No argument can have such a name.
+GROUP, FILL, MASK, REGIME, WARNED = "case.group", "case.data", "case.mask", "case.regime", "case.warned"
 """Variables that are no argument: query heads a key/value head, how tensors and masks are filled, what the
 case is about, whether constraints that only warn may be broken."""
 RECIPROCAL_ROOT = "1/sqrt(D)"

@@ -25,7 +25,7 @@ def launches() -> tuple[Launch, Launch]:
         input_layout="BNSD",
     )
     repeated = prepare(call)
-    host = {**repeated.host, "actualSeqLengthsCount": 1}
+    host = {**repeated.host, "host.actualSeqLengthsCount": 1}
     once = replace(
         prepare(call),
         host=host,
