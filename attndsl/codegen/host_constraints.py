@@ -14,6 +14,7 @@ from attndsl.codegen.host_expr import HostExpr, index_name, listed_rows
 from attndsl.codegen.identifiers import comment, string, strings
 from attndsl.folds import Fold
 from attndsl.spec.constraint import Constraint, elements
+from attndsl.spec.divisions import guarded
 from attndsl.spec.nearest import MIRRORED, nearest
 from attndsl.spec.wording import bare, spoken
 from attndsl.symbolic import Binary, Compare, Const, Expr, Load, Logic, Select, Symbol
@@ -49,7 +50,7 @@ class ConstraintWriter:
         yield f"// {comment(f'{constraint.subject}: {constraint.text}')}"
         guards = [*self._readable(constraint)]
         inner: list[str] = []
-        for part in conjuncts(constraint.when):
+        for part in conjuncts(None if constraint.when is None else guarded(constraint.when)):
             looped = bool(part.symbols() & set(constraint.over)) or self._reads(part, constraint)
             (inner if looped and constraint.over else guards).append(self._grouped(part))
         depth = 0
@@ -60,7 +61,9 @@ class ConstraintWriter:
             var = index_name(index)
             yield INDENT * depth + f"for (int64_t {var} = 0; {var} < {self._expr.text(extent)}; ++{var}) {{"
             depth += 1
-        test = " && ".join([*guards, *inner, self._expr.condition(constraint.condition, negated=True)])
+        test = " && ".join(
+            [*guards, *inner, self._expr.condition(guarded(constraint.condition), negated=True)]
+        )
         yield INDENT * depth + f"if ({test}) {{"
         for line in self._report(constraint):
             yield INDENT * (depth + 1) + line

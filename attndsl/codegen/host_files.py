@@ -8,7 +8,7 @@ from attndsl.codegen.arguments import DTYPE_ROWS, Names
 from attndsl.codegen.checks import check_text
 from attndsl.codegen.describe import assignments
 from attndsl.codegen.identifiers import comment, string
-from attndsl.codegen.op_definition import definition
+from attndsl.codegen.op_definition import definition, results_of
 from attndsl.codegen.render import render
 from attndsl.schedule.compile import Compiled
 
@@ -21,6 +21,7 @@ def host_files(names: Names) -> dict[str, str]:
         f"op_host/{names.op}_check.h": render(
             "op_host/check.h.j2",
             check=check_text(names),
+            results=tuple(results_of(names)),
             guard=guard_of(names),
             operator_literal=string(names.operator.name),
         ),

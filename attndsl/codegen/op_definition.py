@@ -103,7 +103,7 @@ def definition(operator: Operator, kernels: Sequence[Compiled]) -> Definition:
         outputs=tuple(outputs),
         attributes=tuple(_attribute(item) for item in names.params),
         reads=tuple(_reads(names)),
-        results=tuple(_results(names)),
+        results=tuple(results_of(names)),
         updated=tuple(updated),
         socs=SOCS,
         columns=len(columns),
@@ -206,7 +206,8 @@ def list_dtype(spec: TensorSpec) -> str:
 # Results
 
 
-def _results(names: Names) -> Iterator[Result]:
+def results_of(names: Names) -> Iterator[Result]:
+    """The results with their shapes and dtypes as C++ expressions."""
     expr, operator = HostExpr(names), names.operator
     for index, spec in enumerate(operator.outputs):
         like = operator.tensor(spec.like)

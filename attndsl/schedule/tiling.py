@@ -32,9 +32,7 @@ def add_work_fields(contexts: tuple[Context, ...]) -> None:
         most = earlier(label("items")) if len(contexts) == 1 else maximum(most, earlier(label("items")))
         if may_split(context):
             add("rowTotal", context.rows.row_total(context), "rows of the result")
-    blocks = minimum(most, cores)
-    if not all(context.rows.one_position for context in contexts):
-        blocks = maximum(1, blocks)  # a call without tokens has no items, and a launch has a block
+    blocks = maximum(1, minimum(most, cores))  # an empty call has no items, but a launch has a block
     contexts[0].inventory.field("blocks", blocks, "blocks that are launched")
 
 

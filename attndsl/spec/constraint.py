@@ -18,6 +18,7 @@ import numpy as np
 from attndsl.array_expr import evaluate_arrays
 from attndsl.folds import Fold, with_presence
 from attndsl.source_line import UNKNOWN_LINE, SourceLine, author_line
+from attndsl.spec.divisions import guarded
 from attndsl.spec.errors import UnclassifiedError
 from attndsl.spec.nearest import nearest
 from attndsl.spec.wording import bare, spoken
@@ -65,10 +66,11 @@ class Constraint:
         if any(name not in env for name in here.tensors()):
             return None
         if not here.over:
-            if here.when is not None and not here.when.evaluate(env):
+            if here.when is not None and not guarded(here.when).evaluate(env):
                 return None
-            return None if _holds(here.condition, env) else dict(env)
-        outside = [part for part in _conjuncts(here.when) if not part.symbols() & set(here.over)]
+            return None if guarded(here.condition).evaluate(env) else dict(env)
+        when = None if here.when is None else guarded(here.when)
+        outside = [part for part in _conjuncts(when) if not part.symbols() & set(here.over)]
         if not all(part.evaluate(env) for part in outside):
             return None
         return here._first_index(env)
@@ -84,9 +86,12 @@ class Constraint:
         sizes = [int(extent.evaluate(env)) for extent in self.over.values()]
         grids = np.meshgrid(*(np.arange(size) for size in sizes), indexing="ij", sparse=True)
         local = {**env, **dict(zip(self.over, grids, strict=True))}
-        bad = np.broadcast_to(~np.asarray(evaluate_arrays(self.condition, local), bool), sizes)
-        if self.when is not None:
-            bad = bad & np.broadcast_to(np.asarray(evaluate_arrays(self.when, local), bool), sizes)
+        with np.errstate(divide="ignore", invalid="ignore"):  # what is divided by 0 is not looked at
+            bad = np.broadcast_to(~np.asarray(evaluate_arrays(guarded(self.condition), local), bool), sizes)
+            if self.when is not None:
+                bad = bad & np.broadcast_to(
+                    np.asarray(evaluate_arrays(guarded(self.when), local), bool), sizes
+                )
         if not bad.any():
             return None
         first = np.unravel_index(int(np.argmax(bad)), sizes)
@@ -160,14 +165,6 @@ class Constraint:
         settled = with_presence(self.condition, env)
         folded = [name for node in settled.walk() if isinstance(node, Fold) for name in node.symbols()]
         return settled.substitute({name: env[name] for name in folded if "(" in name and name in env})
-
-
-def _holds(condition: Expr, env: Mapping[str, Any]) -> bool:
-    """Whether a condition holds; what divides by a size of 0 does not."""
-    try:
-        return bool(condition.evaluate(env))
-    except ZeroDivisionError:
-        return False
 
 
 def elements(expr: Expr) -> Iterator[Load]:

@@ -592,7 +592,7 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
             NearestMultiples(sizes.D, 16, 16, " of D"));
     }
     // num_heads: must be a multiple of num_key_value_heads
-    if (!(Mod(sizes.N, sizes.kvN) == 0)) {
+    if (!(sizes.kvN != 0 && Mod(sizes.N, sizes.kvN) == 0)) {
         Values values;
         values.Add("N", sizes.N);
         values.Add("kvN", sizes.kvN);
@@ -881,6 +881,31 @@ inline Status Measure(Call &call, Sizes &sizes)
 {
     const Status status = ResolveLists(call);
     return status.Ok() ? SolveSizes(call, sizes) : status;
+}
+
+// Shapes of the results, once the sizes of a call are known.
+inline std::vector<int64_t> ResultShape(size_t index, const Call &call, const Sizes &sizes)
+{
+    static_cast<void>(call);
+    if (index == 0) {
+        if (sizes.query_layout == "BSH") {
+            return {sizes.B, 1, sizes.N * sizes.D};
+        }
+        return {sizes.B, sizes.N, 1, sizes.D};
+    }
+    return {};
+}
+
+// Whether a call computes nothing: no result has an element.
+inline bool IsEmpty(const Call &call, const Sizes &sizes)
+{
+    for (size_t index = 0; index < 1; ++index) {
+        const std::vector<int64_t> shape = ResultShape(index, call, sizes);
+        if (std::find(shape.begin(), shape.end(), 0) == shape.end()) {
+            return false;
+        }
+    }
+    return true;
 }
 
 }  // namespace incre_flash_attention_host

@@ -237,7 +237,7 @@ inline Status CheckParameters(const Call &call)
             NearestMultiples(call.select_block_size, 16, 16, ""));
     }
     // select_block_size: must be a multiple of compress_stride
-    if (!(Mod(call.select_block_size, call.compress_stride) == 0)) {
+    if (!(call.compress_stride != 0 && Mod(call.select_block_size, call.compress_stride) == 0)) {
         Values values;
         values.Add("select_block_size", call.select_block_size);
         values.Add("compress_stride", call.compress_stride);
@@ -462,7 +462,7 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
     // actual_sel_seq_kvlen: must have blocks for all keys of a batch row
     if (call.actual_sel_seq_kvlen.Readable() && call.actual_cmp_seq_kvlen.Readable()) {
         for (int64_t b = 0; b < sizes.B; ++b) {
-            if (!(call.actual_sel_seq_kvlen.GetValue(b) >= (b == 0 ? int64_t(0) : call.actual_sel_seq_kvlen.GetValue(b - 1)) + CeilDiv(call.actual_cmp_seq_kvlen.GetValue(b) - (b == 0 ? int64_t(0) : call.actual_cmp_seq_kvlen.GetValue(b - 1)), FloorDiv(call.select_block_size, call.compress_stride)))) {
+            if (!(call.compress_stride != 0 && FloorDiv(call.select_block_size, call.compress_stride) != 0 && call.actual_sel_seq_kvlen.GetValue(b) >= (b == 0 ? int64_t(0) : call.actual_sel_seq_kvlen.GetValue(b - 1)) + CeilDiv(call.actual_cmp_seq_kvlen.GetValue(b) - (b == 0 ? int64_t(0) : call.actual_cmp_seq_kvlen.GetValue(b - 1)), FloorDiv(call.select_block_size, call.compress_stride)))) {
                 Values values;
                 values.AddElement("actual_sel_seq_kvlen", call.actual_sel_seq_kvlen, b);
                 if (!(b == 0)) {
@@ -528,7 +528,7 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes, std::vector
             NearestLegal(1, " of N2"));
     }
     // query: must have a multiple of the number of heads of key
-    if (!(Mod(sizes.N1, sizes.N2) == 0)) {
+    if (!(sizes.N2 != 0 && Mod(sizes.N1, sizes.N2) == 0)) {
         Values values;
         values.Add("N1", sizes.N1);
         values.Add("N2", sizes.N2);
@@ -597,7 +597,7 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes, std::vector
     // actual_sel_seq_kvlen: blocks beyond the keys of a row have the score 0
     if (call.actual_sel_seq_kvlen.Readable() && call.actual_cmp_seq_kvlen.Readable()) {
         for (int64_t b = 0; b < sizes.B; ++b) {
-            if (!(call.actual_sel_seq_kvlen.GetValue(b) <= (b == 0 ? int64_t(0) : call.actual_sel_seq_kvlen.GetValue(b - 1)) + CeilDiv(call.actual_cmp_seq_kvlen.GetValue(b) - (b == 0 ? int64_t(0) : call.actual_cmp_seq_kvlen.GetValue(b - 1)), FloorDiv(call.select_block_size, call.compress_stride)))) {
+            if (!(call.compress_stride != 0 && FloorDiv(call.select_block_size, call.compress_stride) != 0 && call.actual_sel_seq_kvlen.GetValue(b) <= (b == 0 ? int64_t(0) : call.actual_sel_seq_kvlen.GetValue(b - 1)) + CeilDiv(call.actual_cmp_seq_kvlen.GetValue(b) - (b == 0 ? int64_t(0) : call.actual_cmp_seq_kvlen.GetValue(b - 1)), FloorDiv(call.select_block_size, call.compress_stride)))) {
                 Values values;
                 values.AddElement("actual_sel_seq_kvlen", call.actual_sel_seq_kvlen, b);
                 if (!(b == 0)) {
@@ -639,7 +639,7 @@ inline Status CheckTarget(const Call &call, const Sizes &sizes)
             NearestLegal(14000, ""));
     }
     // N1, N2: at most 127 query heads a key/value head
-    if (!(FloorDiv(sizes.N1, sizes.N2) < 128)) {
+    if (!(sizes.N2 != 0 && FloorDiv(sizes.N1, sizes.N2) < 128)) {
         Values values;
         values.Add("N1", sizes.N1);
         values.Add("N2", sizes.N2);
@@ -648,7 +648,7 @@ inline Status CheckTarget(const Call &call, const Sizes &sizes)
             "");
     }
     // N1, N2: query heads a key/value head divide 128
-    if (!(Mod(128, FloorDiv(sizes.N1, sizes.N2)) == 0)) {
+    if (!(sizes.N2 != 0 && FloorDiv(sizes.N1, sizes.N2) != 0 && Mod(128, FloorDiv(sizes.N1, sizes.N2)) == 0)) {
         Values values;
         values.Add("N1", sizes.N1);
         values.Add("N2", sizes.N2);
@@ -704,6 +704,37 @@ inline Status Measure(Call &call, Sizes &sizes)
 {
     const Status status = ResolveLists(call);
     return status.Ok() ? SolveSizes(call, sizes) : status;
+}
+
+// Shapes of the results, once the sizes of a call are known.
+inline std::vector<int64_t> ResultShape(size_t index, const Call &call, const Sizes &sizes)
+{
+    static_cast<void>(call);
+    if (index == 0) {
+        return {sizes.T1, sizes.N1, sizes.D2};
+    }
+    if (index == 1) {
+        return {sizes.T1, sizes.N2, call.select_block_count};
+    }
+    if (index == 2) {
+        return {sizes.T1, sizes.N1, 8};
+    }
+    if (index == 3) {
+        return {sizes.T1, sizes.N1, 8};
+    }
+    return {};
+}
+
+// Whether a call computes nothing: no result has an element.
+inline bool IsEmpty(const Call &call, const Sizes &sizes)
+{
+    for (size_t index = 0; index < 4; ++index) {
+        const std::vector<int64_t> shape = ResultShape(index, call, sizes);
+        if (std::find(shape.begin(), shape.end(), 0) == shape.end()) {
+            return false;
+        }
+    }
+    return true;
 }
 
 }  // namespace nsa_compress_attention_host

@@ -52,25 +52,6 @@ Call ReadCall(const Context *context)
     return call;
 }
 
-// Shapes of the results, once the sizes of a call are known.
-[[maybe_unused]] std::vector<int64_t> ResultShape(size_t index, const Call &call, const Sizes &sizes)
-{
-    static_cast<void>(call);
-    if (index == 0) {
-        return {sizes.T1, sizes.N1, sizes.D2};
-    }
-    if (index == 1) {
-        return {sizes.T1, sizes.N2, call.select_block_count};
-    }
-    if (index == 2) {
-        return {sizes.T1, sizes.N1, 8};
-    }
-    if (index == 3) {
-        return {sizes.T1, sizes.N1, 8};
-    }
-    return {};
-}
-
 // Dtypes of the results.
 [[maybe_unused]] ge::DataType ResultDtype(size_t index, const Call &call)
 {

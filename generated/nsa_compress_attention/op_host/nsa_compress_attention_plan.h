@@ -43,6 +43,14 @@ struct Plan {
     NsaCompressAttentionTiling tiling{};
 };
 
+// The tiling data of a launch without work.
+inline NsaCompressAttentionTiling OneBlock()
+{
+    NsaCompressAttentionTiling tiling{};
+    tiling.blocks = 1;
+    return tiling;
+}
+
 inline NsaCompressAttentionTiling TileFloat16D128E128(const Problem &problem)
 {
     [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
@@ -231,8 +239,8 @@ inline NsaCompressAttentionTiling TileFloat16D128E128AttenMask(const Problem &pr
     return tiling;
 }
 
-// The kernel that takes a problem, and its launch.
-inline Plan PlanLaunch(const Problem &problem)
+// The kernel that takes a problem, and its launch. `empty`: nothing is to be computed, and one block finds that out.
+inline Plan PlanLaunch(const Problem &problem, bool empty = false)
 {
     // nsa_compress_attention_float16_d128_e128
     if (problem.queryDtype == 0 &&
@@ -240,7 +248,7 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.topkMaskGiven == 0 &&
         problem.attenMaskGiven == 0) {
-        Plan plan{274752041900000080, 0, TileFloat16D128E128(problem)};
+        Plan plan{274752041900000080, 0, empty ? OneBlock() : TileFloat16D128E128(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -250,7 +258,7 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.topkMaskGiven != 0 &&
         problem.attenMaskGiven == 0) {
-        Plan plan{274752041900001080, 0, TileFloat16D128E128TopkMask(problem)};
+        Plan plan{274752041900001080, 0, empty ? OneBlock() : TileFloat16D128E128TopkMask(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -260,7 +268,7 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.topkMaskGiven == 0 &&
         problem.attenMaskGiven != 0) {
-        Plan plan{274752041900002080, 0, TileFloat16D128E128AttenMask(problem)};
+        Plan plan{274752041900002080, 0, empty ? OneBlock() : TileFloat16D128E128AttenMask(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -270,7 +278,7 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.topkMaskGiven == 0 &&
         problem.attenMaskGiven == 0) {
-        Plan plan{274752041900000081, 0, TileFloat16D128E128(problem)};
+        Plan plan{274752041900000081, 0, empty ? OneBlock() : TileFloat16D128E128(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -280,7 +288,7 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.topkMaskGiven != 0 &&
         problem.attenMaskGiven == 0) {
-        Plan plan{274752041900001081, 0, TileFloat16D128E128TopkMask(problem)};
+        Plan plan{274752041900001081, 0, empty ? OneBlock() : TileFloat16D128E128TopkMask(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -290,7 +298,7 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.topkMaskGiven == 0 &&
         problem.attenMaskGiven != 0) {
-        Plan plan{274752041900002081, 0, TileFloat16D128E128AttenMask(problem)};
+        Plan plan{274752041900002081, 0, empty ? OneBlock() : TileFloat16D128E128AttenMask(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }

@@ -239,7 +239,7 @@ inline Status CheckParameters(const Call &call)
             NearestLegal(call.headNum, ""));
     }
     // headNum: must be a multiple of kvHeadNum
-    if (call.kvHeadNum > 0 && !(Mod(call.headNum, call.kvHeadNum) == 0)) {
+    if (call.kvHeadNum > 0 && !(call.kvHeadNum != 0 && Mod(call.headNum, call.kvHeadNum) == 0)) {
         Values values;
         values.Add("headNum", call.headNum);
         values.Add("kvHeadNum", call.kvHeadNum);
@@ -601,6 +601,28 @@ inline Status Measure(Call &call, Sizes &sizes)
 {
     const Status status = ResolveLists(call);
     return status.Ok() ? SolveSizes(call, sizes) : status;
+}
+
+// Shapes of the results, once the sizes of a call are known.
+inline std::vector<int64_t> ResultShape(size_t index, const Call &call, const Sizes &sizes)
+{
+    static_cast<void>(call);
+    if (index == 0) {
+        return {sizes.B, call.headNum * sizes.D};
+    }
+    return {};
+}
+
+// Whether a call computes nothing: no result has an element.
+inline bool IsEmpty(const Call &call, const Sizes &sizes)
+{
+    for (size_t index = 0; index < 1; ++index) {
+        const std::vector<int64_t> shape = ResultShape(index, call, sizes);
+        if (std::find(shape.begin(), shape.end(), 0) == shape.end()) {
+            return false;
+        }
+    }
+    return true;
 }
 
 }  // namespace relay_attention_host

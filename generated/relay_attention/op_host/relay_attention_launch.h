@@ -64,7 +64,7 @@ inline Status PlanCall(Call &call, Sizes &sizes, int64_t cores, Plan &plan,
     if (!status.Ok()) {
         return status;
     }
-    plan = PlanLaunch(Describe(call, sizes, cores));
+    plan = PlanLaunch(Describe(call, sizes, cores), IsEmpty(call, sizes));
     if (plan.key == 0) {
         return Fail("NotGenerated",
             std::string(kOperator) + ": no kernel of this project takes the call; generate one: "

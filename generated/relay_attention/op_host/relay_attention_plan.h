@@ -31,6 +31,14 @@ struct Plan {
     RelayAttentionTiling tiling{};
 };
 
+// The tiling data of a launch without work.
+inline RelayAttentionTiling OneBlock()
+{
+    RelayAttentionTiling tiling{};
+    tiling.blocks = 1;
+    return tiling;
+}
+
 inline RelayAttentionTiling TileFloat16D128(const Problem &problem)
 {
     [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
@@ -56,7 +64,7 @@ inline RelayAttentionTiling TileFloat16D128(const Problem &problem)
     tiling.splitsKeyShare =
         MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasksKeyShare, 1), CeilDiv(problem.S2, 512)));
     tiling.itemsKeyShare = tiling.tasksKeyShare * tiling.splitsKeyShare;
-    tiling.blocks = MinOf(MaxOf(MaxOf(1, tiling.itemsKey), tiling.itemsKeyShare), problem.cores);
+    tiling.blocks = MaxOf(1, MinOf(MaxOf(MaxOf(1, tiling.itemsKey), tiling.itemsKeyShare), problem.cores));
     tiling.qkScale = problem.qkScale;
     tiling.headDim = problem.D;
     tiling.keyStrideT = problem.N * problem.D;
@@ -102,20 +110,20 @@ inline RelayAttentionTiling TileFloat16D128(const Problem &problem)
     return tiling;
 }
 
-// The kernel that takes a problem, and its launch.
-inline Plan PlanLaunch(const Problem &problem)
+// The kernel that takes a problem, and its launch. `empty`: nothing is to be computed, and one block finds that out.
+inline Plan PlanLaunch(const Problem &problem, bool empty = false)
 {
     // relay_attention_float16_d128
     if (problem.queryDtype == 0 &&
         problem.headSize > 112 && problem.headSize <= 128) {
-        Plan plan{80, 1, TileFloat16D128(problem)};
+        Plan plan{80, 1, empty ? OneBlock() : TileFloat16D128(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
     // relay_attention_bfloat16_d128
     if (problem.queryDtype == 1 &&
         problem.headSize > 112 && problem.headSize <= 128) {
-        Plan plan{81, 1, TileFloat16D128(problem)};
+        Plan plan{81, 1, empty ? OneBlock() : TileFloat16D128(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
