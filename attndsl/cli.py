@@ -207,6 +207,7 @@ def generate(
 ) -> None:
     """Write the operators' projects to OUT/NAME/: kernels, host code, build files, bindings, tests.
 
+    Files that an earlier generation wrote there and this one does not are removed; others are left alone.
     A spec file is a Python program of yours, which is executed to load it; nothing else is.
     """
     from attndsl.codegen.project import Project, plan_projects
@@ -228,7 +229,8 @@ def generate(
                 "operator": project.operator.name,
                 "folder": str(out / project.folder),
                 "files": sorted(files),
-                "written": [path.name for path in changed],
+                "written": [path.name for path in changed if path.exists()],
+                "removed": [path.name for path in changed if not path.exists()],
                 "without_kernel": list(project.not_lowered),
                 "reason": project.reason,
             }
@@ -240,7 +242,8 @@ def generate(
         if row["reason"]:
             click.echo(f"{row['operator']}: no kernel yet, {row['reason']}")
             continue
-        click.echo(f"{row['folder']}: {len(row['files'])} files, {len(row['written'])} written")
+        removed = f", {len(row['removed'])} of earlier generations removed" if row["removed"] else ""
+        click.echo(f"{row['folder']}: {len(row['files'])} files, {len(row['written'])} written{removed}")
         if row["without_kernel"]:
             click.echo(f"    no kernel yet for {', '.join(row['without_kernel'])}")
 

@@ -1,9 +1,11 @@
 """The committed operator projects are what the compiler writes today."""
 
+import json
 from dataclasses import replace
 
 import pytest
 
+from attndsl.codegen.files import MANIFEST
 from attndsl.codegen.project import plan_project
 from attndsl.codegen.selection import Selection
 from attndsl.resources import generated_dir
@@ -20,7 +22,9 @@ def test_generated_is_in_step(operator: Operator) -> None:
     committed = {
         str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*") if path.is_file()
     }
+    manifest = committed.pop(MANIFEST, None)
     assert sorted(committed) == sorted(files)
+    assert not files or (manifest and list(json.loads(manifest)["files"]) == sorted(files))
     changed = [file for file in files if committed[file] != files[file]]
     assert not changed, "run: attndsl generate"
 
