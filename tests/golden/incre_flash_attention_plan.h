@@ -42,6 +42,14 @@ struct Plan {
     IncreFlashAttentionTiling tiling{};
 };
 
+// The tiling data of a launch without work.
+inline IncreFlashAttentionTiling OneBlock()
+{
+    IncreFlashAttentionTiling tiling{};
+    tiling.blocks = 1;
+    return tiling;
+}
+
 inline IncreFlashAttentionTiling TileFloat16D64AttnMask(const Problem &problem)
 {
     [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
@@ -59,7 +67,7 @@ inline IncreFlashAttentionTiling TileFloat16D64AttnMask(const Problem &problem)
     tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.B * problem.N;
-    tiling.blocks = MinOf(tiling.items, problem.cores);
+    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.scaleValue = problem.scale_value;
     tiling.headDim = problem.D;
     tiling.keyStrideT = problem.keyLayout == 0 ? problem.kvN * problem.D : problem.D;
@@ -101,8 +109,8 @@ inline IncreFlashAttentionTiling TileFloat16D64AttnMask(const Problem &problem)
     return tiling;
 }
 
-// The kernel that takes a problem, and its launch.
-inline Plan PlanLaunch(const Problem &problem)
+// The kernel that takes a problem, and its launch. `empty`: nothing is to be computed, and one block finds that out.
+inline Plan PlanLaunch(const Problem &problem, bool empty = false)
 {
     // incre_flash_attention_float16_d64_attn_mask
     if (problem.queryDtype == 0 &&
@@ -115,7 +123,7 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
-        Plan plan{21904911100001040, 1, TileFloat16D64AttnMask(problem)};
+        Plan plan{21904911100001040, 1, empty ? OneBlock() : TileFloat16D64AttnMask(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }

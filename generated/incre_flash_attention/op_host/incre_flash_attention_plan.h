@@ -47,6 +47,14 @@ struct Plan {
     IncreFlashAttentionTiling tiling{};
 };
 
+// The tiling data of a launch without work.
+inline IncreFlashAttentionTiling OneBlock()
+{
+    IncreFlashAttentionTiling tiling{};
+    tiling.blocks = 1;
+    return tiling;
+}
+
 inline IncreFlashAttentionTiling TileFloat16D128(const Problem &problem)
 {
     [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
@@ -64,7 +72,7 @@ inline IncreFlashAttentionTiling TileFloat16D128(const Problem &problem)
     tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.B * problem.N;
-    tiling.blocks = MinOf(tiling.items, problem.cores);
+    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.scaleValue = problem.scale_value;
     tiling.headDim = problem.D;
     tiling.keyStrideT = problem.keyLayout == 0 ? problem.kvN * problem.D : problem.D;
@@ -122,7 +130,7 @@ inline IncreFlashAttentionTiling TileFloat16D128AttnMask(const Problem &problem)
     tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.B * problem.N;
-    tiling.blocks = MinOf(tiling.items, problem.cores);
+    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.scaleValue = problem.scale_value;
     tiling.headDim = problem.D;
     tiling.keyStrideT = problem.keyLayout == 0 ? problem.kvN * problem.D : problem.D;
@@ -181,7 +189,7 @@ inline IncreFlashAttentionTiling TileFloat16D128PseShift(const Problem &problem)
     tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.B * problem.N;
-    tiling.blocks = MinOf(tiling.items, problem.cores);
+    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.scaleValue = problem.scale_value;
     tiling.headDim = problem.D;
     tiling.keyStrideT = problem.keyLayout == 0 ? problem.kvN * problem.D : problem.D;
@@ -241,7 +249,7 @@ inline IncreFlashAttentionTiling TileFloat16D128QuantScale2(const Problem &probl
     tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.B * problem.N;
-    tiling.blocks = MinOf(tiling.items, problem.cores);
+    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.scaleValue = problem.scale_value;
     tiling.headDim = problem.D;
     tiling.keyStrideT = problem.keyLayout == 0 ? problem.kvN * problem.D : problem.D;
@@ -301,7 +309,7 @@ inline IncreFlashAttentionTiling TileFloat16D128QuantScale2QuantOffset2(const Pr
     tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.B * problem.N;
-    tiling.blocks = MinOf(tiling.items, problem.cores);
+    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.scaleValue = problem.scale_value;
     tiling.headDim = problem.D;
     tiling.keyStrideT = problem.keyLayout == 0 ? problem.kvN * problem.D : problem.D;
@@ -363,7 +371,7 @@ inline IncreFlashAttentionTiling TileFloat16D128AntiquantScale(const Problem &pr
     tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.B * problem.N;
-    tiling.blocks = MinOf(tiling.items, problem.cores);
+    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.scaleValue = problem.scale_value;
     tiling.headDim = problem.D;
     tiling.keyStrideT = problem.keyLayout == 0 ? problem.kvN * problem.D : problem.D;
@@ -429,7 +437,7 @@ inline IncreFlashAttentionTiling TileFloat16D128AntiquantScaleAntiquantOffset(co
     tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.B * problem.N;
-    tiling.blocks = MinOf(tiling.items, problem.cores);
+    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.scaleValue = problem.scale_value;
     tiling.headDim = problem.D;
     tiling.keyStrideT = problem.keyLayout == 0 ? problem.kvN * problem.D : problem.D;
@@ -497,7 +505,7 @@ inline IncreFlashAttentionTiling TileFloat16D128BlockTable(const Problem &proble
     tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.B * problem.N;
-    tiling.blocks = MinOf(tiling.items, problem.cores);
+    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.scaleValue = problem.scale_value;
     tiling.headDim = problem.D;
     tiling.blockSize = problem.block_size;
@@ -569,7 +577,7 @@ inline IncreFlashAttentionTiling TileFloat16D128KvPaddingSize(const Problem &pro
     tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.B * problem.N;
-    tiling.blocks = MinOf(tiling.items, problem.cores);
+    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.scaleValue = problem.scale_value;
     tiling.headDim = problem.D;
     tiling.keyStrideT = problem.keyLayout == 0 ? problem.kvN * problem.D : problem.D;
@@ -628,7 +636,7 @@ inline IncreFlashAttentionTiling TileFloat16D128KeyListValueList(const Problem &
     tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.B * problem.N;
-    tiling.blocks = MinOf(tiling.items, problem.cores);
+    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.scaleValue = problem.scale_value;
     tiling.headDim = problem.D;
     tiling.keyStrideT = problem.keyLayout == 0 ? problem.kvN * problem.D : problem.D;
@@ -660,8 +668,8 @@ inline IncreFlashAttentionTiling TileFloat16D128KeyListValueList(const Problem &
     return tiling;
 }
 
-// The kernel that takes a problem, and its launch.
-inline Plan PlanLaunch(const Problem &problem)
+// The kernel that takes a problem, and its launch. `empty`: nothing is to be computed, and one block finds that out.
+inline Plan PlanLaunch(const Problem &problem, bool empty = false)
 {
     // incre_flash_attention_float16_d128
     if (problem.queryDtype == 0 &&
@@ -674,7 +682,7 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
-        Plan plan{21904911100000080, 1, TileFloat16D128(problem)};
+        Plan plan{21904911100000080, 1, empty ? OneBlock() : TileFloat16D128(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -689,7 +697,7 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
-        Plan plan{21904911100001080, 1, TileFloat16D128AttnMask(problem)};
+        Plan plan{21904911100001080, 1, empty ? OneBlock() : TileFloat16D128AttnMask(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -704,7 +712,7 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
-        Plan plan{21904911100002080, 1, TileFloat16D128PseShift(problem)};
+        Plan plan{21904911100002080, 1, empty ? OneBlock() : TileFloat16D128PseShift(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -720,7 +728,7 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
-        Plan plan{21904911100004080, 1, TileFloat16D128QuantScale2(problem)};
+        Plan plan{21904911100004080, 1, empty ? OneBlock() : TileFloat16D128QuantScale2(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -736,7 +744,7 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
-        Plan plan{21904911100012080, 1, TileFloat16D128QuantScale2QuantOffset2(problem)};
+        Plan plan{21904911100012080, 1, empty ? OneBlock() : TileFloat16D128QuantScale2QuantOffset2(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -752,7 +760,7 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
-        Plan plan{21904911100016080, 1, TileFloat16D128AntiquantScale(problem)};
+        Plan plan{21904911100016080, 1, empty ? OneBlock() : TileFloat16D128AntiquantScale(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -768,7 +776,8 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
-        Plan plan{21904911100048080, 1, TileFloat16D128AntiquantScaleAntiquantOffset(problem)};
+        Plan plan{21904911100048080, 1,
+            empty ? OneBlock() : TileFloat16D128AntiquantScaleAntiquantOffset(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -781,7 +790,7 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.antiquantScaleGiven == 0 &&
         problem.blockTableGiven != 0 &&
         problem.valueSplit == 0) {
-        Plan plan{185486996900064080, 1, TileFloat16D128BlockTable(problem)};
+        Plan plan{185486996900064080, 1, empty ? OneBlock() : TileFloat16D128BlockTable(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -796,7 +805,7 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.kvPaddingSizeGiven != 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
-        Plan plan{21904911100128080, 1, TileFloat16D128KvPaddingSize(problem)};
+        Plan plan{21904911100128080, 1, empty ? OneBlock() : TileFloat16D128KvPaddingSize(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -809,7 +818,7 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.antiquantScaleGiven == 0 &&
         problem.keySplit == 1 &&
         problem.valueSplit == 1) {
-        Plan plan{421397943000000080, 1, TileFloat16D128KeyListValueList(problem)};
+        Plan plan{421397943000000080, 1, empty ? OneBlock() : TileFloat16D128KeyListValueList(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -824,7 +833,7 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
-        Plan plan{21904911100000081, 1, TileFloat16D128(problem)};
+        Plan plan{21904911100000081, 1, empty ? OneBlock() : TileFloat16D128(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -839,7 +848,7 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
-        Plan plan{21904911100001081, 1, TileFloat16D128AttnMask(problem)};
+        Plan plan{21904911100001081, 1, empty ? OneBlock() : TileFloat16D128AttnMask(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -854,7 +863,7 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
-        Plan plan{21904911100002081, 1, TileFloat16D128PseShift(problem)};
+        Plan plan{21904911100002081, 1, empty ? OneBlock() : TileFloat16D128PseShift(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -870,7 +879,7 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
-        Plan plan{21904911100004081, 1, TileFloat16D128QuantScale2(problem)};
+        Plan plan{21904911100004081, 1, empty ? OneBlock() : TileFloat16D128QuantScale2(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -886,7 +895,7 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
-        Plan plan{21904911100012081, 1, TileFloat16D128QuantScale2QuantOffset2(problem)};
+        Plan plan{21904911100012081, 1, empty ? OneBlock() : TileFloat16D128QuantScale2QuantOffset2(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -902,7 +911,7 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
-        Plan plan{21904911100016081, 1, TileFloat16D128AntiquantScale(problem)};
+        Plan plan{21904911100016081, 1, empty ? OneBlock() : TileFloat16D128AntiquantScale(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -918,7 +927,8 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
-        Plan plan{21904911100048081, 1, TileFloat16D128AntiquantScaleAntiquantOffset(problem)};
+        Plan plan{21904911100048081, 1,
+            empty ? OneBlock() : TileFloat16D128AntiquantScaleAntiquantOffset(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -931,7 +941,7 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.antiquantScaleGiven == 0 &&
         problem.blockTableGiven != 0 &&
         problem.valueSplit == 0) {
-        Plan plan{185486996900064081, 1, TileFloat16D128BlockTable(problem)};
+        Plan plan{185486996900064081, 1, empty ? OneBlock() : TileFloat16D128BlockTable(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -946,7 +956,7 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.kvPaddingSizeGiven != 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
-        Plan plan{21904911100128081, 1, TileFloat16D128KvPaddingSize(problem)};
+        Plan plan{21904911100128081, 1, empty ? OneBlock() : TileFloat16D128KvPaddingSize(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -959,7 +969,7 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.antiquantScaleGiven == 0 &&
         problem.keySplit == 1 &&
         problem.valueSplit == 1) {
-        Plan plan{421397943000000081, 1, TileFloat16D128KeyListValueList(problem)};
+        Plan plan{421397943000000081, 1, empty ? OneBlock() : TileFloat16D128KeyListValueList(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }

@@ -76,6 +76,9 @@ inline Status Run(Call &call, const Addresses &at, int64_t cores, aclrtStream st
     if (!status.Ok()) {
         return status;
     }
+    if (IsEmpty(call, sizes)) {
+        return status;  // there is nothing to launch for
+    }
     void *workspace = allocate(kSystemWorkspace + static_cast<size_t>(plan.tiling.workspaceBytes));
     void *tiling = allocate(sizeof(plan.tiling));
     if (workspace == nullptr || tiling == nullptr) {

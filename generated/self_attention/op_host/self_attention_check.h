@@ -250,7 +250,7 @@ inline Status CheckEarly(const Call &call)
             "use that operator");
     }
     // headNum: must be a multiple of kvHeadNum
-    if (call.kvHeadNum > 0 && !(Mod(call.headNum, call.kvHeadNum) == 0)) {
+    if (call.kvHeadNum > 0 && !(call.kvHeadNum != 0 && Mod(call.headNum, call.kvHeadNum) == 0)) {
         Values values;
         values.Add("headNum", call.headNum);
         values.Add("kvHeadNum", call.kvHeadNum);
@@ -1211,6 +1211,34 @@ inline Status Measure(Call &call, Sizes &sizes)
 {
     const Status status = ResolveLists(call);
     return status.Ok() ? SolveSizes(call, sizes) : status;
+}
+
+// Shapes of the results, once the sizes of a call are known.
+inline std::vector<int64_t> ResultShape(size_t index, const Call &call, const Sizes &sizes)
+{
+    static_cast<void>(call);
+    if (index == 0) {
+        if (sizes.query_layout == "packed") {
+            return {sizes.nTokens, call.headNum * sizes.headSizeV};
+        }
+        if (sizes.query_layout == "padded") {
+            return {sizes.batch, sizes.qRows, call.headNum * sizes.headSizeV};
+        }
+        return {sizes.batch, call.headNum, sizes.qRows, sizes.headSizeV};
+    }
+    return {};
+}
+
+// Whether a call computes nothing: no result has an element, and no argument is updated.
+inline bool IsEmpty(const Call &call, const Sizes &sizes)
+{
+    for (size_t index = 0; index < 1; ++index) {
+        const std::vector<int64_t> shape = ResultShape(index, call, sizes);
+        if (std::find(shape.begin(), shape.end(), 0) == shape.end()) {
+            return false;
+        }
+    }
+    return !call.cacheK.given && !call.cacheV.given;
 }
 
 }  // namespace self_attention_host

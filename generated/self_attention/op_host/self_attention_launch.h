@@ -57,7 +57,7 @@ inline Problem Describe(const Call &call, const Sizes &sizes, int64_t cores)
     problem.clampType = call.clampType;
     problem.cacheKSplit = call.cacheK_list.list;
     problem.cacheVSplit = call.cacheV_list.list;
-    problem.inputLayout = call.inputLayout;
+    problem.inputLayoutValue = call.inputLayout;
     problem.attentionMaskLayout =
         NumberOf(sizes.attentionMask_layout,
             {"square", "per head", "per batch", "full", "128", "256", "columns", "512"});
@@ -70,6 +70,7 @@ inline Problem Describe(const Call &call, const Sizes &sizes, int64_t cores)
     problem.maxSeqLen = sizes.maxSeqLen;
     problem.nTokens = sizes.nTokens;
     problem.qkScale = static_cast<float>(call.qkScale);
+    problem.headSizeValue = sizes.headSize;
     problem.headSizeV = sizes.headSizeV;
     problem.qScale = static_cast<float>(call.qScale);
     problem.maskCols = sizes.maskCols;
@@ -94,7 +95,7 @@ inline Status PlanCall(Call &call, Sizes &sizes, int64_t cores, Plan &plan,
     if (!status.Ok()) {
         return status;
     }
-    plan = PlanLaunch(Describe(call, sizes, cores));
+    plan = PlanLaunch(Describe(call, sizes, cores), IsEmpty(call, sizes));
     if (plan.key == 0) {
         return Fail("NotGenerated",
             std::string(kOperator) + ": no kernel of this project takes the call; generate one: "

@@ -28,9 +28,9 @@ struct Problem {
     int64_t clampType = 0;  // clampType
     int64_t cacheKSplit = 0;  // split(cacheK)
     int64_t cacheVSplit = 0;  // split(cacheV)
-    int64_t inputLayout = 0;  // inputLayout
-    int64_t attentionMaskLayout =
-        0;  // layout(attentionMask); 0: square, 1: per head, 2: per batch, 3: full, 4: 128, 5: 256, 6: columns, 7: 512
+    int64_t inputLayoutValue = 0;  // inputLayout
+    // layout(attentionMask); 0: square, 1: per head, 2: per batch, 3: full, 4: 128, 5: 256, 6: columns, 7: 512
+    int64_t attentionMaskLayout = 0;
     int64_t calcType = 0;  // calcType
     int64_t kvHeads = 0;  // size kvHeads of the contract
     int64_t headNum = 0;  // parameter headNum
@@ -40,6 +40,7 @@ struct Problem {
     int64_t maxSeqLen = 0;  // size maxSeqLen of the contract
     int64_t nTokens = 0;  // size nTokens of the contract
     float qkScale = 0;  // parameter qkScale
+    int64_t headSizeValue = 0;  // size headSize of the contract
     int64_t headSizeV = 0;  // size headSizeV of the contract
     float qScale = 0;  // parameter qScale
     int64_t maskCols = 0;  // size maskCols of the contract
@@ -59,6 +60,14 @@ struct Plan {
     uint32_t scheduleMode = 0;
     SelfAttentionTiling tiling{};
 };
+
+// The tiling data of a launch without work.
+inline SelfAttentionTiling OneBlock()
+{
+    SelfAttentionTiling tiling{};
+    tiling.blocks = 1;
+    return tiling;
+}
 
 inline SelfAttentionTiling TileFloat16D128E128KeyValue(const Problem &problem)
 {
@@ -81,19 +90,19 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValue(const Problem &problem)
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSize;
-    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSize : problem.headSize;
-    tiling.keyStrideU = problem.kvHeads * problem.headSize;
+    tiling.headDim = problem.headSizeValue;
+    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
+    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
     tiling.cacheKStrideY =
         problem.cacheKLayout == 0
-            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSize))
-            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSize));
-    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSize : problem.maxSeqLen * problem.headSize;
+            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue))
+            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue));
+    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSizeValue : problem.maxSeqLen * problem.headSizeValue;
     tiling.cacheKStrideB =
         problem.cacheKLayout == 0
-            ? problem.maxSeqLen * (problem.kvHeads * problem.headSize)
-            : problem.kvHeads * (problem.maxSeqLen * problem.headSize);
-    tiling.keyStrideK = problem.headSize;
+            ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue)
+            : problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue);
+    tiling.keyStrideK = problem.headSizeValue;
     tiling.valueDim = problem.headSizeV;
     tiling.cacheVStrideT = problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
     tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
@@ -112,11 +121,11 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValue(const Problem &problem)
     tiling.queryHeads = problem.headNum;
     tiling.qRows = problem.qRows;
     tiling.keyCapacity = problem.maxSeqLen;
-    tiling.queryStrideS = problem.headNum * problem.headSize;
-    tiling.queryStrideN = problem.headSize;
+    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
+    tiling.queryStrideN = problem.headSizeValue;
     tiling.queryIsScaled = problem.qScale != 1.0f;
     tiling.qScale = problem.qScale;
-    tiling.queryElements = problem.nTokens * problem.headNum * problem.headSize;
+    tiling.queryElements = problem.nTokens * problem.headNum * problem.headSizeValue;
     tiling.batchRows = problem.batch;
     tiling.scoreRingOffset = 0;
     tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
@@ -135,7 +144,7 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValue(const Problem &problem)
         tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
             512);
     tiling.workspaceBytes =
-        tiling.scaled_queryOffset + RoundUp((problem.qScale != 1.0f ? problem.nTokens * problem.headNum * problem.headSize : 0) * 2,
+        tiling.scaled_queryOffset + RoundUp((problem.qScale != 1.0f ? problem.nTokens * problem.headNum * problem.headSizeValue : 0) * 2,
             512);
     return tiling;
 }
@@ -161,19 +170,19 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueAttentionMaskMaskTypeNORM(
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSize;
-    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSize : problem.headSize;
-    tiling.keyStrideU = problem.kvHeads * problem.headSize;
+    tiling.headDim = problem.headSizeValue;
+    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
+    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
     tiling.cacheKStrideY =
         problem.cacheKLayout == 0
-            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSize))
-            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSize));
-    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSize : problem.maxSeqLen * problem.headSize;
+            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue))
+            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue));
+    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSizeValue : problem.maxSeqLen * problem.headSizeValue;
     tiling.cacheKStrideB =
         problem.cacheKLayout == 0
-            ? problem.maxSeqLen * (problem.kvHeads * problem.headSize)
-            : problem.kvHeads * (problem.maxSeqLen * problem.headSize);
-    tiling.keyStrideK = problem.headSize;
+            ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue)
+            : problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue);
+    tiling.keyStrideK = problem.headSizeValue;
     tiling.maskCols = problem.maskCols;
     tiling.factorMultiply =
         problem.kernelType == 1
@@ -199,11 +208,11 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueAttentionMaskMaskTypeNORM(
     tiling.queryHeads = problem.headNum;
     tiling.qRows = problem.qRows;
     tiling.keyCapacity = problem.maxSeqLen;
-    tiling.queryStrideS = problem.headNum * problem.headSize;
-    tiling.queryStrideN = problem.headSize;
+    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
+    tiling.queryStrideN = problem.headSizeValue;
     tiling.queryIsScaled = problem.qScale != 1.0f;
     tiling.qScale = problem.qScale;
-    tiling.queryElements = problem.nTokens * problem.headNum * problem.headSize;
+    tiling.queryElements = problem.nTokens * problem.headNum * problem.headSizeValue;
     tiling.batchRows = problem.batch;
     tiling.scoreRingOffset = 0;
     tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
@@ -222,7 +231,7 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueAttentionMaskMaskTypeNORM(
         tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
             512);
     tiling.workspaceBytes =
-        tiling.scaled_queryOffset + RoundUp((problem.qScale != 1.0f ? problem.nTokens * problem.headNum * problem.headSize : 0) * 2,
+        tiling.scaled_queryOffset + RoundUp((problem.qScale != 1.0f ? problem.nTokens * problem.headNum * problem.headSizeValue : 0) * 2,
             512);
     return tiling;
 }
@@ -248,12 +257,12 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueBatchStatusCacheKLayerCach
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSize;
-    tiling.cacheKStrideT = problem.kvHeads * problem.headSize;
-    tiling.keyStrideU = problem.kvHeads * problem.headSize;
-    tiling.cacheKStrideK = problem.headSize;
-    tiling.cacheKStrideB = problem.maxSeqLen * (problem.kvHeads * problem.headSize);
-    tiling.keyStrideK = problem.headSize;
+    tiling.headDim = problem.headSizeValue;
+    tiling.cacheKStrideT = problem.kvHeads * problem.headSizeValue;
+    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
+    tiling.cacheKStrideK = problem.headSizeValue;
+    tiling.cacheKStrideB = problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue);
+    tiling.keyStrideK = problem.headSizeValue;
     tiling.valueDim = problem.headSizeV;
     tiling.cacheVStrideT = problem.kvHeads * problem.headSizeV;
     tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
@@ -265,11 +274,11 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueBatchStatusCacheKLayerCach
     tiling.queryHeads = problem.headNum;
     tiling.qRows = problem.qRows;
     tiling.keyCapacity = problem.maxSeqLen;
-    tiling.queryStrideS = problem.headNum * problem.headSize;
-    tiling.queryStrideN = problem.headSize;
+    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
+    tiling.queryStrideN = problem.headSizeValue;
     tiling.queryIsScaled = problem.qScale != 1.0f;
     tiling.qScale = problem.qScale;
-    tiling.queryElements = problem.nTokens * problem.headNum * problem.headSize;
+    tiling.queryElements = problem.nTokens * problem.headNum * problem.headSizeValue;
     tiling.batchRows = problem.batch;
     tiling.scoreRingOffset = 0;
     tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
@@ -288,7 +297,7 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueBatchStatusCacheKLayerCach
         tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
             512);
     tiling.workspaceBytes =
-        tiling.scaled_queryOffset + RoundUp((problem.qScale != 1.0f ? problem.nTokens * problem.headNum * problem.headSize : 0) * 2,
+        tiling.scaled_queryOffset + RoundUp((problem.qScale != 1.0f ? problem.nTokens * problem.headNum * problem.headSizeValue : 0) * 2,
             512);
     return tiling;
 }
@@ -314,20 +323,20 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDIN
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSize;
+    tiling.headDim = problem.headSizeValue;
     tiling.cacheKStrideY =
         problem.cacheKLayout == 0
-            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSize))
-            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSize));
-    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSize : problem.maxSeqLen * problem.headSize;
+            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue))
+            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue));
+    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSizeValue : problem.maxSeqLen * problem.headSizeValue;
     tiling.cacheKStrideB =
         problem.cacheKLayout == 0
-            ? problem.maxSeqLen * (problem.kvHeads * problem.headSize)
-            : problem.kvHeads * (problem.maxSeqLen * problem.headSize);
-    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSize : problem.headSize;
+            ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue)
+            : problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue);
+    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
     tiling.windowSize = problem.windowSize;
-    tiling.keyStrideU = problem.kvHeads * problem.headSize;
-    tiling.keyStrideK = problem.headSize;
+    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
+    tiling.keyStrideK = problem.headSizeValue;
     tiling.valueDim = problem.headSizeV;
     tiling.cacheVStrideY =
         problem.cacheVLayout == 0
@@ -346,11 +355,11 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDIN
     tiling.queryHeads = problem.headNum;
     tiling.qRows = problem.qRows;
     tiling.keyCapacity = problem.maxSeqLen;
-    tiling.queryStrideS = problem.headNum * problem.headSize;
-    tiling.queryStrideN = problem.headSize;
+    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
+    tiling.queryStrideN = problem.headSizeValue;
     tiling.queryIsScaled = problem.qScale != 1.0f;
     tiling.qScale = problem.qScale;
-    tiling.queryElements = problem.nTokens * problem.headNum * problem.headSize;
+    tiling.queryElements = problem.nTokens * problem.headNum * problem.headSizeValue;
     tiling.batchRows = problem.batch;
     tiling.scoreRingOffset = 0;
     tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
@@ -369,7 +378,7 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDIN
         tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
             512);
     tiling.workspaceBytes =
-        tiling.scaled_queryOffset + RoundUp((problem.qScale != 1.0f ? problem.nTokens * problem.headNum * problem.headSize : 0) * 2,
+        tiling.scaled_queryOffset + RoundUp((problem.qScale != 1.0f ? problem.nTokens * problem.headNum * problem.headSizeValue : 0) * 2,
             512);
     return tiling;
 }
@@ -397,19 +406,19 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueClampTypeMINMAX(const Prob
     tiling.qkScale = problem.qkScale;
     tiling.clampMin = problem.clampMin;
     tiling.clampMax = problem.clampMax;
-    tiling.headDim = problem.headSize;
-    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSize : problem.headSize;
-    tiling.keyStrideU = problem.kvHeads * problem.headSize;
+    tiling.headDim = problem.headSizeValue;
+    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
+    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
     tiling.cacheKStrideY =
         problem.cacheKLayout == 0
-            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSize))
-            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSize));
-    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSize : problem.maxSeqLen * problem.headSize;
+            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue))
+            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue));
+    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSizeValue : problem.maxSeqLen * problem.headSizeValue;
     tiling.cacheKStrideB =
         problem.cacheKLayout == 0
-            ? problem.maxSeqLen * (problem.kvHeads * problem.headSize)
-            : problem.kvHeads * (problem.maxSeqLen * problem.headSize);
-    tiling.keyStrideK = problem.headSize;
+            ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue)
+            : problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue);
+    tiling.keyStrideK = problem.headSizeValue;
     tiling.valueDim = problem.headSizeV;
     tiling.cacheVStrideT = problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
     tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
@@ -428,11 +437,11 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueClampTypeMINMAX(const Prob
     tiling.queryHeads = problem.headNum;
     tiling.qRows = problem.qRows;
     tiling.keyCapacity = problem.maxSeqLen;
-    tiling.queryStrideS = problem.headNum * problem.headSize;
-    tiling.queryStrideN = problem.headSize;
+    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
+    tiling.queryStrideN = problem.headSizeValue;
     tiling.queryIsScaled = problem.qScale != 1.0f;
     tiling.qScale = problem.qScale;
-    tiling.queryElements = problem.nTokens * problem.headNum * problem.headSize;
+    tiling.queryElements = problem.nTokens * problem.headNum * problem.headSizeValue;
     tiling.batchRows = problem.batch;
     tiling.scoreRingOffset = 0;
     tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
@@ -451,7 +460,7 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueClampTypeMINMAX(const Prob
         tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
             512);
     tiling.workspaceBytes =
-        tiling.scaled_queryOffset + RoundUp((problem.qScale != 1.0f ? problem.nTokens * problem.headNum * problem.headSize : 0) * 2,
+        tiling.scaled_queryOffset + RoundUp((problem.qScale != 1.0f ? problem.nTokens * problem.headNum * problem.headSizeValue : 0) * 2,
             512);
     return tiling;
 }
@@ -477,17 +486,17 @@ inline SelfAttentionTiling TileFloat16D128E128AttentionMaskInputLayoutBNSDQueryB
     tiling.rowTotal = problem.batch * problem.qRows * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSize;
-    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSize : problem.headSize;
+    tiling.headDim = problem.headSizeValue;
+    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
     tiling.cacheKStrideY =
         problem.cacheKLayout == 0
-            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSize))
-            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSize));
-    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSize : problem.maxSeqLen * problem.headSize;
+            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue))
+            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue));
+    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSizeValue : problem.maxSeqLen * problem.headSizeValue;
     tiling.cacheKStrideB =
         problem.cacheKLayout == 0
-            ? problem.maxSeqLen * (problem.kvHeads * problem.headSize)
-            : problem.kvHeads * (problem.maxSeqLen * problem.headSize);
+            ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue)
+            : problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue);
     tiling.maskCols = problem.maskCols;
     tiling.factorMultiply =
         problem.kernelType == 1
@@ -515,15 +524,15 @@ inline SelfAttentionTiling TileFloat16D128E128AttentionMaskInputLayoutBNSDQueryB
     tiling.queryHeads = problem.headNum;
     tiling.positions = problem.qRows;
     tiling.keyCapacity = problem.maxSeqLen;
-    tiling.queryStrideQ = problem.queryLayout == 1 ? problem.headNum * problem.headSize : problem.headSize;
+    tiling.queryStrideQ = problem.queryLayout == 1 ? problem.headNum * problem.headSizeValue : problem.headSizeValue;
     tiling.queryStrideB =
         problem.queryLayout == 1
-            ? problem.qRows * (problem.headNum * problem.headSize)
-            : problem.headNum * (problem.qRows * problem.headSize);
-    tiling.queryStrideN = problem.queryLayout == 1 ? problem.headSize : problem.qRows * problem.headSize;
+            ? problem.qRows * (problem.headNum * problem.headSizeValue)
+            : problem.headNum * (problem.qRows * problem.headSizeValue);
+    tiling.queryStrideN = problem.queryLayout == 1 ? problem.headSizeValue : problem.qRows * problem.headSizeValue;
     tiling.queryIsScaled = problem.qScale != 1.0f;
     tiling.qScale = problem.qScale;
-    tiling.queryElements = problem.batch * problem.headNum * problem.qRows * problem.headSize;
+    tiling.queryElements = problem.batch * problem.headNum * problem.qRows * problem.headSizeValue;
     tiling.batchRows = problem.batch;
     tiling.scoreRingOffset = 0;
     tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
@@ -542,7 +551,7 @@ inline SelfAttentionTiling TileFloat16D128E128AttentionMaskInputLayoutBNSDQueryB
         tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
             512);
     tiling.workspaceBytes =
-        tiling.scaled_queryOffset + RoundUp((problem.qScale != 1.0f ? problem.batch * problem.headNum * problem.qRows * problem.headSize : 0) * 2,
+        tiling.scaled_queryOffset + RoundUp((problem.qScale != 1.0f ? problem.batch * problem.headNum * problem.qRows * problem.headSizeValue : 0) * 2,
             512);
     return tiling;
 }
@@ -568,17 +577,17 @@ inline SelfAttentionTiling TileFloat16D128E128(const Problem &problem)
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSize;
-    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSize : problem.headSize;
+    tiling.headDim = problem.headSizeValue;
+    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
     tiling.cacheKStrideY =
         problem.cacheKLayout == 0
-            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSize))
-            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSize));
-    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSize : problem.maxSeqLen * problem.headSize;
+            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue))
+            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue));
+    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSizeValue : problem.maxSeqLen * problem.headSizeValue;
     tiling.cacheKStrideB =
         problem.cacheKLayout == 0
-            ? problem.maxSeqLen * (problem.kvHeads * problem.headSize)
-            : problem.kvHeads * (problem.maxSeqLen * problem.headSize);
+            ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue)
+            : problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue);
     tiling.valueDim = problem.headSizeV;
     tiling.cacheVStrideT = problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
     tiling.cacheVStrideY =
@@ -595,11 +604,11 @@ inline SelfAttentionTiling TileFloat16D128E128(const Problem &problem)
     tiling.queryHeads = problem.headNum;
     tiling.qRows = problem.qRows;
     tiling.keyCapacity = problem.maxSeqLen;
-    tiling.queryStrideS = problem.headNum * problem.headSize;
-    tiling.queryStrideN = problem.headSize;
+    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
+    tiling.queryStrideN = problem.headSizeValue;
     tiling.queryIsScaled = problem.qScale != 1.0f;
     tiling.qScale = problem.qScale;
-    tiling.queryElements = problem.nTokens * problem.headNum * problem.headSize;
+    tiling.queryElements = problem.nTokens * problem.headNum * problem.headSizeValue;
     tiling.scoreRingOffset = 0;
     tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
@@ -617,7 +626,7 @@ inline SelfAttentionTiling TileFloat16D128E128(const Problem &problem)
         tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
             512);
     tiling.workspaceBytes =
-        tiling.scaled_queryOffset + RoundUp((problem.qScale != 1.0f ? problem.nTokens * problem.headNum * problem.headSize : 0) * 2,
+        tiling.scaled_queryOffset + RoundUp((problem.qScale != 1.0f ? problem.nTokens * problem.headNum * problem.headSizeValue : 0) * 2,
             512);
     return tiling;
 }
@@ -643,19 +652,19 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueAttentionMaskAttentionMask
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSize;
-    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSize : problem.headSize;
-    tiling.keyStrideU = problem.kvHeads * problem.headSize;
+    tiling.headDim = problem.headSizeValue;
+    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
+    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
     tiling.cacheKStrideY =
         problem.cacheKLayout == 0
-            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSize))
-            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSize));
-    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSize : problem.maxSeqLen * problem.headSize;
+            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue))
+            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue));
+    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSizeValue : problem.maxSeqLen * problem.headSizeValue;
     tiling.cacheKStrideB =
         problem.cacheKLayout == 0
-            ? problem.maxSeqLen * (problem.kvHeads * problem.headSize)
-            : problem.kvHeads * (problem.maxSeqLen * problem.headSize);
-    tiling.keyStrideK = problem.headSize;
+            ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue)
+            : problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue);
+    tiling.keyStrideK = problem.headSizeValue;
     tiling.value20 = problem.maskRows * problem.maskCols;
     tiling.maskCols = problem.maskCols;
     tiling.valueDim = problem.headSizeV;
@@ -676,11 +685,11 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueAttentionMaskAttentionMask
     tiling.queryHeads = problem.headNum;
     tiling.qRows = problem.qRows;
     tiling.keyCapacity = problem.maxSeqLen;
-    tiling.queryStrideS = problem.headNum * problem.headSize;
-    tiling.queryStrideN = problem.headSize;
+    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
+    tiling.queryStrideN = problem.headSizeValue;
     tiling.queryIsScaled = problem.qScale != 1.0f;
     tiling.qScale = problem.qScale;
-    tiling.queryElements = problem.nTokens * problem.headNum * problem.headSize;
+    tiling.queryElements = problem.nTokens * problem.headNum * problem.headSizeValue;
     tiling.batchRows = problem.batch;
     tiling.scoreRingOffset = 0;
     tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
@@ -699,7 +708,7 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueAttentionMaskAttentionMask
         tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
             512);
     tiling.workspaceBytes =
-        tiling.scaled_queryOffset + RoundUp((problem.qScale != 1.0f ? problem.nTokens * problem.headNum * problem.headSize : 0) * 2,
+        tiling.scaled_queryOffset + RoundUp((problem.qScale != 1.0f ? problem.nTokens * problem.headNum * problem.headSizeValue : 0) * 2,
             512);
     return tiling;
 }
@@ -725,19 +734,19 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueAttentionMaskAttentionMask
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSize;
-    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSize : problem.headSize;
-    tiling.keyStrideU = problem.kvHeads * problem.headSize;
+    tiling.headDim = problem.headSizeValue;
+    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
+    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
     tiling.cacheKStrideY =
         problem.cacheKLayout == 0
-            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSize))
-            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSize));
-    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSize : problem.maxSeqLen * problem.headSize;
+            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue))
+            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue));
+    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSizeValue : problem.maxSeqLen * problem.headSizeValue;
     tiling.cacheKStrideB =
         problem.cacheKLayout == 0
-            ? problem.maxSeqLen * (problem.kvHeads * problem.headSize)
-            : problem.kvHeads * (problem.maxSeqLen * problem.headSize);
-    tiling.keyStrideK = problem.headSize;
+            ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue)
+            : problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue);
+    tiling.keyStrideK = problem.headSizeValue;
     tiling.value20 = problem.maskRows * problem.maskCols;
     tiling.maskCols = problem.maskCols;
     tiling.factorMultiply =
@@ -764,11 +773,11 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueAttentionMaskAttentionMask
     tiling.queryHeads = problem.headNum;
     tiling.qRows = problem.qRows;
     tiling.keyCapacity = problem.maxSeqLen;
-    tiling.queryStrideS = problem.headNum * problem.headSize;
-    tiling.queryStrideN = problem.headSize;
+    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
+    tiling.queryStrideN = problem.headSizeValue;
     tiling.queryIsScaled = problem.qScale != 1.0f;
     tiling.qScale = problem.qScale;
-    tiling.queryElements = problem.nTokens * problem.headNum * problem.headSize;
+    tiling.queryElements = problem.nTokens * problem.headNum * problem.headSizeValue;
     tiling.batchRows = problem.batch;
     tiling.scoreRingOffset = 0;
     tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
@@ -787,7 +796,7 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueAttentionMaskAttentionMask
         tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
             512);
     tiling.workspaceBytes =
-        tiling.scaled_queryOffset + RoundUp((problem.qScale != 1.0f ? problem.nTokens * problem.headNum * problem.headSize : 0) * 2,
+        tiling.scaled_queryOffset + RoundUp((problem.qScale != 1.0f ? problem.nTokens * problem.headNum * problem.headSizeValue : 0) * 2,
             512);
     return tiling;
 }
@@ -813,19 +822,19 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueAttentionMaskAttentionMask
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSize;
-    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSize : problem.headSize;
-    tiling.keyStrideU = problem.kvHeads * problem.headSize;
+    tiling.headDim = problem.headSizeValue;
+    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
+    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
     tiling.cacheKStrideY =
         problem.cacheKLayout == 0
-            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSize))
-            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSize));
-    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSize : problem.maxSeqLen * problem.headSize;
+            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue))
+            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue));
+    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSizeValue : problem.maxSeqLen * problem.headSizeValue;
     tiling.cacheKStrideB =
         problem.cacheKLayout == 0
-            ? problem.maxSeqLen * (problem.kvHeads * problem.headSize)
-            : problem.kvHeads * (problem.maxSeqLen * problem.headSize);
-    tiling.keyStrideK = problem.headSize;
+            ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue)
+            : problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue);
+    tiling.keyStrideK = problem.headSizeValue;
     tiling.value20 = problem.headNum * problem.maskRows * problem.maskCols;
     tiling.value21 = problem.maskRows * problem.maskCols;
     tiling.maskCols = problem.maskCols;
@@ -847,11 +856,11 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueAttentionMaskAttentionMask
     tiling.queryHeads = problem.headNum;
     tiling.qRows = problem.qRows;
     tiling.keyCapacity = problem.maxSeqLen;
-    tiling.queryStrideS = problem.headNum * problem.headSize;
-    tiling.queryStrideN = problem.headSize;
+    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
+    tiling.queryStrideN = problem.headSizeValue;
     tiling.queryIsScaled = problem.qScale != 1.0f;
     tiling.qScale = problem.qScale;
-    tiling.queryElements = problem.nTokens * problem.headNum * problem.headSize;
+    tiling.queryElements = problem.nTokens * problem.headNum * problem.headSizeValue;
     tiling.batchRows = problem.batch;
     tiling.scoreRingOffset = 0;
     tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
@@ -870,7 +879,7 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueAttentionMaskAttentionMask
         tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
             512);
     tiling.workspaceBytes =
-        tiling.scaled_queryOffset + RoundUp((problem.qScale != 1.0f ? problem.nTokens * problem.headNum * problem.headSize : 0) * 2,
+        tiling.scaled_queryOffset + RoundUp((problem.qScale != 1.0f ? problem.nTokens * problem.headNum * problem.headSizeValue : 0) * 2,
             512);
     return tiling;
 }
@@ -896,20 +905,20 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueMaskTypeSLIDINGWINDOWCOMPR
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSize;
-    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSize : problem.headSize;
-    tiling.keyStrideU = problem.kvHeads * problem.headSize;
+    tiling.headDim = problem.headSizeValue;
+    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
+    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
     tiling.windowSize = problem.windowSize;
     tiling.cacheKStrideY =
         problem.cacheKLayout == 0
-            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSize))
-            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSize));
-    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSize : problem.maxSeqLen * problem.headSize;
+            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue))
+            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue));
+    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSizeValue : problem.maxSeqLen * problem.headSizeValue;
     tiling.cacheKStrideB =
         problem.cacheKLayout == 0
-            ? problem.maxSeqLen * (problem.kvHeads * problem.headSize)
-            : problem.kvHeads * (problem.maxSeqLen * problem.headSize);
-    tiling.keyStrideK = problem.headSize;
+            ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue)
+            : problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue);
+    tiling.keyStrideK = problem.headSizeValue;
     tiling.valueDim = problem.headSizeV;
     tiling.cacheVStrideT = problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
     tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
@@ -928,11 +937,11 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueMaskTypeSLIDINGWINDOWCOMPR
     tiling.queryHeads = problem.headNum;
     tiling.qRows = problem.qRows;
     tiling.keyCapacity = problem.maxSeqLen;
-    tiling.queryStrideS = problem.headNum * problem.headSize;
-    tiling.queryStrideN = problem.headSize;
+    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
+    tiling.queryStrideN = problem.headSizeValue;
     tiling.queryIsScaled = problem.qScale != 1.0f;
     tiling.qScale = problem.qScale;
-    tiling.queryElements = problem.nTokens * problem.headNum * problem.headSize;
+    tiling.queryElements = problem.nTokens * problem.headNum * problem.headSizeValue;
     tiling.batchRows = problem.batch;
     tiling.scoreRingOffset = 0;
     tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
@@ -951,7 +960,7 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueMaskTypeSLIDINGWINDOWCOMPR
         tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
             512);
     tiling.workspaceBytes =
-        tiling.scaled_queryOffset + RoundUp((problem.qScale != 1.0f ? problem.nTokens * problem.headNum * problem.headSize : 0) * 2,
+        tiling.scaled_queryOffset + RoundUp((problem.qScale != 1.0f ? problem.nTokens * problem.headNum * problem.headSizeValue : 0) * 2,
             512);
     return tiling;
 }
@@ -977,20 +986,20 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueKeyPaddedValuePadded(const
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSize;
-    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSize : problem.headSize;
-    tiling.keyStrideU = problem.kvHeads * problem.headSize;
+    tiling.headDim = problem.headSizeValue;
+    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
+    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
     tiling.cacheKStrideY =
         problem.cacheKLayout == 0
-            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSize))
-            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSize));
-    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSize : problem.maxSeqLen * problem.headSize;
+            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue))
+            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue));
+    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSizeValue : problem.maxSeqLen * problem.headSizeValue;
     tiling.cacheKStrideB =
         problem.cacheKLayout == 0
-            ? problem.maxSeqLen * (problem.kvHeads * problem.headSize)
-            : problem.kvHeads * (problem.maxSeqLen * problem.headSize);
-    tiling.keyStrideK = problem.headSize;
-    tiling.keyStrideB = problem.newRows * (problem.kvHeads * problem.headSize);
+            ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue)
+            : problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue);
+    tiling.keyStrideK = problem.headSizeValue;
+    tiling.keyStrideB = problem.newRows * (problem.kvHeads * problem.headSizeValue);
     tiling.valueDim = problem.headSizeV;
     tiling.cacheVStrideT = problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
     tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
@@ -1010,11 +1019,11 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueKeyPaddedValuePadded(const
     tiling.queryHeads = problem.headNum;
     tiling.qRows = problem.qRows;
     tiling.keyCapacity = problem.maxSeqLen;
-    tiling.queryStrideS = problem.headNum * problem.headSize;
-    tiling.queryStrideN = problem.headSize;
+    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
+    tiling.queryStrideN = problem.headSizeValue;
     tiling.queryIsScaled = problem.qScale != 1.0f;
     tiling.qScale = problem.qScale;
-    tiling.queryElements = problem.nTokens * problem.headNum * problem.headSize;
+    tiling.queryElements = problem.nTokens * problem.headNum * problem.headSizeValue;
     tiling.batchRows = problem.batch;
     tiling.scoreRingOffset = 0;
     tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
@@ -1033,7 +1042,7 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueKeyPaddedValuePadded(const
         tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
             512);
     tiling.workspaceBytes =
-        tiling.scaled_queryOffset + RoundUp((problem.qScale != 1.0f ? problem.nTokens * problem.headNum * problem.headSize : 0) * 2,
+        tiling.scaled_queryOffset + RoundUp((problem.qScale != 1.0f ? problem.nTokens * problem.headNum * problem.headSizeValue : 0) * 2,
             512);
     return tiling;
 }
@@ -1059,19 +1068,19 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueQueryPadded(const Problem 
     tiling.rowTotal = problem.batch * problem.qRows * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSize;
-    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSize : problem.headSize;
-    tiling.keyStrideU = problem.kvHeads * problem.headSize;
+    tiling.headDim = problem.headSizeValue;
+    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
+    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
     tiling.cacheKStrideY =
         problem.cacheKLayout == 0
-            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSize))
-            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSize));
-    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSize : problem.maxSeqLen * problem.headSize;
+            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue))
+            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue));
+    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSizeValue : problem.maxSeqLen * problem.headSizeValue;
     tiling.cacheKStrideB =
         problem.cacheKLayout == 0
-            ? problem.maxSeqLen * (problem.kvHeads * problem.headSize)
-            : problem.kvHeads * (problem.maxSeqLen * problem.headSize);
-    tiling.keyStrideK = problem.headSize;
+            ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue)
+            : problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue);
+    tiling.keyStrideK = problem.headSizeValue;
     tiling.valueDim = problem.headSizeV;
     tiling.cacheVStrideT = problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
     tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
@@ -1094,15 +1103,15 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueQueryPadded(const Problem 
     tiling.queryHeads = problem.headNum;
     tiling.positions = problem.qRows;
     tiling.keyCapacity = problem.maxSeqLen;
-    tiling.queryStrideQ = problem.queryLayout == 1 ? problem.headNum * problem.headSize : problem.headSize;
+    tiling.queryStrideQ = problem.queryLayout == 1 ? problem.headNum * problem.headSizeValue : problem.headSizeValue;
     tiling.queryStrideB =
         problem.queryLayout == 1
-            ? problem.qRows * (problem.headNum * problem.headSize)
-            : problem.headNum * (problem.qRows * problem.headSize);
-    tiling.queryStrideN = problem.queryLayout == 1 ? problem.headSize : problem.qRows * problem.headSize;
+            ? problem.qRows * (problem.headNum * problem.headSizeValue)
+            : problem.headNum * (problem.qRows * problem.headSizeValue);
+    tiling.queryStrideN = problem.queryLayout == 1 ? problem.headSizeValue : problem.qRows * problem.headSizeValue;
     tiling.queryIsScaled = problem.qScale != 1.0f;
     tiling.qScale = problem.qScale;
-    tiling.queryElements = problem.batch * problem.headNum * problem.qRows * problem.headSize;
+    tiling.queryElements = problem.batch * problem.headNum * problem.qRows * problem.headSizeValue;
     tiling.batchRows = problem.batch;
     tiling.scoreRingOffset = 0;
     tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
@@ -1121,7 +1130,7 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueQueryPadded(const Problem 
         tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
             512);
     tiling.workspaceBytes =
-        tiling.scaled_queryOffset + RoundUp((problem.qScale != 1.0f ? problem.batch * problem.headNum * problem.qRows * problem.headSize : 0) * 2,
+        tiling.scaled_queryOffset + RoundUp((problem.qScale != 1.0f ? problem.batch * problem.headNum * problem.qRows * problem.headSizeValue : 0) * 2,
             512);
     return tiling;
 }
@@ -1147,19 +1156,19 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueAttentionMaskMaskTypeALIBI
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSize;
-    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSize : problem.headSize;
-    tiling.keyStrideU = problem.kvHeads * problem.headSize;
+    tiling.headDim = problem.headSizeValue;
+    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
+    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
     tiling.cacheKStrideY =
         problem.cacheKLayout == 0
-            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSize))
-            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSize));
-    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSize : problem.maxSeqLen * problem.headSize;
+            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue))
+            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue));
+    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSizeValue : problem.maxSeqLen * problem.headSizeValue;
     tiling.cacheKStrideB =
         problem.cacheKLayout == 0
-            ? problem.maxSeqLen * (problem.kvHeads * problem.headSize)
-            : problem.kvHeads * (problem.maxSeqLen * problem.headSize);
-    tiling.keyStrideK = problem.headSize;
+            ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue)
+            : problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue);
+    tiling.keyStrideK = problem.headSizeValue;
     tiling.maskCols = problem.maskCols;
     tiling.valueDim = problem.headSizeV;
     tiling.cacheVStrideT = problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
@@ -1179,11 +1188,11 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueAttentionMaskMaskTypeALIBI
     tiling.queryHeads = problem.headNum;
     tiling.qRows = problem.qRows;
     tiling.keyCapacity = problem.maxSeqLen;
-    tiling.queryStrideS = problem.headNum * problem.headSize;
-    tiling.queryStrideN = problem.headSize;
+    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
+    tiling.queryStrideN = problem.headSizeValue;
     tiling.queryIsScaled = problem.qScale != 1.0f;
     tiling.qScale = problem.qScale;
-    tiling.queryElements = problem.nTokens * problem.headNum * problem.headSize;
+    tiling.queryElements = problem.nTokens * problem.headNum * problem.headSizeValue;
     tiling.batchRows = problem.batch;
     tiling.scoreRingOffset = 0;
     tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
@@ -1202,7 +1211,7 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueAttentionMaskMaskTypeALIBI
         tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
             512);
     tiling.workspaceBytes =
-        tiling.scaled_queryOffset + RoundUp((problem.qScale != 1.0f ? problem.nTokens * problem.headNum * problem.headSize : 0) * 2,
+        tiling.scaled_queryOffset + RoundUp((problem.qScale != 1.0f ? problem.nTokens * problem.headNum * problem.headSizeValue : 0) * 2,
             512);
     return tiling;
 }
@@ -1228,8 +1237,8 @@ inline SelfAttentionTiling TileFloat16D128E128CacheKListCacheVList(const Problem
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSize;
-    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSize : problem.headSize;
+    tiling.headDim = problem.headSizeValue;
+    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
     tiling.cacheKIsLayers = problem.cacheKLayout == 0;
     tiling.valueDim = problem.headSizeV;
     tiling.cacheVStrideT = problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
@@ -1238,11 +1247,11 @@ inline SelfAttentionTiling TileFloat16D128E128CacheKListCacheVList(const Problem
     tiling.outputStrideN = problem.headSizeV;
     tiling.queryHeads = problem.headNum;
     tiling.qRows = problem.qRows;
-    tiling.queryStrideS = problem.headNum * problem.headSize;
-    tiling.queryStrideN = problem.headSize;
+    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
+    tiling.queryStrideN = problem.headSizeValue;
     tiling.queryIsScaled = problem.qScale != 1.0f;
     tiling.qScale = problem.qScale;
-    tiling.queryElements = problem.nTokens * problem.headNum * problem.headSize;
+    tiling.queryElements = problem.nTokens * problem.headNum * problem.headSizeValue;
     tiling.scoreRingOffset = 0;
     tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
@@ -1260,7 +1269,7 @@ inline SelfAttentionTiling TileFloat16D128E128CacheKListCacheVList(const Problem
         tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
             512);
     tiling.workspaceBytes =
-        tiling.scaled_queryOffset + RoundUp((problem.qScale != 1.0f ? problem.nTokens * problem.headNum * problem.headSize : 0) * 2,
+        tiling.scaled_queryOffset + RoundUp((problem.qScale != 1.0f ? problem.nTokens * problem.headNum * problem.headSizeValue : 0) * 2,
             512);
     return tiling;
 }
@@ -1286,19 +1295,19 @@ inline SelfAttentionTiling TileBfloat16D128E128KeyValueAttentionMaskMaskTypeNORM
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSize;
-    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSize : problem.headSize;
-    tiling.keyStrideU = problem.kvHeads * problem.headSize;
+    tiling.headDim = problem.headSizeValue;
+    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
+    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
     tiling.cacheKStrideY =
         problem.cacheKLayout == 0
-            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSize))
-            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSize));
-    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSize : problem.maxSeqLen * problem.headSize;
+            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue))
+            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue));
+    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSizeValue : problem.maxSeqLen * problem.headSizeValue;
     tiling.cacheKStrideB =
         problem.cacheKLayout == 0
-            ? problem.maxSeqLen * (problem.kvHeads * problem.headSize)
-            : problem.kvHeads * (problem.maxSeqLen * problem.headSize);
-    tiling.keyStrideK = problem.headSize;
+            ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue)
+            : problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue);
+    tiling.keyStrideK = problem.headSizeValue;
     tiling.maskCols = problem.maskCols;
     tiling.factorMultiply =
         (problem.maskType == 1 || problem.maskType == 3 || problem.maskType == 7 || problem.maskType == 8)
@@ -1322,11 +1331,11 @@ inline SelfAttentionTiling TileBfloat16D128E128KeyValueAttentionMaskMaskTypeNORM
     tiling.queryHeads = problem.headNum;
     tiling.qRows = problem.qRows;
     tiling.keyCapacity = problem.maxSeqLen;
-    tiling.queryStrideS = problem.headNum * problem.headSize;
-    tiling.queryStrideN = problem.headSize;
+    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
+    tiling.queryStrideN = problem.headSizeValue;
     tiling.queryIsScaled = problem.qScale != 1.0f;
     tiling.qScale = problem.qScale;
-    tiling.queryElements = problem.nTokens * problem.headNum * problem.headSize;
+    tiling.queryElements = problem.nTokens * problem.headNum * problem.headSizeValue;
     tiling.batchRows = problem.batch;
     tiling.scoreRingOffset = 0;
     tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
@@ -1345,7 +1354,7 @@ inline SelfAttentionTiling TileBfloat16D128E128KeyValueAttentionMaskMaskTypeNORM
         tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
             512);
     tiling.workspaceBytes =
-        tiling.scaled_queryOffset + RoundUp((problem.qScale != 1.0f ? problem.nTokens * problem.headNum * problem.headSize : 0) * 2,
+        tiling.scaled_queryOffset + RoundUp((problem.qScale != 1.0f ? problem.nTokens * problem.headNum * problem.headSizeValue : 0) * 2,
             512);
     return tiling;
 }
@@ -1371,17 +1380,17 @@ inline SelfAttentionTiling TileBfloat16D128E128AttentionMaskInputLayoutBNSDQuery
     tiling.rowTotal = problem.batch * problem.qRows * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSize;
-    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSize : problem.headSize;
+    tiling.headDim = problem.headSizeValue;
+    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
     tiling.cacheKStrideY =
         problem.cacheKLayout == 0
-            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSize))
-            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSize));
-    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSize : problem.maxSeqLen * problem.headSize;
+            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue))
+            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue));
+    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSizeValue : problem.maxSeqLen * problem.headSizeValue;
     tiling.cacheKStrideB =
         problem.cacheKLayout == 0
-            ? problem.maxSeqLen * (problem.kvHeads * problem.headSize)
-            : problem.kvHeads * (problem.maxSeqLen * problem.headSize);
+            ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue)
+            : problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue);
     tiling.maskCols = problem.maskCols;
     tiling.factorMultiply =
         (problem.maskType == 1 || problem.maskType == 3 || problem.maskType == 7 || problem.maskType == 8)
@@ -1407,15 +1416,15 @@ inline SelfAttentionTiling TileBfloat16D128E128AttentionMaskInputLayoutBNSDQuery
     tiling.queryHeads = problem.headNum;
     tiling.positions = problem.qRows;
     tiling.keyCapacity = problem.maxSeqLen;
-    tiling.queryStrideQ = problem.queryLayout == 1 ? problem.headNum * problem.headSize : problem.headSize;
+    tiling.queryStrideQ = problem.queryLayout == 1 ? problem.headNum * problem.headSizeValue : problem.headSizeValue;
     tiling.queryStrideB =
         problem.queryLayout == 1
-            ? problem.qRows * (problem.headNum * problem.headSize)
-            : problem.headNum * (problem.qRows * problem.headSize);
-    tiling.queryStrideN = problem.queryLayout == 1 ? problem.headSize : problem.qRows * problem.headSize;
+            ? problem.qRows * (problem.headNum * problem.headSizeValue)
+            : problem.headNum * (problem.qRows * problem.headSizeValue);
+    tiling.queryStrideN = problem.queryLayout == 1 ? problem.headSizeValue : problem.qRows * problem.headSizeValue;
     tiling.queryIsScaled = problem.qScale != 1.0f;
     tiling.qScale = problem.qScale;
-    tiling.queryElements = problem.batch * problem.headNum * problem.qRows * problem.headSize;
+    tiling.queryElements = problem.batch * problem.headNum * problem.qRows * problem.headSizeValue;
     tiling.batchRows = problem.batch;
     tiling.scoreRingOffset = 0;
     tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
@@ -1434,7 +1443,7 @@ inline SelfAttentionTiling TileBfloat16D128E128AttentionMaskInputLayoutBNSDQuery
         tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
             512);
     tiling.workspaceBytes =
-        tiling.scaled_queryOffset + RoundUp((problem.qScale != 1.0f ? problem.batch * problem.headNum * problem.qRows * problem.headSize : 0) * 2,
+        tiling.scaled_queryOffset + RoundUp((problem.qScale != 1.0f ? problem.batch * problem.headNum * problem.qRows * problem.headSizeValue : 0) * 2,
             512);
     return tiling;
 }
@@ -1460,19 +1469,19 @@ inline SelfAttentionTiling TileBfloat16D128E128KeyValueAttentionMaskAttentionMas
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSize;
-    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSize : problem.headSize;
-    tiling.keyStrideU = problem.kvHeads * problem.headSize;
+    tiling.headDim = problem.headSizeValue;
+    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
+    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
     tiling.cacheKStrideY =
         problem.cacheKLayout == 0
-            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSize))
-            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSize));
-    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSize : problem.maxSeqLen * problem.headSize;
+            ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue))
+            : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue));
+    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSizeValue : problem.maxSeqLen * problem.headSizeValue;
     tiling.cacheKStrideB =
         problem.cacheKLayout == 0
-            ? problem.maxSeqLen * (problem.kvHeads * problem.headSize)
-            : problem.kvHeads * (problem.maxSeqLen * problem.headSize);
-    tiling.keyStrideK = problem.headSize;
+            ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue)
+            : problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue);
+    tiling.keyStrideK = problem.headSizeValue;
     tiling.value20 = problem.maskRows * problem.maskCols;
     tiling.maskCols = problem.maskCols;
     tiling.factorMultiply =
@@ -1497,11 +1506,11 @@ inline SelfAttentionTiling TileBfloat16D128E128KeyValueAttentionMaskAttentionMas
     tiling.queryHeads = problem.headNum;
     tiling.qRows = problem.qRows;
     tiling.keyCapacity = problem.maxSeqLen;
-    tiling.queryStrideS = problem.headNum * problem.headSize;
-    tiling.queryStrideN = problem.headSize;
+    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
+    tiling.queryStrideN = problem.headSizeValue;
     tiling.queryIsScaled = problem.qScale != 1.0f;
     tiling.qScale = problem.qScale;
-    tiling.queryElements = problem.nTokens * problem.headNum * problem.headSize;
+    tiling.queryElements = problem.nTokens * problem.headNum * problem.headSizeValue;
     tiling.batchRows = problem.batch;
     tiling.scoreRingOffset = 0;
     tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
@@ -1520,13 +1529,13 @@ inline SelfAttentionTiling TileBfloat16D128E128KeyValueAttentionMaskAttentionMas
         tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
             512);
     tiling.workspaceBytes =
-        tiling.scaled_queryOffset + RoundUp((problem.qScale != 1.0f ? problem.nTokens * problem.headNum * problem.headSize : 0) * 2,
+        tiling.scaled_queryOffset + RoundUp((problem.qScale != 1.0f ? problem.nTokens * problem.headNum * problem.headSizeValue : 0) * 2,
             512);
     return tiling;
 }
 
-// The kernel that takes a problem, and its launch.
-inline Plan PlanLaunch(const Problem &problem)
+// The kernel that takes a problem, and its launch. `empty`: nothing is to be computed, and one block finds that out.
+inline Plan PlanLaunch(const Problem &problem, bool empty = false)
 {
     // self_attention_float16_d128_e128_key_value
     if (problem.queryDtype == 0 &&
@@ -1547,9 +1556,9 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.clampType == 0 &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayout == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayout == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{118143999400003080, 1, TileFloat16D128E128KeyValue(problem)};
+        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
+        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
+        Plan plan{385801121600003080, 1, empty ? OneBlock() : TileFloat16D128E128KeyValue(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -1573,9 +1582,10 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.cacheType == 0 &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayout == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayout == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{38984280900007080, 1, TileFloat16D128E128KeyValueAttentionMaskMaskTypeNORM(problem)};
+        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
+        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
+        Plan plan{64595551100007080, 1,
+            empty ? OneBlock() : TileFloat16D128E128KeyValueAttentionMaskMaskTypeNORM(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -1596,11 +1606,11 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.cacheType == 0 &&
         problem.maskType == 0 &&
         problem.clampType == 0 &&
-        problem.inputLayout == 0 &&
+        problem.inputLayoutValue == 0 &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0) {
-        Plan plan{325814845400011080, 1,
-            TileFloat16D128E128KeyValueBatchStatusCacheKLayerCacheVLayer(problem)};
+        Plan plan{274490037500011080, 1,
+            empty ? OneBlock() : TileFloat16D128E128KeyValueBatchStatusCacheKLayerCacheVLayer(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -1624,9 +1634,9 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.clampType == 0 &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayout == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayout == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{246250310300019080, 1, TileFloat16D128E128KeyValue(problem)};
+        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
+        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
+        Plan plan{405326239300019080, 1, empty ? OneBlock() : TileFloat16D128E128KeyValue(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -1649,10 +1659,10 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.cacheType == 1 &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayout == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayout == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{142147391000003080, 1,
-            TileFloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDINGWINDOWNORM(problem)};
+        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
+        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
+        Plan plan{252771030800003080, 1,
+            empty ? OneBlock() : TileFloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDINGWINDOWNORM(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -1675,9 +1685,10 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.clampType == 1 &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayout == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayout == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{190183153800003080, 1, TileFloat16D128E128KeyValueClampTypeMINMAX(problem)};
+        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
+        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
+        Plan plan{107688706400003080, 1,
+            empty ? OneBlock() : TileFloat16D128E128KeyValueClampTypeMINMAX(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -1699,10 +1710,12 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.cacheType == 0 &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayout == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayout == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{28984413100004080, 1,
-            TileFloat16D128E128AttentionMaskInputLayoutBNSDQueryBNSDMaskTypeNORM(problem)};
+        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
+        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
+        Plan plan{141286857800004080, 1,
+            empty
+                ? OneBlock()
+                : TileFloat16D128E128AttentionMaskInputLayoutBNSDQueryBNSDMaskTypeNORM(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -1723,9 +1736,9 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.clampType == 0 &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayout == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayout == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{297148059400000080, 1, TileFloat16D128E128(problem)};
+        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
+        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
+        Plan plan{48362329400000080, 1, empty ? OneBlock() : TileFloat16D128E128(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -1749,10 +1762,12 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.cacheType == 0 &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayout == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayout == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{275009892700007080, 1,
-            TileFloat16D128E128KeyValueAttentionMaskAttentionMaskPerHead116087f5MaskTypeALIBI(problem)};
+        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
+        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
+        Plan plan{113020822100007080, 1,
+            empty
+                ? OneBlock()
+                : TileFloat16D128E128KeyValueAttentionMaskAttentionMaskPerHead116087f5MaskTypeALIBI(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -1776,10 +1791,12 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.cacheType == 0 &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayout == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayout == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{220502374300007080, 1,
-            TileFloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchCcd31859MaskTypeNORM(problem)};
+        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
+        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
+        Plan plan{70660474900007080, 1,
+            empty
+                ? OneBlock()
+                : TileFloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchCcd31859MaskTypeNORM(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -1803,10 +1820,12 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.cacheType == 0 &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayout == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayout == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{337675897200007080, 1,
-            TileFloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM(problem)};
+        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
+        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
+        Plan plan{74364683200007080, 1,
+            empty
+                ? OneBlock()
+                : TileFloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -1828,9 +1847,9 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.cacheType == 0 &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayout == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayout == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{290593374200003080, 1, TileFloat16D128E128KeyValue(problem)};
+        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
+        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
+        Plan plan{171670734100003080, 1, empty ? OneBlock() : TileFloat16D128E128KeyValue(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -1853,9 +1872,10 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.cacheType == 0 &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayout == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayout == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{166992563000003080, 1, TileFloat16D128E128KeyValueMaskTypeSLIDINGWINDOWCOMPRESS(problem)};
+        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
+        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
+        Plan plan{86315166000003080, 1,
+            empty ? OneBlock() : TileFloat16D128E128KeyValueMaskTypeSLIDINGWINDOWCOMPRESS(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -1878,9 +1898,10 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.clampType == 0 &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayout == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayout == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{294509826900003080, 1, TileFloat16D128E128KeyValueKeyPaddedValuePadded(problem)};
+        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
+        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
+        Plan plan{90451218200003080, 1,
+            empty ? OneBlock() : TileFloat16D128E128KeyValueKeyPaddedValuePadded(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -1903,9 +1924,10 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.clampType == 0 &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayout == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayout == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{163990199400003080, 1, TileFloat16D128E128KeyValueQueryPadded(problem)};
+        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
+        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
+        Plan plan{134757375400003080, 1,
+            empty ? OneBlock() : TileFloat16D128E128KeyValueQueryPadded(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -1929,9 +1951,10 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.cacheType == 0 &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayout == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayout == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{392190788400007080, 1, TileFloat16D128E128KeyValueAttentionMaskMaskTypeALIBI(problem)};
+        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
+        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
+        Plan plan{115889443200007080, 1,
+            empty ? OneBlock() : TileFloat16D128E128KeyValueAttentionMaskMaskTypeALIBI(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -1952,9 +1975,10 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.clampType == 0 &&
         problem.cacheKSplit == 1 &&
         problem.cacheVSplit == 1 &&
-        (problem.inputLayout == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayout == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{354925084200000080, 1, TileFloat16D128E128CacheKListCacheVList(problem)};
+        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
+        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
+        Plan plan{282588125900000080, 1,
+            empty ? OneBlock() : TileFloat16D128E128CacheKListCacheVList(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -1977,9 +2001,9 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.clampType == 0 &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayout == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayout == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{118143999400003081, 1, TileFloat16D128E128KeyValue(problem)};
+        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
+        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
+        Plan plan{385801121600003081, 1, empty ? OneBlock() : TileFloat16D128E128KeyValue(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2003,9 +2027,10 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.cacheType == 0 &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayout == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayout == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{38984280900007081, 1, TileBfloat16D128E128KeyValueAttentionMaskMaskTypeNORM(problem)};
+        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
+        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
+        Plan plan{64595551100007081, 1,
+            empty ? OneBlock() : TileBfloat16D128E128KeyValueAttentionMaskMaskTypeNORM(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2026,11 +2051,11 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.cacheType == 0 &&
         problem.maskType == 0 &&
         problem.clampType == 0 &&
-        problem.inputLayout == 0 &&
+        problem.inputLayoutValue == 0 &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0) {
-        Plan plan{325814845400011081, 1,
-            TileFloat16D128E128KeyValueBatchStatusCacheKLayerCacheVLayer(problem)};
+        Plan plan{274490037500011081, 1,
+            empty ? OneBlock() : TileFloat16D128E128KeyValueBatchStatusCacheKLayerCacheVLayer(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2054,9 +2079,9 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.clampType == 0 &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayout == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayout == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{246250310300019081, 1, TileFloat16D128E128KeyValue(problem)};
+        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
+        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
+        Plan plan{405326239300019081, 1, empty ? OneBlock() : TileFloat16D128E128KeyValue(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2079,10 +2104,10 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.cacheType == 1 &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayout == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayout == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{142147391000003081, 1,
-            TileFloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDINGWINDOWNORM(problem)};
+        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
+        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
+        Plan plan{252771030800003081, 1,
+            empty ? OneBlock() : TileFloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDINGWINDOWNORM(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2105,9 +2130,10 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.clampType == 1 &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayout == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayout == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{190183153800003081, 1, TileFloat16D128E128KeyValueClampTypeMINMAX(problem)};
+        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
+        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
+        Plan plan{107688706400003081, 1,
+            empty ? OneBlock() : TileFloat16D128E128KeyValueClampTypeMINMAX(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2129,10 +2155,12 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.cacheType == 0 &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayout == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayout == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{28984413100004081, 1,
-            TileBfloat16D128E128AttentionMaskInputLayoutBNSDQueryBNSDMaskTypeNORM(problem)};
+        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
+        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
+        Plan plan{141286857800004081, 1,
+            empty
+                ? OneBlock()
+                : TileBfloat16D128E128AttentionMaskInputLayoutBNSDQueryBNSDMaskTypeNORM(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2153,9 +2181,9 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.clampType == 0 &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayout == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayout == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{297148059400000081, 1, TileFloat16D128E128(problem)};
+        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
+        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
+        Plan plan{48362329400000081, 1, empty ? OneBlock() : TileFloat16D128E128(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2179,10 +2207,12 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.cacheType == 0 &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayout == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayout == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{275009892700007081, 1,
-            TileFloat16D128E128KeyValueAttentionMaskAttentionMaskPerHead116087f5MaskTypeALIBI(problem)};
+        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
+        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
+        Plan plan{113020822100007081, 1,
+            empty
+                ? OneBlock()
+                : TileFloat16D128E128KeyValueAttentionMaskAttentionMaskPerHead116087f5MaskTypeALIBI(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2206,10 +2236,12 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.cacheType == 0 &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayout == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayout == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{220502374300007081, 1,
-            TileBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchCcd31859MaskTypeNORM(problem)};
+        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
+        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
+        Plan plan{70660474900007081, 1,
+            empty
+                ? OneBlock()
+                : TileBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchCcd31859MaskTypeNORM(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2233,10 +2265,12 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.cacheType == 0 &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayout == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayout == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{337675897200007081, 1,
-            TileFloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM(problem)};
+        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
+        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
+        Plan plan{74364683200007081, 1,
+            empty
+                ? OneBlock()
+                : TileFloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2258,9 +2292,9 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.cacheType == 0 &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayout == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayout == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{290593374200003081, 1, TileFloat16D128E128KeyValue(problem)};
+        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
+        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
+        Plan plan{171670734100003081, 1, empty ? OneBlock() : TileFloat16D128E128KeyValue(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2283,9 +2317,10 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.cacheType == 0 &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayout == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayout == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{166992563000003081, 1, TileFloat16D128E128KeyValueMaskTypeSLIDINGWINDOWCOMPRESS(problem)};
+        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
+        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
+        Plan plan{86315166000003081, 1,
+            empty ? OneBlock() : TileFloat16D128E128KeyValueMaskTypeSLIDINGWINDOWCOMPRESS(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2308,9 +2343,10 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.clampType == 0 &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayout == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayout == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{294509826900003081, 1, TileFloat16D128E128KeyValueKeyPaddedValuePadded(problem)};
+        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
+        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
+        Plan plan{90451218200003081, 1,
+            empty ? OneBlock() : TileFloat16D128E128KeyValueKeyPaddedValuePadded(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2333,9 +2369,10 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.clampType == 0 &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayout == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayout == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{163990199400003081, 1, TileFloat16D128E128KeyValueQueryPadded(problem)};
+        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
+        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
+        Plan plan{134757375400003081, 1,
+            empty ? OneBlock() : TileFloat16D128E128KeyValueQueryPadded(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2359,9 +2396,10 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.cacheType == 0 &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
-        (problem.inputLayout == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayout == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{392190788400007081, 1, TileFloat16D128E128KeyValueAttentionMaskMaskTypeALIBI(problem)};
+        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
+        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
+        Plan plan{115889443200007081, 1,
+            empty ? OneBlock() : TileFloat16D128E128KeyValueAttentionMaskMaskTypeALIBI(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2382,9 +2420,10 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.clampType == 0 &&
         problem.cacheKSplit == 1 &&
         problem.cacheVSplit == 1 &&
-        (problem.inputLayout == 1 || problem.cacheKLayout == 0) &&
-        (problem.inputLayout == 1 || problem.cacheVLayout == 0)) {
-        Plan plan{354925084200000081, 1, TileFloat16D128E128CacheKListCacheVList(problem)};
+        (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
+        (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
+        Plan plan{282588125900000081, 1,
+            empty ? OneBlock() : TileFloat16D128E128CacheKListCacheVList(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }

@@ -62,120 +62,120 @@ extern "C" __global__ __aicore__ void self_attention_custom(GM_ADDR query, GM_AD
     static_cast<void>(cacheVRef);  // no kernel here reads it
     GM_ADDR cacheKOnly = OnlyTensor(cacheK);
     GM_ADDR cacheVOnly = OnlyTensor(cacheV);
-    if (TILING_KEY_IS(118143999400003080)) {
+    if (TILING_KEY_IS(385801121600003080)) {
         self_attention_float16_d128_e128_key_value::Run(query, key, value, cacheKOnly, cacheVOnly,
             tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
-    } else if (TILING_KEY_IS(38984280900007080)) {
+    } else if (TILING_KEY_IS(64595551100007080)) {
         self_attention_float16_d128_e128_key_value_attentionMask_maskType_NORM::Run(query, key, value,
             cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output, userWorkspace,
             tiling);
-    } else if (TILING_KEY_IS(325814845400011080)) {
+    } else if (TILING_KEY_IS(274490037500011080)) {
         self_attention_float16_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer::Run(query, key,
             value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, batchStatus, output, userWorkspace,
             tiling);
-    } else if (TILING_KEY_IS(246250310300019080)) {
+    } else if (TILING_KEY_IS(405326239300019080)) {
         self_attention_float16_d128_e128_key_value_logN::Run(query, key, value, cacheKOnly, cacheVOnly,
             tokenOffset, seqLen, layerId, logN, output, userWorkspace, tiling);
-    } else if (TILING_KEY_IS(142147391000003080)) {
+    } else if (TILING_KEY_IS(252771030800003080)) {
         self_attention_float16_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM::Run(query, key,
             value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
-    } else if (TILING_KEY_IS(190183153800003080)) {
+    } else if (TILING_KEY_IS(107688706400003080)) {
         self_attention_float16_d128_e128_key_value_clampType_MIN_MAX::Run(query, key, value, cacheKOnly,
             cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
-    } else if (TILING_KEY_IS(28984413100004080)) {
+    } else if (TILING_KEY_IS(141286857800004080)) {
         self_attention_float16_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM::Run(query,
             cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output, userWorkspace,
             tiling);
-    } else if (TILING_KEY_IS(297148059400000080)) {
+    } else if (TILING_KEY_IS(48362329400000080)) {
         self_attention_float16_d128_e128::Run(query, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId,
             output, userWorkspace, tiling);
-    } else if (TILING_KEY_IS(275009892700007080)) {
+    } else if (TILING_KEY_IS(113020822100007080)) {
         self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_ALIBI::Run(query,
             key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output,
             userWorkspace, tiling);
-    } else if (TILING_KEY_IS(220502374300007080)) {
+    } else if (TILING_KEY_IS(70660474900007080)) {
         self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_NORM::Run(query,
             key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output,
             userWorkspace, tiling);
-    } else if (TILING_KEY_IS(337675897200007080)) {
+    } else if (TILING_KEY_IS(74364683200007080)) {
         self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_full_maskType_NORM::Run(query,
             key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output,
             userWorkspace, tiling);
-    } else if (TILING_KEY_IS(290593374200003080)) {
+    } else if (TILING_KEY_IS(171670734100003080)) {
         self_attention_float16_d128_e128_key_value_maskType_NORM_COMPRESS::Run(query, key, value, cacheKOnly,
             cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
-    } else if (TILING_KEY_IS(166992563000003080)) {
+    } else if (TILING_KEY_IS(86315166000003080)) {
         self_attention_float16_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS::Run(query, key, value,
             cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
-    } else if (TILING_KEY_IS(294509826900003080)) {
+    } else if (TILING_KEY_IS(90451218200003080)) {
         self_attention_float16_d128_e128_key_value_key_padded_value_padded::Run(query, key, value, cacheKOnly,
             cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
-    } else if (TILING_KEY_IS(163990199400003080)) {
+    } else if (TILING_KEY_IS(134757375400003080)) {
         self_attention_float16_d128_e128_key_value_query_padded::Run(query, key, value, cacheKOnly,
             cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
-    } else if (TILING_KEY_IS(392190788400007080)) {
+    } else if (TILING_KEY_IS(115889443200007080)) {
         self_attention_float16_d128_e128_key_value_attentionMask_maskType_ALIBI::Run(query, key, value,
             cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output, userWorkspace,
             tiling);
-    } else if (TILING_KEY_IS(354925084200000080)) {
+    } else if (TILING_KEY_IS(282588125900000080)) {
         self_attention_float16_d128_e128_cacheK_list_cacheV_list::Run(query, cacheK, cacheV, tokenOffset,
             seqLen, layerId, output, userWorkspace, tiling);
-    } else if (TILING_KEY_IS(118143999400003081)) {
+    } else if (TILING_KEY_IS(385801121600003081)) {
         self_attention_bfloat16_d128_e128_key_value::Run(query, key, value, cacheKOnly, cacheVOnly,
             tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
-    } else if (TILING_KEY_IS(38984280900007081)) {
+    } else if (TILING_KEY_IS(64595551100007081)) {
         self_attention_bfloat16_d128_e128_key_value_attentionMask_maskType_NORM::Run(query, key, value,
             cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output, userWorkspace,
             tiling);
-    } else if (TILING_KEY_IS(325814845400011081)) {
+    } else if (TILING_KEY_IS(274490037500011081)) {
         self_attention_bfloat16_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer::Run(query, key,
             value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, batchStatus, output, userWorkspace,
             tiling);
-    } else if (TILING_KEY_IS(246250310300019081)) {
+    } else if (TILING_KEY_IS(405326239300019081)) {
         self_attention_bfloat16_d128_e128_key_value_logN::Run(query, key, value, cacheKOnly, cacheVOnly,
             tokenOffset, seqLen, layerId, logN, output, userWorkspace, tiling);
-    } else if (TILING_KEY_IS(142147391000003081)) {
+    } else if (TILING_KEY_IS(252771030800003081)) {
         self_attention_bfloat16_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM::Run(query,
             key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
-    } else if (TILING_KEY_IS(190183153800003081)) {
+    } else if (TILING_KEY_IS(107688706400003081)) {
         self_attention_bfloat16_d128_e128_key_value_clampType_MIN_MAX::Run(query, key, value, cacheKOnly,
             cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
-    } else if (TILING_KEY_IS(28984413100004081)) {
+    } else if (TILING_KEY_IS(141286857800004081)) {
         self_attention_bfloat16_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM::Run(query,
             cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output, userWorkspace,
             tiling);
-    } else if (TILING_KEY_IS(297148059400000081)) {
+    } else if (TILING_KEY_IS(48362329400000081)) {
         self_attention_bfloat16_d128_e128::Run(query, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId,
             output, userWorkspace, tiling);
-    } else if (TILING_KEY_IS(275009892700007081)) {
+    } else if (TILING_KEY_IS(113020822100007081)) {
         self_attention_bfloat16_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_ALIBI::Run(query,
             key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output,
             userWorkspace, tiling);
-    } else if (TILING_KEY_IS(220502374300007081)) {
+    } else if (TILING_KEY_IS(70660474900007081)) {
         self_attention_bfloat16_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_NORM::Run(query,
             key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output,
             userWorkspace, tiling);
-    } else if (TILING_KEY_IS(337675897200007081)) {
+    } else if (TILING_KEY_IS(74364683200007081)) {
         self_attention_bfloat16_d128_e128_key_value_attentionMask_attentionMask_full_maskType_NORM::Run(query,
             key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output,
             userWorkspace, tiling);
-    } else if (TILING_KEY_IS(290593374200003081)) {
+    } else if (TILING_KEY_IS(171670734100003081)) {
         self_attention_bfloat16_d128_e128_key_value_maskType_NORM_COMPRESS::Run(query, key, value, cacheKOnly,
             cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
-    } else if (TILING_KEY_IS(166992563000003081)) {
+    } else if (TILING_KEY_IS(86315166000003081)) {
         self_attention_bfloat16_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS::Run(query, key, value,
             cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
-    } else if (TILING_KEY_IS(294509826900003081)) {
+    } else if (TILING_KEY_IS(90451218200003081)) {
         self_attention_bfloat16_d128_e128_key_value_key_padded_value_padded::Run(query, key, value,
             cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
-    } else if (TILING_KEY_IS(163990199400003081)) {
+    } else if (TILING_KEY_IS(134757375400003081)) {
         self_attention_bfloat16_d128_e128_key_value_query_padded::Run(query, key, value, cacheKOnly,
             cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
-    } else if (TILING_KEY_IS(392190788400007081)) {
+    } else if (TILING_KEY_IS(115889443200007081)) {
         self_attention_bfloat16_d128_e128_key_value_attentionMask_maskType_ALIBI::Run(query, key, value,
             cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output, userWorkspace,
             tiling);
-    } else if (TILING_KEY_IS(354925084200000081)) {
+    } else if (TILING_KEY_IS(282588125900000081)) {
         self_attention_bfloat16_d128_e128_cacheK_list_cacheV_list::Run(query, cacheK, cacheV, tokenOffset,
             seqLen, layerId, output, userWorkspace, tiling);
     }

@@ -56,7 +56,8 @@ struct SelfAttentionTiling {
     int64_t scaled_queryOffset;  // bytes from the workspace to the scaled query
     int64_t workspaceBytes;  // bytes of the user workspace
     int64_t maskCols;  // elements of attentionMask behind dimension 0
-    float factorMultiply;  // -3e+38 if kernelType == 1 and (calcType == 0 or calcType == 1 or calcType == 3) and (maskType == 1 or maskType == 3 or maskType == 7 or maskType == 8) else 1.0
+    // -3e+38 if kernelType == 1 and (calcType == 0 or calcType == 1 or calcType == 3) and (maskType == 1 or maskType == 3 or maskType == 7 or maskType == 8) else 1.0
+    float factorMultiply;
     int64_t windowSize;  // rows of a ring
     float clampMin;  // clampMin
     float clampMax;  // clampMax

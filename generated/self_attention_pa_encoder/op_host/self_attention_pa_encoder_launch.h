@@ -69,6 +69,7 @@ inline Problem Describe(const Call &call, const Sizes &sizes, int64_t cores)
     problem.kvRows = sizes.kvRows;
     problem.nTokens = sizes.nTokens;
     problem.qkScale = static_cast<float>(call.qkScale);
+    problem.headSizeValue = sizes.headSize;
     problem.headSizeV = sizes.headSizeV;
     problem.seqLenLayout = NumberOf(sizes.seqLen_layout, {"batch", "2 batch"});
     problem.maskCols = sizes.maskCols;
@@ -93,7 +94,7 @@ inline Status PlanCall(Call &call, Sizes &sizes, int64_t cores, Plan &plan,
     if (!status.Ok()) {
         return status;
     }
-    plan = PlanLaunch(Describe(call, sizes, cores));
+    plan = PlanLaunch(Describe(call, sizes, cores), IsEmpty(call, sizes));
     if (plan.key == 0) {
         return Fail("NotGenerated",
             std::string(kOperator) + ": no kernel of this project takes the call; generate one: "

@@ -24,8 +24,8 @@ struct Problem {
     int64_t keyLayout = 0;  // layout(key); 0: tokens, 1: merged, 2: padded, 3: BNSD
     int64_t valueLayout = 0;  // layout(value); 0: tokens, 1: merged, 2: padded, 3: BNSD
     int64_t clampType = 0;  // clampType
-    int64_t maskLayout =
-        0;  // layout(mask); 0: square, 1: per head, 2: per batch, 3: full, 4: 128, 5: 256, 6: columns, 7: 512
+    // layout(mask); 0: square, 1: per head, 2: per batch, 3: full, 4: 128, 5: 256, 6: columns, 7: 512
+    int64_t maskLayout = 0;
     int64_t maskDtype = 0;  // dtype(mask); 0: float16, 1: bfloat16
     int64_t maskType = 0;  // maskType
     int64_t quantType = 0;  // quantType
@@ -38,6 +38,7 @@ struct Problem {
     int64_t kvRows = 0;  // size kvRows of the contract
     int64_t nTokens = 0;  // size nTokens of the contract
     float qkScale = 0;  // parameter qkScale
+    int64_t headSizeValue = 0;  // size headSize of the contract
     int64_t headSizeV = 0;  // size headSizeV of the contract
     int64_t seqLenLayout = 0;  // index of the layout of seqLen
     int64_t maskCols = 0;  // size maskCols of the contract
@@ -57,6 +58,14 @@ struct Plan {
     uint32_t scheduleMode = 0;
     SelfAttentionPaEncoderTiling tiling{};
 };
+
+// The tiling data of a launch without work.
+inline SelfAttentionPaEncoderTiling OneBlock()
+{
+    SelfAttentionPaEncoderTiling tiling{};
+    tiling.blocks = 1;
+    return tiling;
+}
 
 inline SelfAttentionPaEncoderTiling TileFloat16D128E128Value(const Problem &problem)
 {
@@ -79,9 +88,9 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128Value(const Problem &prob
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSize;
-    tiling.keyStrideU = problem.kvHeads * problem.headSize;
-    tiling.keyStrideK = problem.headSize;
+    tiling.headDim = problem.headSizeValue;
+    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
+    tiling.keyStrideK = problem.headSizeValue;
     tiling.valueDim = problem.headSizeV;
     tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
     tiling.valueStrideK = problem.headSizeV;
@@ -92,8 +101,8 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128Value(const Problem &prob
     tiling.keyCapacity = problem.kvRows;
     tiling.value24 = problem.seqLenLayout == 1;
     tiling.batchScalar = problem.batch;
-    tiling.queryStrideS = problem.headNum * problem.headSize;
-    tiling.queryStrideN = problem.headSize;
+    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
+    tiling.queryStrideN = problem.headSizeValue;
     tiling.scoreRingOffset = 0;
     tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
@@ -134,9 +143,9 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskTypeNORM(con
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSize;
-    tiling.keyStrideU = problem.kvHeads * problem.headSize;
-    tiling.keyStrideK = problem.headSize;
+    tiling.headDim = problem.headSizeValue;
+    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
+    tiling.keyStrideK = problem.headSizeValue;
     tiling.maskCols = problem.maskCols;
     tiling.factorMultiply =
         problem.kernelType == 1
@@ -154,8 +163,8 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskTypeNORM(con
     tiling.keyCapacity = problem.kvRows;
     tiling.value26 = problem.seqLenLayout == 1;
     tiling.batchScalar = problem.batch;
-    tiling.queryStrideS = problem.headNum * problem.headSize;
-    tiling.queryStrideN = problem.headSize;
+    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
+    tiling.queryStrideN = problem.headSizeValue;
     tiling.scoreRingOffset = 0;
     tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
@@ -196,9 +205,9 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueSlopesMaskTypeALIBIC
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSize;
-    tiling.keyStrideU = problem.kvHeads * problem.headSize;
-    tiling.keyStrideK = problem.headSize;
+    tiling.headDim = problem.headSizeValue;
+    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
+    tiling.keyStrideK = problem.headSizeValue;
     tiling.slopesStrideN = 1;
     tiling.valueDim = problem.headSizeV;
     tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
@@ -210,8 +219,8 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueSlopesMaskTypeALIBIC
     tiling.keyCapacity = problem.kvRows;
     tiling.value25 = problem.seqLenLayout == 1;
     tiling.batchScalar = problem.batch;
-    tiling.queryStrideS = problem.headNum * problem.headSize;
-    tiling.queryStrideN = problem.headSize;
+    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
+    tiling.queryStrideN = problem.headSizeValue;
     tiling.scoreRingOffset = 0;
     tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
@@ -254,9 +263,9 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueClampTypeMINMAX(cons
     tiling.qkScale = problem.qkScale;
     tiling.clampMin = problem.clampMin;
     tiling.clampMax = problem.clampMax;
-    tiling.headDim = problem.headSize;
-    tiling.keyStrideU = problem.kvHeads * problem.headSize;
-    tiling.keyStrideK = problem.headSize;
+    tiling.headDim = problem.headSizeValue;
+    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
+    tiling.keyStrideK = problem.headSizeValue;
     tiling.valueDim = problem.headSizeV;
     tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
     tiling.valueStrideK = problem.headSizeV;
@@ -267,8 +276,8 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueClampTypeMINMAX(cons
     tiling.keyCapacity = problem.kvRows;
     tiling.value26 = problem.seqLenLayout == 1;
     tiling.batchScalar = problem.batch;
-    tiling.queryStrideS = problem.headNum * problem.headSize;
-    tiling.queryStrideN = problem.headSize;
+    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
+    tiling.queryStrideN = problem.headSizeValue;
     tiling.scoreRingOffset = 0;
     tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
@@ -309,13 +318,13 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueKeyBNSDQueryBNSDValu
     tiling.rowTotal = problem.batch * problem.qRows * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSize;
-    tiling.keyStrideU = problem.keyLayout == 2 ? problem.kvHeads * problem.headSize : problem.headSize;
-    tiling.keyStrideK = problem.keyLayout == 2 ? problem.headSize : problem.kvRows * problem.headSize;
+    tiling.headDim = problem.headSizeValue;
+    tiling.keyStrideU = problem.keyLayout == 2 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
+    tiling.keyStrideK = problem.keyLayout == 2 ? problem.headSizeValue : problem.kvRows * problem.headSizeValue;
     tiling.keyStrideB =
         problem.keyLayout == 2
-            ? problem.kvRows * (problem.kvHeads * problem.headSize)
-            : problem.kvHeads * (problem.kvRows * problem.headSize);
+            ? problem.kvRows * (problem.kvHeads * problem.headSizeValue)
+            : problem.kvHeads * (problem.kvRows * problem.headSizeValue);
     tiling.valueDim = problem.headSizeV;
     tiling.valueStrideU = problem.valueLayout == 2 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
     tiling.valueStrideK = problem.valueLayout == 2 ? problem.headSizeV : problem.kvRows * problem.headSizeV;
@@ -334,12 +343,12 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueKeyBNSDQueryBNSDValu
     tiling.keyCapacity = problem.kvRows;
     tiling.value27 = problem.seqLenLayout == 1;
     tiling.batchScalar = problem.batch;
-    tiling.queryStrideQ = problem.queryLayout == 2 ? problem.headNum * problem.headSize : problem.headSize;
+    tiling.queryStrideQ = problem.queryLayout == 2 ? problem.headNum * problem.headSizeValue : problem.headSizeValue;
     tiling.queryStrideB =
         problem.queryLayout == 2
-            ? problem.qRows * (problem.headNum * problem.headSize)
-            : problem.headNum * (problem.qRows * problem.headSize);
-    tiling.queryStrideN = problem.queryLayout == 2 ? problem.headSize : problem.qRows * problem.headSize;
+            ? problem.qRows * (problem.headNum * problem.headSizeValue)
+            : problem.headNum * (problem.qRows * problem.headSizeValue);
+    tiling.queryStrideN = problem.queryLayout == 2 ? problem.headSizeValue : problem.qRows * problem.headSizeValue;
     tiling.scoreRingOffset = 0;
     tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
@@ -380,9 +389,9 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128(const Problem &problem)
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSize;
-    tiling.keyStrideU = problem.kvHeads * problem.headSize;
-    tiling.keyStrideK = problem.headSize;
+    tiling.headDim = problem.headSizeValue;
+    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
+    tiling.keyStrideK = problem.headSizeValue;
     tiling.valueDim = problem.headSizeV;
     tiling.outputStrideS = problem.headNum * problem.headSizeV;
     tiling.outputStrideN = problem.headSizeV;
@@ -391,8 +400,8 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128(const Problem &problem)
     tiling.keyCapacity = problem.kvRows;
     tiling.value22 = problem.seqLenLayout == 1;
     tiling.batchScalar = problem.batch;
-    tiling.queryStrideS = problem.headNum * problem.headSize;
-    tiling.queryStrideN = problem.headSize;
+    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
+    tiling.queryStrideN = problem.headSizeValue;
     tiling.scoreRingOffset = 0;
     tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
@@ -433,13 +442,13 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128KeyPadded(const Problem &
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSize;
-    tiling.keyStrideU = problem.keyLayout == 2 ? problem.kvHeads * problem.headSize : problem.headSize;
-    tiling.keyStrideK = problem.keyLayout == 2 ? problem.headSize : problem.kvRows * problem.headSize;
+    tiling.headDim = problem.headSizeValue;
+    tiling.keyStrideU = problem.keyLayout == 2 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
+    tiling.keyStrideK = problem.keyLayout == 2 ? problem.headSizeValue : problem.kvRows * problem.headSizeValue;
     tiling.keyStrideB =
         problem.keyLayout == 2
-            ? problem.kvRows * (problem.kvHeads * problem.headSize)
-            : problem.kvHeads * (problem.kvRows * problem.headSize);
+            ? problem.kvRows * (problem.kvHeads * problem.headSizeValue)
+            : problem.kvHeads * (problem.kvRows * problem.headSizeValue);
     tiling.valueDim = problem.headSizeV;
     tiling.outputStrideS = problem.headNum * problem.headSizeV;
     tiling.outputStrideN = problem.headSizeV;
@@ -448,8 +457,8 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128KeyPadded(const Problem &
     tiling.keyCapacity = problem.kvRows;
     tiling.value23 = problem.seqLenLayout == 1;
     tiling.batchScalar = problem.batch;
-    tiling.queryStrideS = problem.headNum * problem.headSize;
-    tiling.queryStrideN = problem.headSize;
+    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
+    tiling.queryStrideN = problem.headSizeValue;
     tiling.scoreRingOffset = 0;
     tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
@@ -490,9 +499,9 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskPerHead11608
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSize;
-    tiling.keyStrideU = problem.kvHeads * problem.headSize;
-    tiling.keyStrideK = problem.headSize;
+    tiling.headDim = problem.headSizeValue;
+    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
+    tiling.keyStrideK = problem.headSizeValue;
     tiling.value16 = problem.maskRows * problem.maskCols;
     tiling.maskCols = problem.maskCols;
     tiling.valueDim = problem.headSizeV;
@@ -505,8 +514,8 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskPerHead11608
     tiling.keyCapacity = problem.kvRows;
     tiling.value26 = problem.seqLenLayout == 1;
     tiling.batchScalar = problem.batch;
-    tiling.queryStrideS = problem.headNum * problem.headSize;
-    tiling.queryStrideN = problem.headSize;
+    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
+    tiling.queryStrideN = problem.headSizeValue;
     tiling.scoreRingOffset = 0;
     tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
@@ -547,9 +556,9 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskPerBatchCcd3
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSize;
-    tiling.keyStrideU = problem.kvHeads * problem.headSize;
-    tiling.keyStrideK = problem.headSize;
+    tiling.headDim = problem.headSizeValue;
+    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
+    tiling.keyStrideK = problem.headSizeValue;
     tiling.value16 = problem.maskRows * problem.maskCols;
     tiling.maskCols = problem.maskCols;
     tiling.factorMultiply =
@@ -568,8 +577,8 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskPerBatchCcd3
     tiling.keyCapacity = problem.kvRows;
     tiling.value27 = problem.seqLenLayout == 1;
     tiling.batchScalar = problem.batch;
-    tiling.queryStrideS = problem.headNum * problem.headSize;
-    tiling.queryStrideN = problem.headSize;
+    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
+    tiling.queryStrideN = problem.headSizeValue;
     tiling.scoreRingOffset = 0;
     tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
@@ -610,9 +619,9 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskFullMaskType
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSize;
-    tiling.keyStrideU = problem.kvHeads * problem.headSize;
-    tiling.keyStrideK = problem.headSize;
+    tiling.headDim = problem.headSizeValue;
+    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
+    tiling.keyStrideK = problem.headSizeValue;
     tiling.value16 = problem.headNum * problem.maskRows * problem.maskCols;
     tiling.value17 = problem.maskRows * problem.maskCols;
     tiling.maskCols = problem.maskCols;
@@ -626,8 +635,8 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskFullMaskType
     tiling.keyCapacity = problem.kvRows;
     tiling.value27 = problem.seqLenLayout == 1;
     tiling.batchScalar = problem.batch;
-    tiling.queryStrideS = problem.headNum * problem.headSize;
-    tiling.queryStrideN = problem.headSize;
+    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
+    tiling.queryStrideN = problem.headSizeValue;
     tiling.scoreRingOffset = 0;
     tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
@@ -668,9 +677,9 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskColumnsMaskT
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSize;
-    tiling.keyStrideU = problem.kvHeads * problem.headSize;
-    tiling.keyStrideK = problem.headSize;
+    tiling.headDim = problem.headSizeValue;
+    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
+    tiling.keyStrideK = problem.headSizeValue;
     tiling.value16 = problem.maskRows * 128;
     tiling.valueDim = problem.headSizeV;
     tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
@@ -682,8 +691,8 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskColumnsMaskT
     tiling.keyCapacity = problem.kvRows;
     tiling.value25 = problem.seqLenLayout == 1;
     tiling.batchScalar = problem.batch;
-    tiling.queryStrideS = problem.headNum * problem.headSize;
-    tiling.queryStrideN = problem.headSize;
+    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
+    tiling.queryStrideN = problem.headSizeValue;
     tiling.scoreRingOffset = 0;
     tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
@@ -724,10 +733,10 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskTypeSLIDINGWINDO
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSize;
-    tiling.keyStrideU = problem.kvHeads * problem.headSize;
+    tiling.headDim = problem.headSizeValue;
+    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
     tiling.windowSize = problem.windowSize;
-    tiling.keyStrideK = problem.headSize;
+    tiling.keyStrideK = problem.headSizeValue;
     tiling.valueDim = problem.headSizeV;
     tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
     tiling.valueStrideK = problem.headSizeV;
@@ -738,8 +747,8 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskTypeSLIDINGWINDO
     tiling.keyCapacity = problem.kvRows;
     tiling.value25 = problem.seqLenLayout == 1;
     tiling.batchScalar = problem.batch;
-    tiling.queryStrideS = problem.headNum * problem.headSize;
-    tiling.queryStrideN = problem.headSize;
+    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
+    tiling.queryStrideN = problem.headSizeValue;
     tiling.scoreRingOffset = 0;
     tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
@@ -780,9 +789,9 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128QueryPadded(const Problem
     tiling.rowTotal = problem.batch * problem.qRows * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSize;
-    tiling.keyStrideU = problem.kvHeads * problem.headSize;
-    tiling.keyStrideK = problem.headSize;
+    tiling.headDim = problem.headSizeValue;
+    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
+    tiling.keyStrideK = problem.headSizeValue;
     tiling.valueDim = problem.headSizeV;
     tiling.outputStrideB =
         problem.outputLayout == 2
@@ -795,12 +804,12 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128QueryPadded(const Problem
     tiling.keyCapacity = problem.kvRows;
     tiling.value23 = problem.seqLenLayout == 1;
     tiling.batchScalar = problem.batch;
-    tiling.queryStrideQ = problem.queryLayout == 2 ? problem.headNum * problem.headSize : problem.headSize;
+    tiling.queryStrideQ = problem.queryLayout == 2 ? problem.headNum * problem.headSizeValue : problem.headSizeValue;
     tiling.queryStrideB =
         problem.queryLayout == 2
-            ? problem.qRows * (problem.headNum * problem.headSize)
-            : problem.headNum * (problem.qRows * problem.headSize);
-    tiling.queryStrideN = problem.queryLayout == 2 ? problem.headSize : problem.qRows * problem.headSize;
+            ? problem.qRows * (problem.headNum * problem.headSizeValue)
+            : problem.headNum * (problem.qRows * problem.headSizeValue);
+    tiling.queryStrideN = problem.queryLayout == 2 ? problem.headSizeValue : problem.qRows * problem.headSizeValue;
     tiling.scoreRingOffset = 0;
     tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
@@ -841,9 +850,9 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskTypeALIBI(co
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSize;
-    tiling.keyStrideU = problem.kvHeads * problem.headSize;
-    tiling.keyStrideK = problem.headSize;
+    tiling.headDim = problem.headSizeValue;
+    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
+    tiling.keyStrideK = problem.headSizeValue;
     tiling.maskCols = problem.maskCols;
     tiling.valueDim = problem.headSizeV;
     tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
@@ -855,8 +864,8 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskTypeALIBI(co
     tiling.keyCapacity = problem.kvRows;
     tiling.value25 = problem.seqLenLayout == 1;
     tiling.batchScalar = problem.batch;
-    tiling.queryStrideS = problem.headNum * problem.headSize;
-    tiling.queryStrideN = problem.headSize;
+    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
+    tiling.queryStrideN = problem.headSizeValue;
     tiling.scoreRingOffset = 0;
     tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
@@ -897,9 +906,9 @@ inline SelfAttentionPaEncoderTiling TileBfloat16D128E128ValueMaskMaskTypeNORM(co
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSize;
-    tiling.keyStrideU = problem.kvHeads * problem.headSize;
-    tiling.keyStrideK = problem.headSize;
+    tiling.headDim = problem.headSizeValue;
+    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
+    tiling.keyStrideK = problem.headSizeValue;
     tiling.maskCols = problem.maskCols;
     tiling.factorMultiply =
         (problem.maskType == 1 || problem.maskType == 3 || problem.maskType == 7 || problem.maskType == 8)
@@ -915,8 +924,8 @@ inline SelfAttentionPaEncoderTiling TileBfloat16D128E128ValueMaskMaskTypeNORM(co
     tiling.keyCapacity = problem.kvRows;
     tiling.value26 = problem.seqLenLayout == 1;
     tiling.batchScalar = problem.batch;
-    tiling.queryStrideS = problem.headNum * problem.headSize;
-    tiling.queryStrideN = problem.headSize;
+    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
+    tiling.queryStrideN = problem.headSizeValue;
     tiling.scoreRingOffset = 0;
     tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
@@ -957,9 +966,9 @@ inline SelfAttentionPaEncoderTiling TileBfloat16D128E128ValueMaskMaskPerBatchCcd
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSize;
-    tiling.keyStrideU = problem.kvHeads * problem.headSize;
-    tiling.keyStrideK = problem.headSize;
+    tiling.headDim = problem.headSizeValue;
+    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
+    tiling.keyStrideK = problem.headSizeValue;
     tiling.value16 = problem.maskRows * problem.maskCols;
     tiling.maskCols = problem.maskCols;
     tiling.factorMultiply =
@@ -976,8 +985,8 @@ inline SelfAttentionPaEncoderTiling TileBfloat16D128E128ValueMaskMaskPerBatchCcd
     tiling.keyCapacity = problem.kvRows;
     tiling.value27 = problem.seqLenLayout == 1;
     tiling.batchScalar = problem.batch;
-    tiling.queryStrideS = problem.headNum * problem.headSize;
-    tiling.queryStrideN = problem.headSize;
+    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
+    tiling.queryStrideN = problem.headSizeValue;
     tiling.scoreRingOffset = 0;
     tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
@@ -1018,9 +1027,9 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueQkDescaleVpvDescaleQuan
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSize;
-    tiling.keyStrideU = problem.kvHeads * problem.headSize;
-    tiling.keyStrideK = problem.headSize;
+    tiling.headDim = problem.headSizeValue;
+    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
+    tiling.keyStrideK = problem.headSizeValue;
     tiling.qkDescaleStrideN = 1;
     tiling.valueDim = problem.headSizeV;
     tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
@@ -1033,8 +1042,8 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueQkDescaleVpvDescaleQuan
     tiling.keyCapacity = problem.kvRows;
     tiling.value26 = problem.seqLenLayout == 1;
     tiling.batchScalar = problem.batch;
-    tiling.queryStrideS = problem.headNum * problem.headSize;
-    tiling.queryStrideN = problem.headSize;
+    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
+    tiling.queryStrideN = problem.headSizeValue;
     tiling.scoreRingOffset = 0;
     tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
@@ -1075,9 +1084,9 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueMaskQkDescaleVpvDescale
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSize;
-    tiling.keyStrideU = problem.kvHeads * problem.headSize;
-    tiling.keyStrideK = problem.headSize;
+    tiling.headDim = problem.headSizeValue;
+    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
+    tiling.keyStrideK = problem.headSizeValue;
     tiling.maskCols = problem.maskCols;
     tiling.qkDescaleStrideN = 1;
     tiling.valueDim = problem.headSizeV;
@@ -1091,8 +1100,8 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueMaskQkDescaleVpvDescale
     tiling.keyCapacity = problem.kvRows;
     tiling.value27 = problem.seqLenLayout == 1;
     tiling.batchScalar = problem.batch;
-    tiling.queryStrideS = problem.headNum * problem.headSize;
-    tiling.queryStrideN = problem.headSize;
+    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
+    tiling.queryStrideN = problem.headSizeValue;
     tiling.scoreRingOffset = 0;
     tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
@@ -1133,9 +1142,9 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueSlopesQkDescaleVpvDesca
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSize;
-    tiling.keyStrideU = problem.kvHeads * problem.headSize;
-    tiling.keyStrideK = problem.headSize;
+    tiling.headDim = problem.headSizeValue;
+    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
+    tiling.keyStrideK = problem.headSizeValue;
     tiling.qkDescaleStrideN = 1;
     tiling.slopesStrideN = 1;
     tiling.valueDim = problem.headSizeV;
@@ -1149,8 +1158,8 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueSlopesQkDescaleVpvDesca
     tiling.keyCapacity = problem.kvRows;
     tiling.value27 = problem.seqLenLayout == 1;
     tiling.batchScalar = problem.batch;
-    tiling.queryStrideS = problem.headNum * problem.headSize;
-    tiling.queryStrideN = problem.headSize;
+    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
+    tiling.queryStrideN = problem.headSizeValue;
     tiling.scoreRingOffset = 0;
     tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
@@ -1190,9 +1199,9 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueQkDescaleVpvDescalePSca
     tiling.items = tiling.tasks * tiling.splits;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSize;
-    tiling.keyStrideU = problem.kvHeads * problem.headSize;
-    tiling.keyStrideK = problem.headSize;
+    tiling.headDim = problem.headSizeValue;
+    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
+    tiling.keyStrideK = problem.headSizeValue;
     tiling.qkDescaleStrideN = 1;
     tiling.pScaleStrideN = 1;
     tiling.valueDim = problem.headSizeV;
@@ -1205,8 +1214,8 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueQkDescaleVpvDescalePSca
     tiling.keyCapacity = problem.kvRows;
     tiling.value25 = problem.seqLenLayout == 1;
     tiling.batchScalar = problem.batch;
-    tiling.queryStrideS = problem.headNum * problem.headSize;
-    tiling.queryStrideN = problem.headSize;
+    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
+    tiling.queryStrideN = problem.headSizeValue;
     tiling.scoreRingOffset = 0;
     tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
@@ -1240,9 +1249,9 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueQkDescaleVpvDescaleClam
     tiling.qkScale = problem.qkScale;
     tiling.clampMin = problem.clampMin;
     tiling.clampMax = problem.clampMax;
-    tiling.headDim = problem.headSize;
-    tiling.keyStrideU = problem.kvHeads * problem.headSize;
-    tiling.keyStrideK = problem.headSize;
+    tiling.headDim = problem.headSizeValue;
+    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
+    tiling.keyStrideK = problem.headSizeValue;
     tiling.qkDescaleStrideN = 1;
     tiling.valueDim = problem.headSizeV;
     tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
@@ -1255,8 +1264,8 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueQkDescaleVpvDescaleClam
     tiling.keyCapacity = problem.kvRows;
     tiling.value28 = problem.seqLenLayout == 1;
     tiling.batchScalar = problem.batch;
-    tiling.queryStrideS = problem.headNum * problem.headSize;
-    tiling.queryStrideN = problem.headSize;
+    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
+    tiling.queryStrideN = problem.headSizeValue;
     tiling.scoreRingOffset = 0;
     tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
@@ -1297,9 +1306,9 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128QkDescaleVpvDescaleQuantType
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSize;
-    tiling.keyStrideU = problem.kvHeads * problem.headSize;
-    tiling.keyStrideK = problem.headSize;
+    tiling.headDim = problem.headSizeValue;
+    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
+    tiling.keyStrideK = problem.headSizeValue;
     tiling.qkDescaleStrideN = 1;
     tiling.valueDim = problem.headSizeV;
     tiling.vpvDescaleStrideN = 1;
@@ -1310,8 +1319,8 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128QkDescaleVpvDescaleQuantType
     tiling.keyCapacity = problem.kvRows;
     tiling.value24 = problem.seqLenLayout == 1;
     tiling.batchScalar = problem.batch;
-    tiling.queryStrideS = problem.headNum * problem.headSize;
-    tiling.queryStrideN = problem.headSize;
+    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
+    tiling.queryStrideN = problem.headSizeValue;
     tiling.scoreRingOffset = 0;
     tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
@@ -1352,13 +1361,13 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128QkDescaleVpvDescaleKeyPadded
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSize;
-    tiling.keyStrideU = problem.keyLayout == 2 ? problem.kvHeads * problem.headSize : problem.headSize;
-    tiling.keyStrideK = problem.keyLayout == 2 ? problem.headSize : problem.kvRows * problem.headSize;
+    tiling.headDim = problem.headSizeValue;
+    tiling.keyStrideU = problem.keyLayout == 2 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
+    tiling.keyStrideK = problem.keyLayout == 2 ? problem.headSizeValue : problem.kvRows * problem.headSizeValue;
     tiling.keyStrideB =
         problem.keyLayout == 2
-            ? problem.kvRows * (problem.kvHeads * problem.headSize)
-            : problem.kvHeads * (problem.kvRows * problem.headSize);
+            ? problem.kvRows * (problem.kvHeads * problem.headSizeValue)
+            : problem.kvHeads * (problem.kvRows * problem.headSizeValue);
     tiling.qkDescaleStrideN = 1;
     tiling.valueDim = problem.headSizeV;
     tiling.vpvDescaleStrideN = 1;
@@ -1369,8 +1378,8 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128QkDescaleVpvDescaleKeyPadded
     tiling.keyCapacity = problem.kvRows;
     tiling.value25 = problem.seqLenLayout == 1;
     tiling.batchScalar = problem.batch;
-    tiling.queryStrideS = problem.headNum * problem.headSize;
-    tiling.queryStrideN = problem.headSize;
+    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
+    tiling.queryStrideN = problem.headSizeValue;
     tiling.scoreRingOffset = 0;
     tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
@@ -1411,9 +1420,9 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueMaskQkDescaleVpvDescale
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSize;
-    tiling.keyStrideU = problem.kvHeads * problem.headSize;
-    tiling.keyStrideK = problem.headSize;
+    tiling.headDim = problem.headSizeValue;
+    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
+    tiling.keyStrideK = problem.headSizeValue;
     tiling.value16 = problem.maskRows * problem.maskCols;
     tiling.maskCols = problem.maskCols;
     tiling.qkDescaleStrideN = 1;
@@ -1428,8 +1437,8 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueMaskQkDescaleVpvDescale
     tiling.keyCapacity = problem.kvRows;
     tiling.value28 = problem.seqLenLayout == 1;
     tiling.batchScalar = problem.batch;
-    tiling.queryStrideS = problem.headNum * problem.headSize;
-    tiling.queryStrideN = problem.headSize;
+    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
+    tiling.queryStrideN = problem.headSizeValue;
     tiling.scoreRingOffset = 0;
     tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
@@ -1470,9 +1479,9 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueMaskQkDescaleVpvDescale
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSize;
-    tiling.keyStrideU = problem.kvHeads * problem.headSize;
-    tiling.keyStrideK = problem.headSize;
+    tiling.headDim = problem.headSizeValue;
+    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
+    tiling.keyStrideK = problem.headSizeValue;
     tiling.value16 = problem.headNum * problem.maskRows * problem.maskCols;
     tiling.value17 = problem.maskRows * problem.maskCols;
     tiling.maskCols = problem.maskCols;
@@ -1488,8 +1497,8 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueMaskQkDescaleVpvDescale
     tiling.keyCapacity = problem.kvRows;
     tiling.value29 = problem.seqLenLayout == 1;
     tiling.batchScalar = problem.batch;
-    tiling.queryStrideS = problem.headNum * problem.headSize;
-    tiling.queryStrideN = problem.headSize;
+    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
+    tiling.queryStrideN = problem.headSizeValue;
     tiling.scoreRingOffset = 0;
     tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
@@ -1530,9 +1539,9 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueMaskQkDescaleVpvDescale
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSize;
-    tiling.keyStrideU = problem.kvHeads * problem.headSize;
-    tiling.keyStrideK = problem.headSize;
+    tiling.headDim = problem.headSizeValue;
+    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
+    tiling.keyStrideK = problem.headSizeValue;
     tiling.value16 = problem.maskRows * 128;
     tiling.qkDescaleStrideN = 1;
     tiling.valueDim = problem.headSizeV;
@@ -1546,8 +1555,8 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueMaskQkDescaleVpvDescale
     tiling.keyCapacity = problem.kvRows;
     tiling.value27 = problem.seqLenLayout == 1;
     tiling.batchScalar = problem.batch;
-    tiling.queryStrideS = problem.headNum * problem.headSize;
-    tiling.queryStrideN = problem.headSize;
+    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
+    tiling.queryStrideN = problem.headSizeValue;
     tiling.scoreRingOffset = 0;
     tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
@@ -1588,9 +1597,9 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128QkDescaleVpvDescaleQueryPadd
     tiling.rowTotal = problem.batch * problem.qRows * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSize;
-    tiling.keyStrideU = problem.kvHeads * problem.headSize;
-    tiling.keyStrideK = problem.headSize;
+    tiling.headDim = problem.headSizeValue;
+    tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
+    tiling.keyStrideK = problem.headSizeValue;
     tiling.qkDescaleStrideN = 1;
     tiling.valueDim = problem.headSizeV;
     tiling.vpvDescaleStrideN = 1;
@@ -1605,12 +1614,12 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128QkDescaleVpvDescaleQueryPadd
     tiling.keyCapacity = problem.kvRows;
     tiling.value25 = problem.seqLenLayout == 1;
     tiling.batchScalar = problem.batch;
-    tiling.queryStrideQ = problem.queryLayout == 2 ? problem.headNum * problem.headSize : problem.headSize;
+    tiling.queryStrideQ = problem.queryLayout == 2 ? problem.headNum * problem.headSizeValue : problem.headSizeValue;
     tiling.queryStrideB =
         problem.queryLayout == 2
-            ? problem.qRows * (problem.headNum * problem.headSize)
-            : problem.headNum * (problem.qRows * problem.headSize);
-    tiling.queryStrideN = problem.queryLayout == 2 ? problem.headSize : problem.qRows * problem.headSize;
+            ? problem.qRows * (problem.headNum * problem.headSizeValue)
+            : problem.headNum * (problem.qRows * problem.headSizeValue);
+    tiling.queryStrideN = problem.queryLayout == 2 ? problem.headSizeValue : problem.qRows * problem.headSizeValue;
     tiling.scoreRingOffset = 0;
     tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
@@ -1630,8 +1639,8 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128QkDescaleVpvDescaleQueryPadd
     return tiling;
 }
 
-// The kernel that takes a problem, and its launch.
-inline Plan PlanLaunch(const Problem &problem)
+// The kernel that takes a problem, and its launch. `empty`: nothing is to be computed, and one block finds that out.
+inline Plan PlanLaunch(const Problem &problem, bool empty = false)
 {
     // self_attention_pa_encoder_float16_d128_e128_value
     if (problem.queryDtype == 0 &&
@@ -1644,7 +1653,7 @@ inline Plan PlanLaunch(const Problem &problem)
         (problem.keyLayout == 0 || problem.keyLayout == 1) &&
         (problem.valueLayout == 0 || problem.valueLayout == 1) &&
         problem.clampType == 0) {
-        Plan plan{92895136800001080, 1, TileFloat16D128E128Value(problem)};
+        Plan plan{92895136800001080, 1, empty ? OneBlock() : TileFloat16D128E128Value(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -1662,7 +1671,8 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.maskDtype == 0 &&
         problem.maskType == 1 &&
         problem.clampType == 0) {
-        Plan plan{374921317600003080, 1, TileFloat16D128E128ValueMaskMaskTypeNORM(problem)};
+        Plan plan{374921317600003080, 1,
+            empty ? OneBlock() : TileFloat16D128E128ValueMaskMaskTypeNORM(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -1679,7 +1689,8 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.maskType == 4 &&
         problem.clampType == 0 &&
         problem.maskLayout != 6) {
-        Plan plan{76750906500005080, 1, TileFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS(problem)};
+        Plan plan{76750906500005080, 1,
+            empty ? OneBlock() : TileFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -1694,7 +1705,7 @@ inline Plan PlanLaunch(const Problem &problem)
         (problem.keyLayout == 0 || problem.keyLayout == 1) &&
         (problem.valueLayout == 0 || problem.valueLayout == 1) &&
         problem.clampType == 0) {
-        Plan plan{92895136800065080, 1, TileFloat16D128E128Value(problem)};
+        Plan plan{92895136800065080, 1, empty ? OneBlock() : TileFloat16D128E128Value(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -1709,7 +1720,8 @@ inline Plan PlanLaunch(const Problem &problem)
         (problem.keyLayout == 0 || problem.keyLayout == 1) &&
         (problem.valueLayout == 0 || problem.valueLayout == 1) &&
         problem.clampType == 1) {
-        Plan plan{107961468600001080, 1, TileFloat16D128E128ValueClampTypeMINMAX(problem)};
+        Plan plan{107961468600001080, 1,
+            empty ? OneBlock() : TileFloat16D128E128ValueClampTypeMINMAX(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -1724,7 +1736,8 @@ inline Plan PlanLaunch(const Problem &problem)
         (problem.keyLayout == 2 || problem.keyLayout == 3) &&
         (problem.valueLayout == 2 || problem.valueLayout == 3) &&
         problem.clampType == 0) {
-        Plan plan{150904969800001080, 1, TileFloat16D128E128ValueKeyBNSDQueryBNSDValueBNSD(problem)};
+        Plan plan{150904969800001080, 1,
+            empty ? OneBlock() : TileFloat16D128E128ValueKeyBNSDQueryBNSDValueBNSD(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -1738,7 +1751,7 @@ inline Plan PlanLaunch(const Problem &problem)
         (problem.queryLayout == 0 || problem.queryLayout == 1) &&
         (problem.keyLayout == 0 || problem.keyLayout == 1) &&
         problem.clampType == 0) {
-        Plan plan{347207478800000080, 1, TileFloat16D128E128(problem)};
+        Plan plan{347207478800000080, 1, empty ? OneBlock() : TileFloat16D128E128(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -1752,7 +1765,7 @@ inline Plan PlanLaunch(const Problem &problem)
         (problem.queryLayout == 0 || problem.queryLayout == 1) &&
         (problem.keyLayout == 2 || problem.keyLayout == 3) &&
         problem.clampType == 0) {
-        Plan plan{330270759200000080, 1, TileFloat16D128E128KeyPadded(problem)};
+        Plan plan{330270759200000080, 1, empty ? OneBlock() : TileFloat16D128E128KeyPadded(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -1771,7 +1784,7 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.maskType == 2 &&
         problem.clampType == 0) {
         Plan plan{376575791400003080, 1,
-            TileFloat16D128E128ValueMaskMaskPerHead116087f5MaskTypeALIBI(problem)};
+            empty ? OneBlock() : TileFloat16D128E128ValueMaskMaskPerHead116087f5MaskTypeALIBI(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -1790,7 +1803,7 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.maskType == 1 &&
         problem.clampType == 0) {
         Plan plan{128628576600003080, 1,
-            TileFloat16D128E128ValueMaskMaskPerBatchCcd31859MaskTypeNORM(problem)};
+            empty ? OneBlock() : TileFloat16D128E128ValueMaskMaskPerBatchCcd31859MaskTypeNORM(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -1808,7 +1821,8 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.maskDtype == 0 &&
         problem.maskType == 1 &&
         problem.clampType == 0) {
-        Plan plan{8824546500003080, 1, TileFloat16D128E128ValueMaskMaskFullMaskTypeNORM(problem)};
+        Plan plan{8824546500003080, 1,
+            empty ? OneBlock() : TileFloat16D128E128ValueMaskMaskFullMaskTypeNORM(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -1823,7 +1837,7 @@ inline Plan PlanLaunch(const Problem &problem)
         (problem.valueLayout == 0 || problem.valueLayout == 1) &&
         problem.maskType == 3 &&
         problem.clampType == 0) {
-        Plan plan{56260770500001080, 1, TileFloat16D128E128Value(problem)};
+        Plan plan{56260770500001080, 1, empty ? OneBlock() : TileFloat16D128E128Value(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -1842,7 +1856,7 @@ inline Plan PlanLaunch(const Problem &problem)
         (problem.maskType == 4 || problem.maskType == 5 || problem.maskType == 6) &&
         problem.clampType == 0) {
         Plan plan{157349419800003080, 1,
-            TileFloat16D128E128ValueMaskMaskColumnsMaskTypeALIBICOMPRESS(problem)};
+            empty ? OneBlock() : TileFloat16D128E128ValueMaskMaskColumnsMaskTypeALIBICOMPRESS(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -1857,7 +1871,8 @@ inline Plan PlanLaunch(const Problem &problem)
         (problem.valueLayout == 0 || problem.valueLayout == 1) &&
         (problem.maskType == 7 || problem.maskType == 8) &&
         problem.clampType == 0) {
-        Plan plan{12004278000001080, 1, TileFloat16D128E128ValueMaskTypeSLIDINGWINDOWCOMPRESS(problem)};
+        Plan plan{12004278000001080, 1,
+            empty ? OneBlock() : TileFloat16D128E128ValueMaskTypeSLIDINGWINDOWCOMPRESS(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -1871,7 +1886,7 @@ inline Plan PlanLaunch(const Problem &problem)
         (problem.queryLayout == 2 || problem.queryLayout == 3) &&
         (problem.keyLayout == 0 || problem.keyLayout == 1) &&
         problem.clampType == 0) {
-        Plan plan{184114535200000080, 1, TileFloat16D128E128QueryPadded(problem)};
+        Plan plan{184114535200000080, 1, empty ? OneBlock() : TileFloat16D128E128QueryPadded(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -1889,7 +1904,8 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.maskDtype == 0 &&
         problem.maskType == 2 &&
         problem.clampType == 0) {
-        Plan plan{284565779700003080, 1, TileFloat16D128E128ValueMaskMaskTypeALIBI(problem)};
+        Plan plan{284565779700003080, 1,
+            empty ? OneBlock() : TileFloat16D128E128ValueMaskMaskTypeALIBI(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -1906,7 +1922,8 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.maskType == 5 &&
         problem.clampType == 0 &&
         problem.maskLayout != 6) {
-        Plan plan{138352073000005080, 1, TileFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS(problem)};
+        Plan plan{138352073000005080, 1,
+            empty ? OneBlock() : TileFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -1923,7 +1940,8 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.maskType == 6 &&
         problem.clampType == 0 &&
         problem.maskLayout != 6) {
-        Plan plan{352612900700005080, 1, TileFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS(problem)};
+        Plan plan{352612900700005080, 1,
+            empty ? OneBlock() : TileFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -1938,7 +1956,7 @@ inline Plan PlanLaunch(const Problem &problem)
         (problem.keyLayout == 0 || problem.keyLayout == 1) &&
         (problem.valueLayout == 0 || problem.valueLayout == 1) &&
         problem.clampType == 0) {
-        Plan plan{92895136800001081, 1, TileFloat16D128E128Value(problem)};
+        Plan plan{92895136800001081, 1, empty ? OneBlock() : TileFloat16D128E128Value(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -1956,7 +1974,8 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.maskDtype == 1 &&
         problem.maskType == 1 &&
         problem.clampType == 0) {
-        Plan plan{411568015400003081, 1, TileBfloat16D128E128ValueMaskMaskTypeNORM(problem)};
+        Plan plan{411568015400003081, 1,
+            empty ? OneBlock() : TileBfloat16D128E128ValueMaskMaskTypeNORM(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -1973,7 +1992,8 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.maskType == 4 &&
         problem.clampType == 0 &&
         problem.maskLayout != 6) {
-        Plan plan{76750906500005081, 1, TileFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS(problem)};
+        Plan plan{76750906500005081, 1,
+            empty ? OneBlock() : TileFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -1988,7 +2008,7 @@ inline Plan PlanLaunch(const Problem &problem)
         (problem.keyLayout == 0 || problem.keyLayout == 1) &&
         (problem.valueLayout == 0 || problem.valueLayout == 1) &&
         problem.clampType == 0) {
-        Plan plan{92895136800065081, 1, TileFloat16D128E128Value(problem)};
+        Plan plan{92895136800065081, 1, empty ? OneBlock() : TileFloat16D128E128Value(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2003,7 +2023,8 @@ inline Plan PlanLaunch(const Problem &problem)
         (problem.keyLayout == 0 || problem.keyLayout == 1) &&
         (problem.valueLayout == 0 || problem.valueLayout == 1) &&
         problem.clampType == 1) {
-        Plan plan{107961468600001081, 1, TileFloat16D128E128ValueClampTypeMINMAX(problem)};
+        Plan plan{107961468600001081, 1,
+            empty ? OneBlock() : TileFloat16D128E128ValueClampTypeMINMAX(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2018,7 +2039,8 @@ inline Plan PlanLaunch(const Problem &problem)
         (problem.keyLayout == 2 || problem.keyLayout == 3) &&
         (problem.valueLayout == 2 || problem.valueLayout == 3) &&
         problem.clampType == 0) {
-        Plan plan{150904969800001081, 1, TileFloat16D128E128ValueKeyBNSDQueryBNSDValueBNSD(problem)};
+        Plan plan{150904969800001081, 1,
+            empty ? OneBlock() : TileFloat16D128E128ValueKeyBNSDQueryBNSDValueBNSD(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2032,7 +2054,7 @@ inline Plan PlanLaunch(const Problem &problem)
         (problem.queryLayout == 0 || problem.queryLayout == 1) &&
         (problem.keyLayout == 0 || problem.keyLayout == 1) &&
         problem.clampType == 0) {
-        Plan plan{347207478800000081, 1, TileFloat16D128E128(problem)};
+        Plan plan{347207478800000081, 1, empty ? OneBlock() : TileFloat16D128E128(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2046,7 +2068,7 @@ inline Plan PlanLaunch(const Problem &problem)
         (problem.queryLayout == 0 || problem.queryLayout == 1) &&
         (problem.keyLayout == 2 || problem.keyLayout == 3) &&
         problem.clampType == 0) {
-        Plan plan{330270759200000081, 1, TileFloat16D128E128KeyPadded(problem)};
+        Plan plan{330270759200000081, 1, empty ? OneBlock() : TileFloat16D128E128KeyPadded(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2065,7 +2087,7 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.maskType == 2 &&
         problem.clampType == 0) {
         Plan plan{339508421600003081, 1,
-            TileFloat16D128E128ValueMaskMaskPerHead116087f5MaskTypeALIBI(problem)};
+            empty ? OneBlock() : TileFloat16D128E128ValueMaskMaskPerHead116087f5MaskTypeALIBI(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2084,7 +2106,7 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.maskType == 1 &&
         problem.clampType == 0) {
         Plan plan{171986576400003081, 1,
-            TileBfloat16D128E128ValueMaskMaskPerBatchCcd31859MaskTypeNORM(problem)};
+            empty ? OneBlock() : TileBfloat16D128E128ValueMaskMaskPerBatchCcd31859MaskTypeNORM(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2102,7 +2124,8 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.maskDtype == 1 &&
         problem.maskType == 1 &&
         problem.clampType == 0) {
-        Plan plan{79552428300003081, 1, TileFloat16D128E128ValueMaskMaskFullMaskTypeNORM(problem)};
+        Plan plan{79552428300003081, 1,
+            empty ? OneBlock() : TileFloat16D128E128ValueMaskMaskFullMaskTypeNORM(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2117,7 +2140,7 @@ inline Plan PlanLaunch(const Problem &problem)
         (problem.valueLayout == 0 || problem.valueLayout == 1) &&
         problem.maskType == 3 &&
         problem.clampType == 0) {
-        Plan plan{56260770500001081, 1, TileFloat16D128E128Value(problem)};
+        Plan plan{56260770500001081, 1, empty ? OneBlock() : TileFloat16D128E128Value(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2136,7 +2159,7 @@ inline Plan PlanLaunch(const Problem &problem)
         (problem.maskType == 4 || problem.maskType == 5 || problem.maskType == 6) &&
         problem.clampType == 0) {
         Plan plan{219460824400003081, 1,
-            TileFloat16D128E128ValueMaskMaskColumnsMaskTypeALIBICOMPRESS(problem)};
+            empty ? OneBlock() : TileFloat16D128E128ValueMaskMaskColumnsMaskTypeALIBICOMPRESS(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2151,7 +2174,8 @@ inline Plan PlanLaunch(const Problem &problem)
         (problem.valueLayout == 0 || problem.valueLayout == 1) &&
         (problem.maskType == 7 || problem.maskType == 8) &&
         problem.clampType == 0) {
-        Plan plan{12004278000001081, 1, TileFloat16D128E128ValueMaskTypeSLIDINGWINDOWCOMPRESS(problem)};
+        Plan plan{12004278000001081, 1,
+            empty ? OneBlock() : TileFloat16D128E128ValueMaskTypeSLIDINGWINDOWCOMPRESS(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2165,7 +2189,7 @@ inline Plan PlanLaunch(const Problem &problem)
         (problem.queryLayout == 2 || problem.queryLayout == 3) &&
         (problem.keyLayout == 0 || problem.keyLayout == 1) &&
         problem.clampType == 0) {
-        Plan plan{184114535200000081, 1, TileFloat16D128E128QueryPadded(problem)};
+        Plan plan{184114535200000081, 1, empty ? OneBlock() : TileFloat16D128E128QueryPadded(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2183,7 +2207,8 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.maskDtype == 1 &&
         problem.maskType == 2 &&
         problem.clampType == 0) {
-        Plan plan{220970666300003081, 1, TileFloat16D128E128ValueMaskMaskTypeALIBI(problem)};
+        Plan plan{220970666300003081, 1,
+            empty ? OneBlock() : TileFloat16D128E128ValueMaskMaskTypeALIBI(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2200,7 +2225,8 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.maskType == 5 &&
         problem.clampType == 0 &&
         problem.maskLayout != 6) {
-        Plan plan{138352073000005081, 1, TileFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS(problem)};
+        Plan plan{138352073000005081, 1,
+            empty ? OneBlock() : TileFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2217,7 +2243,8 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.maskType == 6 &&
         problem.clampType == 0 &&
         problem.maskLayout != 6) {
-        Plan plan{352612900700005081, 1, TileFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS(problem)};
+        Plan plan{352612900700005081, 1,
+            empty ? OneBlock() : TileFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2236,7 +2263,8 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.quantType != 0 &&
         problem.outDataType != 27 &&
         problem.clampType == 0) {
-        Plan plan{130279157100025082, 1, TileInt8D128E128ValueQkDescaleVpvDescaleQuantTypeQKVONLINE(problem)};
+        Plan plan{130279157100025082, 1,
+            empty ? OneBlock() : TileInt8D128E128ValueQkDescaleVpvDescaleQuantTypeQKVONLINE(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2259,7 +2287,9 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.maskType == 1 &&
         problem.clampType == 0) {
         Plan plan{41868342200027082, 1,
-            TileInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeNORMQuantTypeQKVONLINE(problem)};
+            empty
+                ? OneBlock()
+                : TileInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeNORMQuantTypeQKVONLINE(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2281,7 +2311,9 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.clampType == 0 &&
         problem.maskLayout != 6) {
         Plan plan{293002024100029082, 1,
-            TileInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSQuantTypeQKVONLINE(problem)};
+            empty
+                ? OneBlock()
+                : TileInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSQuantTypeQKVONLINE(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2301,7 +2333,7 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.outDataType != 27 &&
         problem.clampType == 0) {
         Plan plan{130279157100057082, 0,
-            TileInt8D128E128ValueQkDescaleVpvDescalePScaleQuantTypeQKVOFFLINE(problem)};
+            empty ? OneBlock() : TileInt8D128E128ValueQkDescaleVpvDescalePScaleQuantTypeQKVOFFLINE(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2321,7 +2353,9 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.outDataType != 27 &&
         problem.clampType == 1) {
         Plan plan{98357786100025082, 1,
-            TileInt8D128E128ValueQkDescaleVpvDescaleClampTypeMINMAXQuantTypeQKVONLINE(problem)};
+            empty
+                ? OneBlock()
+                : TileInt8D128E128ValueQkDescaleVpvDescaleClampTypeMINMAXQuantTypeQKVONLINE(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2344,7 +2378,9 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.maskType == 1 &&
         problem.clampType == 0) {
         Plan plan{363527821200027082, 1,
-            TileInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeNORMQuantTypeQKVONLINE(problem)};
+            empty
+                ? OneBlock()
+                : TileInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeNORMQuantTypeQKVONLINE(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2362,7 +2398,8 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.quantType != 0 &&
         problem.outDataType != 27 &&
         problem.clampType == 0) {
-        Plan plan{202042731000024082, 1, TileInt8D128E128QkDescaleVpvDescaleQuantTypeQKVONLINE(problem)};
+        Plan plan{202042731000024082, 1,
+            empty ? OneBlock() : TileInt8D128E128QkDescaleVpvDescaleQuantTypeQKVONLINE(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2381,7 +2418,7 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.outDataType != 27 &&
         problem.clampType == 0) {
         Plan plan{422816758100024082, 1,
-            TileInt8D128E128QkDescaleVpvDescaleKeyPaddedQuantTypeQKVONLINE(problem)};
+            empty ? OneBlock() : TileInt8D128E128QkDescaleVpvDescaleKeyPaddedQuantTypeQKVONLINE(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2404,7 +2441,9 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.maskType == 2 &&
         problem.clampType == 0) {
         Plan plan{362849643000027082, 1,
-            TileInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerHead116087f5MaskTypeALIBIQuantTypeQKVONLINE(problem)};
+            empty
+                ? OneBlock()
+                : TileInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerHead116087f5MaskTypeALIBIQuantTypeQKVONLINE(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2427,7 +2466,9 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.maskType == 1 &&
         problem.clampType == 0) {
         Plan plan{293877920500027082, 1,
-            TileInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerHead116087f5MaskTypeALIBIQuantTypeQKVONLINE(problem)};
+            empty
+                ? OneBlock()
+                : TileInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerHead116087f5MaskTypeALIBIQuantTypeQKVONLINE(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2450,7 +2491,9 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.maskType == 1 &&
         problem.clampType == 0) {
         Plan plan{42768058400027082, 1,
-            TileInt8D128E128ValueMaskQkDescaleVpvDescaleMaskFullMaskTypeNORMQuantTypeQKVONLINE(problem)};
+            empty
+                ? OneBlock()
+                : TileInt8D128E128ValueMaskQkDescaleVpvDescaleMaskFullMaskTypeNORMQuantTypeQKVONLINE(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2473,7 +2516,9 @@ inline Plan PlanLaunch(const Problem &problem)
         (problem.maskType == 4 || problem.maskType == 5 || problem.maskType == 6) &&
         problem.clampType == 0) {
         Plan plan{419672092600027082, 1,
-            TileInt8D128E128ValueMaskQkDescaleVpvDescaleMaskBfloat16MaskColumnsMaskTypeALIBICOMPRESSQuantTypeQKVONLINE(problem)};
+            empty
+                ? OneBlock()
+                : TileInt8D128E128ValueMaskQkDescaleVpvDescaleMaskBfloat16MaskColumnsMaskTypeALIBICOMPRESSQuantTypeQKVONLINE(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2492,7 +2537,7 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.outDataType != 27 &&
         problem.clampType == 0) {
         Plan plan{153779648300024082, 1,
-            TileInt8D128E128QkDescaleVpvDescaleQueryPaddedQuantTypeQKVONLINE(problem)};
+            empty ? OneBlock() : TileInt8D128E128QkDescaleVpvDescaleQueryPaddedQuantTypeQKVONLINE(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2515,7 +2560,9 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.maskType == 2 &&
         problem.clampType == 0) {
         Plan plan{184664963500027082, 1,
-            TileInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeNORMQuantTypeQKVONLINE(problem)};
+            empty
+                ? OneBlock()
+                : TileInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeNORMQuantTypeQKVONLINE(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2537,7 +2584,9 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.clampType == 0 &&
         problem.maskLayout != 6) {
         Plan plan{351358669000029082, 1,
-            TileInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSQuantTypeQKVONLINE(problem)};
+            empty
+                ? OneBlock()
+                : TileInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSQuantTypeQKVONLINE(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2559,7 +2608,9 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.clampType == 0 &&
         problem.maskLayout != 6) {
         Plan plan{136260626300029082, 1,
-            TileInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSQuantTypeQKVONLINE(problem)};
+            empty
+                ? OneBlock()
+                : TileInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSQuantTypeQKVONLINE(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2578,7 +2629,8 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.quantType != 0 &&
         problem.outDataType == 27 &&
         problem.clampType == 0) {
-        Plan plan{295384346500025082, 1, TileInt8D128E128ValueQkDescaleVpvDescaleQuantTypeQKVONLINE(problem)};
+        Plan plan{295384346500025082, 1,
+            empty ? OneBlock() : TileInt8D128E128ValueQkDescaleVpvDescaleQuantTypeQKVONLINE(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }

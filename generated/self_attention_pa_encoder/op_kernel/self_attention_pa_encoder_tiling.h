@@ -45,7 +45,8 @@ struct SelfAttentionPaEncoderTiling {
     int64_t partialOutOffset;  // bytes from the workspace to the weighted sums of key splits
     int64_t workspaceBytes;  // bytes of the user workspace
     int64_t maskCols;  // elements of mask behind dimension 0
-    float factorMultiply;  // -3e+38 if kernelType == 1 and (calcType == 0 or calcType == 1 or calcType == 3) and (maskType == 1 or maskType == 3 or maskType == 7 or maskType == 8) else 1.0
+    // -3e+38 if kernelType == 1 and (calcType == 0 or calcType == 1 or calcType == 3) and (maskType == 1 or maskType == 3 or maskType == 7 or maskType == 8) else 1.0
+    float factorMultiply;
     int64_t value26;  // seqLenLayout == 1
     int64_t slopesStrideN;  // elements between neighbours of slopes along N
     int64_t value25;  // seqLenLayout == 1

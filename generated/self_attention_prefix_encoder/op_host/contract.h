@@ -111,7 +111,7 @@ struct RowCounts {
 };
 
 // ----------------------------------------------------------------------------------------------------
-// Arithmetic of contracts: floor division and its remainder; nothing is divided by zero.
+// Arithmetic of contracts: floor division and its remainder. Conditions ask first whether a divisor is 0.
 
 inline int64_t FloorDiv(int64_t a, int64_t b)
 {
@@ -306,6 +306,9 @@ private:
 // The multiples around a value; `of` names what they are of, `lowest` is the smallest that makes sense.
 inline std::string NearestMultiples(int64_t value, int64_t step, int64_t lowest, const std::string &of)
 {
+    if (step <= 0) {
+        return "";
+    }
     const int64_t below = value - Mod(value, step);
     if (below < lowest) {
         return "the nearest legal value" + of + " is " + Text(below + step);

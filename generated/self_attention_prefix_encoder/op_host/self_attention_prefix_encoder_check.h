@@ -215,7 +215,7 @@ inline Status CheckRanges(const Call &call)
 inline Status CheckEarly(const Call &call)
 {
     // headNum: must be a multiple of kvHeadNum
-    if (call.kvHeadNum > 0 && !(Mod(call.headNum, call.kvHeadNum) == 0)) {
+    if (call.kvHeadNum > 0 && !(call.kvHeadNum != 0 && Mod(call.headNum, call.kvHeadNum) == 0)) {
         Values values;
         values.Add("headNum", call.headNum);
         values.Add("kvHeadNum", call.kvHeadNum);
@@ -738,7 +738,7 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
             "it must be " + Text(sizes.key_layout));
     }
     // key: a head must have at most 128 * 128 elements a block
-    if (!(sizes.blockSize <= FloorDiv(16384, sizes.headSize))) {
+    if (!(sizes.headSize != 0 && sizes.blockSize <= FloorDiv(16384, sizes.headSize))) {
         Values values;
         values.Add("blockSize", sizes.blockSize);
         values.Add("headSize", sizes.headSize);
@@ -897,6 +897,31 @@ inline Status Measure(Call &call, Sizes &sizes)
 {
     const Status status = ResolveLists(call);
     return status.Ok() ? SolveSizes(call, sizes) : status;
+}
+
+// Shapes of the results, once the sizes of a call are known.
+inline std::vector<int64_t> ResultShape(size_t index, const Call &call, const Sizes &sizes)
+{
+    static_cast<void>(call);
+    if (index == 0) {
+        if (sizes.query_layout == "nTokens (headNum headSize)") {
+            return {sizes.nTokens, call.headNum * sizes.headSize};
+        }
+        return {sizes.nTokens, call.headNum, sizes.headSize};
+    }
+    return {};
+}
+
+// Whether a call computes nothing: no result has an element.
+inline bool IsEmpty(const Call &call, const Sizes &sizes)
+{
+    for (size_t index = 0; index < 1; ++index) {
+        const std::vector<int64_t> shape = ResultShape(index, call, sizes);
+        if (std::find(shape.begin(), shape.end(), 0) == shape.end()) {
+            return false;
+        }
+    }
+    return true;
 }
 
 }  // namespace self_attention_prefix_encoder_host

@@ -88,19 +88,6 @@ Call ReadCall(const Context *context)
     return call;
 }
 
-// Shapes of the results, once the sizes of a call are known.
-[[maybe_unused]] std::vector<int64_t> ResultShape(size_t index, const Call &call, const Sizes &sizes)
-{
-    static_cast<void>(call);
-    if (index == 0) {
-        if (sizes.query_layout == "nTokens (headNum headSize)") {
-            return {sizes.nTokens, call.headNum * sizes.headSize};
-        }
-        return {sizes.nTokens, call.headNum, sizes.headSize};
-    }
-    return {};
-}
-
 // Dtypes of the results.
 [[maybe_unused]] ge::DataType ResultDtype(size_t index, const Call &call)
 {

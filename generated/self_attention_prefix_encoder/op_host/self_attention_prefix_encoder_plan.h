@@ -16,8 +16,8 @@ struct Problem {
     int64_t slopesGiven = 0;  // whether slopes is passed
     int64_t maskType = 0;  // maskType
     int64_t clampType = 0;  // clampType
-    int64_t maskLayout =
-        0;  // layout(mask); 0: square, 1: per head, 2: per batch, 3: full, 4: 128, 5: 256, 6: columns, 7: 512
+    // layout(mask); 0: square, 1: per head, 2: per batch, 3: full, 4: 128, 5: 256, 6: columns, 7: 512
+    int64_t maskLayout = 0;
     int64_t kvHeads = 0;  // size kvHeads of the contract
     int64_t headNum = 0;  // parameter headNum
     int64_t maxOfSeqLen = 0;  // max(seqLen[b] for b < batch)
@@ -27,6 +27,7 @@ struct Problem {
     int64_t blockSize = 0;  // size blockSize of the contract
     int64_t nTokens = 0;  // size nTokens of the contract
     float qkScale = 0;  // parameter qkScale
+    int64_t headSizeValue = 0;  // size headSize of the contract
     int64_t maskRows = 0;  // size maskRows of the contract
 };
 
@@ -37,6 +38,14 @@ struct Plan {
     uint32_t scheduleMode = 0;
     SelfAttentionPrefixEncoderTiling tiling{};
 };
+
+// The tiling data of a launch without work.
+inline SelfAttentionPrefixEncoderTiling OneBlock()
+{
+    SelfAttentionPrefixEncoderTiling tiling{};
+    tiling.blocks = 1;
+    return tiling;
+}
 
 inline SelfAttentionPrefixEncoderTiling TileFloat16D128MaskTypeCAUSALMASK(const Problem &problem)
 {
@@ -62,22 +71,22 @@ inline SelfAttentionPrefixEncoderTiling TileFloat16D128MaskTypeCAUSALMASK(const 
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSize;
+    tiling.headDim = problem.headSizeValue;
     tiling.blockSize = problem.blockSize;
     tiling.blockTablesStrideB = problem.maxBlockNum;
-    tiling.keyStrideP = problem.blockSize * (problem.kvHeads * problem.headSize);
-    tiling.keyStrideK = problem.headSize;
-    tiling.keyStrideR = problem.kvHeads * problem.headSize;
-    tiling.valueStrideP = problem.blockSize * (problem.kvHeads * problem.headSize);
-    tiling.valueStrideK = problem.headSize;
-    tiling.valueStrideR = problem.kvHeads * problem.headSize;
-    tiling.outputStrideS = problem.headNum * problem.headSize;
-    tiling.outputStrideN = problem.headSize;
+    tiling.keyStrideP = problem.blockSize * (problem.kvHeads * problem.headSizeValue);
+    tiling.keyStrideK = problem.headSizeValue;
+    tiling.keyStrideR = problem.kvHeads * problem.headSizeValue;
+    tiling.valueStrideP = problem.blockSize * (problem.kvHeads * problem.headSizeValue);
+    tiling.valueStrideK = problem.headSizeValue;
+    tiling.valueStrideR = problem.kvHeads * problem.headSizeValue;
+    tiling.outputStrideS = problem.headNum * problem.headSizeValue;
+    tiling.outputStrideN = problem.headSizeValue;
     tiling.queryHeads = problem.headNum;
     tiling.maxOfSeqLen = problem.maxOfSeqLen;
     tiling.keyCapacity = problem.maxBlockNum * problem.blockSize;
-    tiling.queryStrideS = problem.headNum * problem.headSize;
-    tiling.queryStrideN = problem.headSize;
+    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
+    tiling.queryStrideN = problem.headSizeValue;
     tiling.scoreRingOffset = 0;
     tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
@@ -121,23 +130,23 @@ inline SelfAttentionPrefixEncoderTiling TileFloat16D128MaskMaskColumnsMaskTypeAL
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSize;
+    tiling.headDim = problem.headSizeValue;
     tiling.blockSize = problem.blockSize;
     tiling.blockTablesStrideB = problem.maxBlockNum;
-    tiling.keyStrideP = problem.blockSize * (problem.kvHeads * problem.headSize);
-    tiling.keyStrideK = problem.headSize;
-    tiling.keyStrideR = problem.kvHeads * problem.headSize;
+    tiling.keyStrideP = problem.blockSize * (problem.kvHeads * problem.headSizeValue);
+    tiling.keyStrideK = problem.headSizeValue;
+    tiling.keyStrideR = problem.kvHeads * problem.headSizeValue;
     tiling.value19 = problem.maskRows * 128;
-    tiling.valueStrideP = problem.blockSize * (problem.kvHeads * problem.headSize);
-    tiling.valueStrideK = problem.headSize;
-    tiling.valueStrideR = problem.kvHeads * problem.headSize;
-    tiling.outputStrideS = problem.headNum * problem.headSize;
-    tiling.outputStrideN = problem.headSize;
+    tiling.valueStrideP = problem.blockSize * (problem.kvHeads * problem.headSizeValue);
+    tiling.valueStrideK = problem.headSizeValue;
+    tiling.valueStrideR = problem.kvHeads * problem.headSizeValue;
+    tiling.outputStrideS = problem.headNum * problem.headSizeValue;
+    tiling.outputStrideN = problem.headSizeValue;
     tiling.queryHeads = problem.headNum;
     tiling.maxOfSeqLen = problem.maxOfSeqLen;
     tiling.keyCapacity = problem.maxBlockNum * problem.blockSize;
-    tiling.queryStrideS = problem.headNum * problem.headSize;
-    tiling.queryStrideN = problem.headSize;
+    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
+    tiling.queryStrideN = problem.headSizeValue;
     tiling.scoreRingOffset = 0;
     tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
@@ -181,23 +190,23 @@ inline SelfAttentionPrefixEncoderTiling TileFloat16D128SlopesMaskTypeALIBICOMPRE
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
-    tiling.headDim = problem.headSize;
+    tiling.headDim = problem.headSizeValue;
     tiling.blockSize = problem.blockSize;
     tiling.blockTablesStrideB = problem.maxBlockNum;
-    tiling.keyStrideP = problem.blockSize * (problem.kvHeads * problem.headSize);
-    tiling.keyStrideK = problem.headSize;
-    tiling.keyStrideR = problem.kvHeads * problem.headSize;
+    tiling.keyStrideP = problem.blockSize * (problem.kvHeads * problem.headSizeValue);
+    tiling.keyStrideK = problem.headSizeValue;
+    tiling.keyStrideR = problem.kvHeads * problem.headSizeValue;
     tiling.slopesStrideN = 1;
-    tiling.valueStrideP = problem.blockSize * (problem.kvHeads * problem.headSize);
-    tiling.valueStrideK = problem.headSize;
-    tiling.valueStrideR = problem.kvHeads * problem.headSize;
-    tiling.outputStrideS = problem.headNum * problem.headSize;
-    tiling.outputStrideN = problem.headSize;
+    tiling.valueStrideP = problem.blockSize * (problem.kvHeads * problem.headSizeValue);
+    tiling.valueStrideK = problem.headSizeValue;
+    tiling.valueStrideR = problem.kvHeads * problem.headSizeValue;
+    tiling.outputStrideS = problem.headNum * problem.headSizeValue;
+    tiling.outputStrideN = problem.headSizeValue;
     tiling.queryHeads = problem.headNum;
     tiling.maxOfSeqLen = problem.maxOfSeqLen;
     tiling.keyCapacity = problem.maxBlockNum * problem.blockSize;
-    tiling.queryStrideS = problem.headNum * problem.headSize;
-    tiling.queryStrideN = problem.headSize;
+    tiling.queryStrideS = problem.headNum * problem.headSizeValue;
+    tiling.queryStrideN = problem.headSizeValue;
     tiling.scoreRingOffset = 0;
     tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
@@ -217,15 +226,15 @@ inline SelfAttentionPrefixEncoderTiling TileFloat16D128SlopesMaskTypeALIBICOMPRE
     return tiling;
 }
 
-// The kernel that takes a problem, and its launch.
-inline Plan PlanLaunch(const Problem &problem)
+// The kernel that takes a problem, and its launch. `empty`: nothing is to be computed, and one block finds that out.
+inline Plan PlanLaunch(const Problem &problem, bool empty = false)
 {
     // self_attention_prefix_encoder_float16_d128_maskType_CAUSAL_MASK
     if (problem.queryDtype == 0 &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         (problem.maskType == 3 || problem.maskType == 9) &&
         problem.clampType == 0) {
-        Plan plan{18752440100000080, 1, TileFloat16D128MaskTypeCAUSALMASK(problem)};
+        Plan plan{18752440100000080, 1, empty ? OneBlock() : TileFloat16D128MaskTypeCAUSALMASK(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -236,7 +245,8 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.maskLayout == 6 &&
         problem.maskType != 3 &&
         problem.clampType == 0) {
-        Plan plan{59458269400001080, 1, TileFloat16D128MaskMaskColumnsMaskTypeALIBICOMPRESS(problem)};
+        Plan plan{59458269400001080, 1,
+            empty ? OneBlock() : TileFloat16D128MaskMaskColumnsMaskTypeALIBICOMPRESS(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -247,7 +257,8 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.maskType == 4 &&
         problem.clampType == 0 &&
         problem.maskLayout != 6) {
-        Plan plan{63799146900002080, 1, TileFloat16D128SlopesMaskTypeALIBICOMPRESS(problem)};
+        Plan plan{63799146900002080, 1,
+            empty ? OneBlock() : TileFloat16D128SlopesMaskTypeALIBICOMPRESS(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -258,7 +269,8 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.maskType == 5 &&
         problem.clampType == 0 &&
         problem.maskLayout != 6) {
-        Plan plan{150676319800002080, 1, TileFloat16D128SlopesMaskTypeALIBICOMPRESS(problem)};
+        Plan plan{150676319800002080, 1,
+            empty ? OneBlock() : TileFloat16D128SlopesMaskTypeALIBICOMPRESS(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -267,7 +279,7 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.headSize > 112 && problem.headSize <= 128 &&
         (problem.maskType == 3 || problem.maskType == 9) &&
         problem.clampType == 0) {
-        Plan plan{18752440100000081, 1, TileFloat16D128MaskTypeCAUSALMASK(problem)};
+        Plan plan{18752440100000081, 1, empty ? OneBlock() : TileFloat16D128MaskTypeCAUSALMASK(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -278,7 +290,8 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.maskLayout == 6 &&
         problem.maskType != 3 &&
         problem.clampType == 0) {
-        Plan plan{59458269400001081, 1, TileFloat16D128MaskMaskColumnsMaskTypeALIBICOMPRESS(problem)};
+        Plan plan{59458269400001081, 1,
+            empty ? OneBlock() : TileFloat16D128MaskMaskColumnsMaskTypeALIBICOMPRESS(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -289,7 +302,8 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.maskType == 4 &&
         problem.clampType == 0 &&
         problem.maskLayout != 6) {
-        Plan plan{63799146900002081, 1, TileFloat16D128SlopesMaskTypeALIBICOMPRESS(problem)};
+        Plan plan{63799146900002081, 1,
+            empty ? OneBlock() : TileFloat16D128SlopesMaskTypeALIBICOMPRESS(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -300,7 +314,8 @@ inline Plan PlanLaunch(const Problem &problem)
         problem.maskType == 5 &&
         problem.clampType == 0 &&
         problem.maskLayout != 6) {
-        Plan plan{150676319800002081, 1, TileFloat16D128SlopesMaskTypeALIBICOMPRESS(problem)};
+        Plan plan{150676319800002081, 1,
+            empty ? OneBlock() : TileFloat16D128SlopesMaskTypeALIBICOMPRESS(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
