@@ -185,12 +185,24 @@ def _setting(operator: Operator, name: str, text: str) -> dict[str, Any]:
             f"--set {name}: kernels of {operator.name} are specialised on D, {', '.join(settable)}; "
             "sizes are run time"
         )
-    spellings = _spellings(operator, name)
+    spellings = _spellings(operator, name) | _as_number(operator, name, text)
     if text not in spellings:
         raise IllegalSetting(
             f"--set {name}={text}: {operator.name} takes {', '.join(dict.fromkeys(spellings))}"
         )
     return {name: spellings[text]} | _passed(operator, name)
+
+
+def _as_number(operator: Operator, name: str, text: str) -> dict[str, Any]:
+    """Any number within its bounds is a value of a parameter that is a number."""
+    param = next((spec for spec in operator.params if spec.name == name), None)
+    if param is None or param.choices or param.type not in (int, float):
+        return {}
+    try:
+        number = param.type(text)
+    except ValueError:
+        return {}
+    return {text: number} if all(bound.evaluate({name: number}) for bound in param.bounds()) else {}
 
 
 def _spellings(operator: Operator, name: str) -> dict[str, Any]:

@@ -50,10 +50,15 @@ class Situation:
         return bool(settled.evaluate({**dict.fromkeys(settled.symbols()), **self.settings}))
 
 
+def asked_conditions(roots: tuple[Node, ...]) -> tuple[Expr, ...]:
+    """The conditions on which the shape of the graph depends."""
+    found = {id(node): node for root in roots for node in root.walk() if isinstance(node, Conditional)}
+    return tuple(node.condition for node in found.values())
+
+
 def conditions(roots: tuple[Node, ...]) -> frozenset[str]:
     """The symbols, presence aside, on which the shape of the graph depends."""
-    found = {id(node): node for root in roots for node in root.walk() if isinstance(node, Conditional)}
-    names = {name for node in found.values() for name in node.condition.symbols()}
+    names = {name for condition in asked_conditions(roots) for name in condition.symbols()}
     return frozenset(name for name in names if not name.startswith("given("))
 
 

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
 
+from attndsl.graph.specialize import asked_conditions
 from attndsl.spec.arguments import ParamSpec, TensorSpec, dtype_of, given, layout_of, split_of
 from attndsl.spec.operator import Operator
 from attndsl.spec.settings import first_settings
-from attndsl.symbolic import Compare, Const, Expr, Symbol
+from attndsl.symbolic import Compare, Const, Expr
 
 MOST_TRIED = 3000
 """Choices that are looked at before a search is given up."""
@@ -88,12 +89,18 @@ class _Space:
             if spec.split:
                 found[split_of(spec.name).name] = (False, True)
         for param in self.operator.params:
-            if param.type is not bytes and (param.optional or param.choices):
-                found[param.name] = self._telling(param)
+            values = self._telling(param)
+            if values:
+                found[param.name] = values
         return found
 
     def _telling(self, param: ParamSpec) -> tuple[Any, ...]:
-        """The values of a parameter that conditions can tell apart."""
+        """The values of a parameter that conditions can tell apart, its default first.
+
+        None of bytes, and none of a parameter without default that no condition of the computation asks for.
+        """
+        if param.type is bytes or (param.name not in self.first and not param.choices):
+            return ()
         if param.choices:
             return tuple(dict.fromkeys(param.choices.values()))
         if param.type is bool:
@@ -107,14 +114,13 @@ class _Space:
         return tuple(dict.fromkeys((default, *within)))
 
     def _compared(self, name: str) -> Iterator[int | float]:
-        """The numbers that constraints compare a parameter with."""
-        parts = (part for rule in self.operator.constraints for part in (rule.condition, rule.when))
-        for node in (node for part in parts if part is not None for node in part.walk()):
-            if not isinstance(node, Compare) or not isinstance(node.right, Const):
-                continue
-            number = node.right.value
-            if isinstance(node.left, Symbol) and node.left.name == name and isinstance(number, int | float):
-                yield number
+        """The numbers in comparisons of a parameter, of constraints and of ``attend.when``."""
+        rules = [part for rule in self.operator.constraints for part in (rule.condition, rule.when)]
+        for part in (*rules, *asked_conditions(self.operator.roots)):
+            for node in part.walk() if part is not None else ():
+                if isinstance(node, Compare) and name in node.symbols():
+                    numbers = (each.value for each in node.walk() if isinstance(each, Const))
+                    yield from (number for number in numbers if isinstance(number, int | float))
 
     @cached_property
     def rules(self) -> tuple[_Rule, ...]:
@@ -141,9 +147,7 @@ class _Space:
 
     def environment(self, values: Mapping[str, Any]) -> _Values:
         """The symbols of conditions; an absent tensor has no dtype and no layout."""
-        env: _Values = {
-            name: values.get(name, self.first.get(name)) for name in self.first if "(" not in name
-        }
+        env: _Values = {name: each for name, each in {**self.first, **values}.items() if "(" not in name}
         for spec in self.operator.tensors:
             passed, dtype = given(spec.name).name, dtype_of(spec.name).name
             env[passed] = not spec.optional or bool(values[passed])

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from attndsl.graph.nodes import Cast, Conditional, Node, Output, Quantize
-from attndsl.spec.arguments import dtype_of, given, layout_of, split_of
+from attndsl.spec.arguments import ParamSpec, dtype_of, given, layout_of, split_of
 from attndsl.spec.errors import InputCountError
 
 if TYPE_CHECKING:
@@ -18,15 +18,33 @@ if TYPE_CHECKING:
 
 
 def first_settings(operator: Operator) -> dict[str, Any]:
-    """Defaults of the parameters, first dtypes and layouts of the tensors."""
-    found: dict[str, Any] = {
-        spec.name: spec.choices.get(spec.default, spec.default) for spec in operator.params if spec.optional
-    }
+    """Defaults of the parameters, first dtypes and layouts of the tensors.
+
+    A parameter without default that conditions ask for has the legal value next to 0.
+    """
+    found: dict[str, Any] = {}
+    for param in operator.params:
+        if param.optional:
+            found[param.name] = param.choices.get(param.default, param.default)
+        elif param.name in operator.settings:
+            found[param.name] = _next_to_zero(param)
     for spec in operator.tensors:
         found[dtype_of(spec.name).name] = next(iter(spec.dtypes), None)
         found[layout_of(spec.name).name] = next(iter(spec.layouts), None)
         found[split_of(spec.name).name] = False
     return found
+
+
+def _next_to_zero(spec: ParamSpec) -> Any:
+    if spec.choices:
+        return next(iter(spec.choices.values()))
+    if spec.type is bool:
+        return False
+    limits = [limit for limit in (spec.ge, spec.gt, spec.le, spec.lt) if limit is not None]
+    near = sorted((limit + step for limit in (0, *limits) for step in (0, 1, -1)), key=abs)
+    legal = (spec.type(each) for each in near)
+    fits = (each for each in legal if all(bound.evaluate({spec.name: each}) for bound in spec.bounds()))
+    return next(fits, spec.type(0))
 
 
 def spelled(operator: Operator, name: str, value: Any) -> str:

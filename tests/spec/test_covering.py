@@ -7,6 +7,8 @@ from itertools import pairwise
 import pytest
 
 from attndsl import ops
+from attndsl.codegen.selection import IllegalSetting, Selection, wanted_specialisations
+from attndsl.schedule.specialisation import settings_of
 from attndsl.spec import Operator, attend, errors
 from attndsl.spec.covering import choosable, nearest_choice
 
@@ -123,3 +125,31 @@ def test_every_choice_keeps_the_constraints_that_it_decides(name):
                 if decided and not issubclass(rule.error, Warning):
                     assert rule.violation(known) is None, (symbol, value, rule.text)
     assert found > 20
+
+
+def stepped() -> Operator:
+    """Numbers choose the computation: m beyond 1, and w at least 0.5 (without default)."""
+    op = Operator("stepped", summary="A mask for some numbers.")
+    B, N, K, T, D = op.dims("B N K T D")
+    op.axes(B=B, N=N, K=K, T=T, D=D, E=D)
+    query = op.input("query", "B N D", dtype="float16", axes="B N D")
+    key = op.input("key", "B K T D", dtype=query, axes="B K T D")
+    value = op.input("value", "B K T D", dtype=query, axes="B K T E")
+    m = op.param("m", int, default=0, ge=0, le=3)
+    w = op.param("w", float)
+    s = attend.scores(query, attend.rows(key))
+    s = attend.when(m > 1, s * 2.0, attend.when(w >= 0.5, s * 3.0, s))
+    op.output("out", attend.softmax(s) @ attend.rows(value), like=query)
+    return op
+
+
+def test_numbers_that_choose_a_computation_are_covered():
+    op = stepped()
+    assert set(choosable(op)["m"]) == {0, 1, 2} and {0.5, -0.5} <= set(choosable(op)["w"])
+    wanted = wanted_specialisations(op, Selection())
+    graphs = {op.graph(frozenset(), settings_of(op, each.special)).key for each in wanted}
+    assert len(graphs) == 3
+    (chosen,) = wanted_specialisations(op, Selection(settings=(("m", "3"), ("w", "7.25"))))
+    assert dict(chosen.special.settings)["m"] == 3
+    with pytest.raises(IllegalSetting, match="m=4"):
+        wanted_specialisations(op, Selection(settings=(("m", "4"),)))
