@@ -13,6 +13,7 @@ from attndsl.symbolic import Const, Symbol, as_expr
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import (
     Binary,
+    Bitwise,
     BroadcastRows,
     CompareWithScalar,
     Convert,
@@ -385,10 +386,36 @@ WITHOUT_TWIN = {
     "a comparison has a mode": compare(row(f32), mode="ABOUT"),
 }
 
+_XOR = Bitwise(op="Xor", dst=row(u8), first=row(u8), second=row(u8))
+UNKNOWN: dict[str, tuple[Instruction, str]] = {
+    "unary": (Unary(op="Cbrt", dst=row(f32), src=row(g32)), "operation of one operand Cbrt, needs Exp or Ln"),
+    "scalar": (
+        WithScalar(op="Pows", dst=row(f32), src=row(g32), scalar=ONE),
+        "operation with a scalar Pows, needs Adds or Muls or Maxs or Mins",
+    ),
+    "binary": (
+        Binary(op="Mod", dst=row(f32), first=row(f32), second=row(g32)),
+        "operation of two operands Mod, needs Add or Sub or Mul or Div or Max or Min",
+    ),
+    "reduction": (RowReduce(op="Mean", dst=row(f32, 4), src=rows(f32)), "reduction Mean, needs Max or Sum"),
+    "comparison": (compare(row(f32), mode="ABOUT"), "comparison ABOUT, needs EQ or NE"),
+    "bitwise": (
+        Bitwise(op="Xor", dst=row(u8), first=row(u8), second=row(i8)),
+        "bitwise Xor, needs And or Or",
+    ),
+}
+
 
 @pytest.mark.parametrize("name", WITHOUT_TWIN)
 def test_further_illegal_operands(name):
     assert list(WITHOUT_TWIN[name].violations())
+
+
+@pytest.mark.parametrize("kind", UNKNOWN)
+def test_an_operation_that_does_not_exist_is_refused_with_those_that_do(kind):
+    item, says = UNKNOWN[kind]
+    assert any(problem.startswith(f"there is no {says}") for problem in item.violations())
+    assert not [item for item in _all_operations() if "there is no" in "".join(item.violations())]
 
 
 def _all_operations() -> list[Instruction]:

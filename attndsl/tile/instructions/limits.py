@@ -6,7 +6,7 @@ text for each rule of another kind that it violates.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from attndsl.hardware import MemorySpace
@@ -47,6 +47,12 @@ def dtype_rule(dtype: str, allowed: tuple[str, ...], role: str) -> Iterator[Find
     """The operand has one of the dtypes the instruction takes."""
     if dtype not in allowed:
         yield f"{role} is {dtype}, needs {' or '.join(allowed)}"
+
+
+def name_rule(name: str, known: Collection[str], kind: str) -> Iterator[Finding]:
+    """The instruction has an operation or a mode of this name."""
+    if name not in known:
+        yield f"there is no {kind} {name}, needs {' or '.join(known)}"
 
 
 def multiple_rule(value: Expr, multiple: int, role: str) -> Iterator[Finding]:

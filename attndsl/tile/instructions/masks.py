@@ -14,7 +14,7 @@ import numpy as np
 from attndsl.symbolic import Expr, Symbol, as_expr
 from attndsl.tile.buffers import Region, item_bytes
 from attndsl.tile.instructions.base import Machine, Names, is_one, repeat_elements, view
-from attndsl.tile.instructions.limits import Finding, dtype_rule, multiple_rule
+from attndsl.tile.instructions.limits import Finding, dtype_rule, multiple_rule, name_rule
 from attndsl.tile.instructions.vector import (
     COMPARISONS,
     VectorInstruction,
@@ -61,8 +61,7 @@ class CompareLanes(VectorInstruction):
         yield from dtype_rule(self.first.buffer.dtype, (*_FLOAT, "int32"), "first source")
         yield from dtype_rule(self.second.buffer.dtype, (self.first.buffer.dtype,), "second source")
         yield from multiple_rule(self.first.cols, repeat_elements(self.first.buffer.dtype), "count")
-        if self.mode not in COMPARISONS:
-            yield f"there is no comparison {self.mode}"
+        yield from name_rule(self.mode, COMPARISONS, "comparison")
         if self.first.buffer.dtype == "int32" and self.mode != "EQ":
             yield f"int32 is compared by EQ only, not by {self.mode}"
 
@@ -115,8 +114,7 @@ class Bitwise(VectorInstruction):
     def limits(self) -> Iterator[Finding]:
         yield from super().limits()
         yield from _bit_rules(self.dst, self.first, self.second)
-        if self.op not in _LOGIC:
-            yield f"there is no bitwise {self.op}"
+        yield from name_rule(self.op, _LOGIC, "bitwise")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

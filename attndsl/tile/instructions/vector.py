@@ -27,7 +27,14 @@ from attndsl.tile.instructions.base import (
     repeat_elements,
     view,
 )
-from attndsl.tile.instructions.limits import Finding, at_most_rule, dtype_rule, multiple_rule, space_rule
+from attndsl.tile.instructions.limits import (
+    Finding,
+    at_most_rule,
+    dtype_rule,
+    multiple_rule,
+    name_rule,
+    space_rule,
+)
 
 _ARITHMETIC = ("float16", "float32", "int16", "int32")
 _FLOAT = ("float16", "float32")
@@ -190,6 +197,7 @@ class Unary(VectorInstruction):
 
     def limits(self) -> Iterator[Finding]:
         yield from super().limits()
+        yield from name_rule(self.op, _UNARY, "operation of one operand")
         yield from count_form_rules(self.dst, self.src)
         yield from dtype_rule(self.dst.buffer.dtype, _FLOAT, "destination")
         yield from dtype_rule(self.src.buffer.dtype, (self.dst.buffer.dtype,), "source")
@@ -223,6 +231,7 @@ class WithScalar(VectorInstruction):
 
     def limits(self) -> Iterator[Finding]:
         yield from super().limits()
+        yield from name_rule(self.op, _WITH_SCALAR, "operation with a scalar")
         yield from count_form_rules(self.dst, self.src)
         yield from dtype_rule(self.dst.buffer.dtype, _ARITHMETIC, "destination")
         yield from dtype_rule(self.src.buffer.dtype, (self.dst.buffer.dtype,), "source")
@@ -270,6 +279,7 @@ class Binary(VectorInstruction):
 
     def limits(self) -> Iterator[Finding]:
         yield from super().limits()
+        yield from name_rule(self.op, _BINARY, "operation of two operands")
         allowed = _FLOAT if self.op == "Div" else _ARITHMETIC
         yield from dtype_rule(self.dst.buffer.dtype, allowed, "destination")
         if len({region.buffer.dtype for region in (self.dst, self.first, self.second)}) > 1:
@@ -340,6 +350,24 @@ class Convert(VectorInstruction):
         return f"{self.dst} = Cast({self.src}) {self.dst.buffer.dtype} {self.mode}"
 
 
+def _tree_sum(rows: Array) -> Array:
+    """Sums of up to 64 lanes, adjacent pairs first, as the reduction tree adds them."""
+    width = 1 << max(rows.shape[1] - 1, 0).bit_length()
+    lanes = np.zeros((rows.shape[0], width), rows.dtype)
+    lanes[:, : rows.shape[1]] = rows
+    while lanes.shape[1] > 1:
+        lanes = lanes[:, ::2] + lanes[:, 1::2]
+    return lanes[:, 0]
+
+
+def _largest(rows: Array) -> Array:
+    found: Array = rows.max(axis=1)
+    return found
+
+
+_REDUCTIONS = {"Max": _largest, "Sum": _tree_sum}
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RowReduce(VectorInstruction):
     """``dst[r] = op(src[r, :])``: WholeReduceMax or WholeReduceSum of fp32 rows of up to 64 lanes."""
@@ -360,7 +388,7 @@ class RowReduce(VectorInstruction):
     def run(self, machine: Machine) -> None:
         source, out = view(machine, self.src), view(machine, self.dst)
         with np.errstate(all="ignore"):
-            out[0, :] = source.max(axis=1) if self.op == "Max" else _tree_sum(source)
+            out[0, :] = _REDUCTIONS[self.op](source)
 
     def text(self, names: Names) -> str:
         places, mask = operands(names, self.dst, self.src), names.expr(self.src.cols)
@@ -370,17 +398,8 @@ class RowReduce(VectorInstruction):
 
     def limits(self) -> Iterator[Finding]:
         yield from super().limits()
+        yield from name_rule(self.op, _REDUCTIONS, "reduction")
         yield from dtype_rule(self.src.buffer.dtype, ("float32",), "source")
-
-
-def _tree_sum(rows: Array) -> Array:
-    """Sums of up to 64 lanes, adjacent pairs first, as the reduction tree adds them."""
-    width = 1 << max(rows.shape[1] - 1, 0).bit_length()
-    lanes = np.zeros((rows.shape[0], width), rows.dtype)
-    lanes[:, : rows.shape[1]] = rows
-    while lanes.shape[1] > 1:
-        lanes = lanes[:, ::2] + lanes[:, 1::2]
-    return lanes[:, 0]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -442,8 +461,7 @@ class CompareWithScalar(VectorInstruction):
         yield from dtype_rule(self.dst.buffer.dtype, ("uint8",), "bits")
         yield from dtype_rule(self.src.buffer.dtype, _FLOAT, "source")
         yield from multiple_rule(self.src.cols, repeat_elements(self.src.buffer.dtype), "count")
-        if self.mode not in COMPARISONS:
-            yield f"there is no comparison {self.mode}"
+        yield from name_rule(self.mode, COMPARISONS, "comparison")
 
     def describe(self) -> str:
         return f"{self.dst} bits = {self.src} {self.mode} {self.scalar}"
