@@ -6,17 +6,14 @@ that they need no order. Here the elements are counted.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from attndsl.errors import InternalError
-from attndsl.symbolic import Expr
-from attndsl.tile.buffers import Buffer, Region
-from attndsl.tile.instructions import Instruction, LoadFractals, LoadNz, Machine
+from attndsl.tile.buffers import Buffer
+from attndsl.tile.instructions import Instruction, Machine
 from attndsl.tile.statements import Alloc, For
 
 Mask = npt.NDArray[np.bool_]
@@ -92,38 +89,7 @@ def _promised(loop: For) -> set[Buffer]:
 def touched_elements(item: Instruction, buffer: Buffer, machine: Machine) -> Mask:
     """Which elements of the buffer's slot an instruction reads or writes, by its operands."""
     mask = np.zeros(buffer.elements, np.bool_)
-    for region, indices in _operands(item, machine):
-        if region.buffer is buffer:
+    for touched, indices in item.touched(machine):
+        if touched is buffer:
             mask[indices] = True
     return mask
-
-
-def _operands(item: Instruction, machine: Machine) -> Iterator[tuple[Region, npt.NDArray[np.int64]]]:
-    for spec in fields(item):
-        region = getattr(item, spec.name)
-        if not isinstance(region, Region):
-            continue
-        if isinstance(item, LoadFractals):
-            stride = _int(machine, item.src_stride) if spec.name == "src" else 1
-            yield region, _units(machine, region, _int(machine, item.repeat), stride, item.unit)
-        elif isinstance(item, LoadNz):
-            matrices = range(_int(machine, item.matrices))
-            places = [item.places(machine, number).reshape(-1) for number in matrices]
-            yield region, np.concatenate(places) if places else np.zeros(0, np.int64)
-        else:
-            yield region, _rows(machine, region)
-
-
-def _int(machine: Machine, value: Expr | int) -> int:
-    return int(machine.value(value))
-
-
-def _rows(machine: Machine, region: Region) -> npt.NDArray[np.int64]:
-    values: list[Any] = [region.offset, region.rows, region.cols, region.pitch]
-    offset, rows, cols, pitch = (_int(machine, value) for value in values)
-    return (offset + np.arange(rows)[:, None] * (pitch or cols) + np.arange(cols)).reshape(-1)
-
-
-def _units(machine: Machine, region: Region, repeat: int, stride: int, size: int) -> npt.NDArray[np.int64]:
-    starts = _int(machine, region.offset) + np.arange(repeat)[:, None] * stride * size
-    return (starts + np.arange(size)).reshape(-1)

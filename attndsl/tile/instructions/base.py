@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -18,6 +18,7 @@ from attndsl.tile.instructions.limits import Finding, Limit
 from attndsl.tile.statements import Statement
 
 Array = npt.NDArray[Any]
+Indices = npt.NDArray[np.int64]
 
 # Operations of the device (attndsl.hardware.costs) whose name is not that of the API.
 _OPERATIONS = {
@@ -87,6 +88,16 @@ class Instruction(Statement):
         """Global tensors it writes."""
         return ()
 
+    def touched(self, machine: Machine) -> Iterator[tuple[Buffer, Indices]]:
+        """Which elements of its buffers' slots it reads or writes: of each region its rows.
+
+        Instructions that lay out their operands in another way say so.
+        """
+        for spec in fields(self):
+            region = getattr(self, spec.name)
+            if isinstance(region, Region):
+                yield region.buffer, row_elements(machine, region)
+
     @abstractmethod
     def run(self, machine: Machine) -> None:
         """Its NumPy meaning."""
@@ -142,6 +153,13 @@ def is_one(expr: Expr) -> bool:
 def view(machine: Machine, region: Region) -> Array:
     """The region as a writable (rows, cols) array."""
     return _strided(machine.slot(region.buffer), machine, region, region.buffer.name)
+
+
+def row_elements(machine: Machine, region: Region) -> Indices:
+    """Where the rows of a region lie in the slot."""
+    values = (region.offset, region.rows, region.cols, region.pitch)
+    offset, rows, cols, pitch = (int(machine.value(value)) for value in values)
+    return (offset + np.arange(rows)[:, None] * (pitch or cols) + np.arange(cols)).reshape(-1)
 
 
 def gm_view(machine: Machine, region: GlobalRegion) -> Array:

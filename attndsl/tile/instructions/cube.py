@@ -12,13 +12,13 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from attndsl.hardware import ATLAS_A2, Core, MemorySpace, Pipe
 from attndsl.symbolic import Const, Expr, Named, round_up
 from attndsl.tile.buffers import Buffer, GlobalRegion, GlobalTensor, Region, item_bytes
 from attndsl.tile.instructions.base import (
     Array,
+    Indices,
     Instruction,
     Machine,
     Names,
@@ -120,14 +120,18 @@ class LoadNz(Instruction):
         padded[:, : source.shape[1]] = source
         image[...] = padded.reshape(rows, groups, depth).transpose(1, 0, 2)
 
-    def places(self, machine: Machine, matrix: int) -> npt.NDArray[np.int64]:
+    def touched(self, machine: Machine) -> Iterator[tuple[Buffer, Indices]]:
+        for number in range(int(machine.value(self.matrices))):
+            yield self.dst.buffer, self.places(machine, number).reshape(-1)
+
+    def places(self, machine: Machine, matrix: int) -> Indices:
         """Where the elements of a matrix go in the slot: (rows, columns rounded up to C0)."""
         depth = block_elements(self.dst.buffer.dtype)
         cols = np.arange(_up(int(machine.value(self.src.cols)), depth))
         rows = np.arange(int(machine.value(self.src.rows))) * int(machine.value(self.row_step))
         rows = rows + matrix * int(machine.value(self.matrix_step))
         groups = cols // depth * int(machine.value(self.padded_rows)) * depth + cols % depth
-        found: npt.NDArray[np.int64] = int(machine.value(self.dst.offset)) + rows[:, None] * depth + groups
+        found: Indices = int(machine.value(self.dst.offset)) + rows[:, None] * depth + groups
         return found
 
     def text(self, names: Names) -> str:
@@ -220,6 +224,12 @@ class LoadFractals(Instruction):
             fractals = fractals.transpose(0, 2, 1)
         start = int(machine.value(self.dst.offset))
         machine.slot(self.dst.buffer)[start : start + repeat * unit] = fractals.reshape(-1)
+
+    def touched(self, machine: Machine) -> Iterator[tuple[Buffer, Indices]]:
+        numbers = np.arange(int(machine.value(self.repeat)))[:, None]
+        for region, stride in ((self.dst, 1), (self.src, int(machine.value(self.src_stride)))):
+            starts = int(machine.value(region.offset)) + numbers * stride * self.unit
+            yield region.buffer, (starts + np.arange(self.unit)).reshape(-1)
 
     def text(self, names: Names) -> str:
         dst = names.local(self.dst.buffer, self.dst.offset)
