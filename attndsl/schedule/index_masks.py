@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from attndsl.graph import nodes
 from attndsl.schedule.context import FIRST_KEY, KEYS, REPEAT_LANES, Context
-from attndsl.schedule.errors import NotLowered
+from attndsl.schedule.key_intervals import key_interval
 from attndsl.schedule.score_step import ScoreStep
 from attndsl.schedule.vector_buffers import vector_buffers
-from attndsl.schedule.visibility import hides_some, visible_interval
+from attndsl.schedule.visibility import hides_some
 from attndsl.symbolic import Const, Expr, maximum, minimum, round_up
 from attndsl.tile.instructions import FillInterval
 from attndsl.tile.statements import If, Statement, seq
@@ -19,9 +19,7 @@ def index_mask(context: Context, node: nodes.Replace) -> ScoreStep:
     Raises:
         NotLowered: the keys that a row sees are no interval.
     """
-    interval, value = visible_interval(node), Const(float(node.value))
-    if interval is None:
-        raise NotLowered("a mask that shows no interval of keys", node.where)
+    interval, value = key_interval(node, context.problem.float_params), Const(float(node.value))
 
     def hide(context: Context, row: Expr) -> Statement:
         score, indices = vector_buffers(context).score, context.rows.indices()

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from attndsl.graph import nodes
+from attndsl.schedule.errors import NotLowered
+from attndsl.schedule.key_intervals import key_interval
 from attndsl.schedule.visibility import hidden_keys, visible_interval
 from attndsl.symbolic import Compare, Const, Expr, Symbol, maximum, minimum
+
+from .small_specs import PACKED_RESULT, assert_computes, packed_call, packed_spec
 
 i, j, n, W = Symbol("i"), Symbol("j"), Symbol("n"), Symbol("W")
 SCORES = nodes.Scores(query=nodes.Input(name="q", axes=("B", "N", "Q", "D")), keys=nodes.Rows(axes=()))
@@ -38,6 +43,20 @@ INTERVALS = {
     "both sides": (j - i < W) & (i - j < W),
     "the other way round": i - j >= 0,
     "from a key on": j > 2,
+    "up to a fraction": j < 2.5,
+    "up to a fraction and with it": j <= i + 2.5,
+    "from a fraction on": j > i - 2.5,
+    "from a fraction on and with it": i - 0.25 <= j,
+    "fractions of either sign": (j - i > -1.75) & (j - i < -0.25),
+    "a fraction on the other side": i - j < 2.5,
+    "the larger of two": j < maximum(i + 1, 2.5),
+    "integers that are floats": (j >= i - 2.0) & (j < 5.0) & (j + i > 2.0),
+    "causal, or in a prefix": (j <= i) | (j < W),
+    "three of one side": (j <= i) | (j < W) | (j + i < 5),
+    "from the first of two": (j > i) | (j >= W),
+    "a union in a window": ((j <= i) | (j < W)) & (j >= i - 3),
+    "not the hidden ones": ((j > i) & (j >= W)) == Const(False),
+    "none of the hidden ones": ((j > i) | (j < i - 2)) == Const(False),
 }
 
 
@@ -50,10 +69,56 @@ def test_intervals_are_what_the_condition_says(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "condition", [(j <= i) | (j == 0), j % 2 <= i, j * j <= i, i <= 3, j + j <= i], ids=str
+    ("condition", "why"),
+    [
+        ((j <= i) | (j == 0), "'j == 0' bounds none"),
+        (j % 2 <= i, "'j % 2 <= i' does not compare j or -j"),
+        (j * j <= i, "does not compare j or -j"),
+        (i <= 3, "does not compare j or -j"),
+        (j + j <= i, "does not compare j or -j"),
+        ((j <= i) | (j > W), "joins bounds of both sides; .*maximum"),
+        (((j <= i) & (j > W)) | (j < 3), "joins bounds of both sides"),
+        (((j <= i) & (j > W)) == Const(False), "joins bounds of both sides"),
+        (j + i < Symbol("cap"), "no integers; declare parameters as int"),
+        (j < i * 0.5, "no integers"),
+        (j < W / Const(2), "no integers"),
+        (j + 0.7 <= 1000000.7, "no integers"),
+        (j <= i + (1 - 2.0**-50), "no integers"),
+        (j < i + float("inf"), "no integers"),
+    ],
+    ids=str,
 )
-def test_other_conditions_show_no_interval(condition: Expr) -> None:
-    assert visible_interval(masked(condition)) is None
+def test_other_conditions_show_no_interval(condition: Expr, why: str) -> None:
+    floats = frozenset({"cap"})
+    assert visible_interval(masked(condition), floats) is None
+    with pytest.raises(NotLowered, match=f"no interval of keys .*{why}"):
+        key_interval(masked(condition), floats)
+
+
+DECLARED = (
+    'p = op.lengths("p", "B")\nw = op.param("w", int, default=20)\nf = op.param("f", float, default=20.5)'
+)
+MASKS = {
+    "an integer parameter": "s = s.where(j + i < w)",
+    "fractions of both signs": "s = s.where((j < i + 200.5) & (j > i - 2.5) & (j - i >= -1.75))",
+    "integers that are floats": "s = s.where((j < i + 2.0) & (j >= -3.0))",
+    "a prefix": "s = s.where((j <= i) | (j < p[b]))",
+    "what a prefix hides": "s = s.replace(attend.condition((j > i) & (j >= p[b])), float('-inf'))",
+    "what a prefix makes small": "s = s.replace(attend.condition((j > i) & (j >= p[b])), -5.0)",
+    "all but a hole before": "s = s.where((j >= i) | (j >= p[b]))",
+}
+
+
+@pytest.mark.parametrize("name", MASKS)
+def test_masks_of_prompts_on_the_tile_program(tmp_path: Path, name: str) -> None:
+    op = packed_spec(tmp_path, MASKS[name], PACKED_RESULT, declared=DECLARED)
+    assert_computes(op, "tile", **packed_call([37, 5], [300, 37]), p=[140, 3])
+
+
+def test_a_bound_by_a_float_is_refused_by_name(tmp_path: Path) -> None:
+    op = packed_spec(tmp_path, "s = s.where(j + i < f)", PACKED_RESULT, declared=DECLARED)
+    with pytest.raises(NotLowered, match="'j \\+ i < f' compares with numbers that are no integers"):
+        op(**packed_call([37, 5], [300, 37]), p=[140, 3], backend="tile")
 
 
 def test_only_masks_that_nothing_undoes_hide_keys() -> None:
