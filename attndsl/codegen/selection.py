@@ -14,7 +14,13 @@ from attndsl.codegen.members import head_size, io_tensor
 from attndsl.errors import UserError
 from attndsl.hardware import ATLAS_A2
 from attndsl.schedule.lowerable import LARGEST_HEAD
-from attndsl.schedule.specialisation import Specialisation, canonical_settings, feature_names, used_inputs
+from attndsl.schedule.specialisation import (
+    Specialisation,
+    canonical_settings,
+    feature_names,
+    features_told,
+    kernel_inputs,
+)
 from attndsl.spec.arguments import dtype_of, given
 from attndsl.spec.covering import Choice, choosable, nearest_choice
 from attndsl.spec.operator import Operator
@@ -125,7 +131,7 @@ def specialisation_of_choice(operator: Operator, choice: Choice, dtype: str, buc
     """What the kernel of calls with this choice is specialised on."""
     settings = tuple((name, choice.settings.get(name)) for name in sorted(operator.settings))
     passed = choice.present & frozenset(feature_names(operator))
-    features = passed & used_inputs(operator, passed, settings)
+    features = features_told(operator, kernel_inputs(operator, passed), dict(settings))
     one_size = operator.axis_extents["E"].same(operator.axis_extents["D"])
     return Specialisation(
         dtype=dtype,
@@ -171,7 +177,8 @@ def _legal_choice(operator: Operator, values: Mapping[str, Any], dtype: str) -> 
 
     def all_used(choice: Choice) -> bool:
         settings = tuple((name, choice.settings.get(name)) for name in sorted(operator.settings))
-        return named & features <= used_inputs(operator, choice.present & features, settings)
+        present = kernel_inputs(operator, choice.present & features)
+        return named & features <= features_told(operator, present, dict(settings))
 
     # What a setting needs to be legal may keep its tensor from being read, a mask that indices give.
     return nearest_choice(operator, values, all_used) or nearest_choice(operator, values)

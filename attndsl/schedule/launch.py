@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from attndsl.graph.nodes import names_read
 from attndsl.hardware import ATLAS_A2
 from attndsl.schedule.compile import Compiled, compile_operator, problem_of
 from attndsl.schedule.errors import NotLowered
 from attndsl.schedule.host_scalars import host_scalars
-from attndsl.schedule.specialisation import Specialisation, canonical_settings, feature_names
+from attndsl.schedule.specialisation import Specialisation, canonical_settings, features_told
 from attndsl.spec.call import Call
 from attndsl.spec.operator import Operator
 from attndsl.spec.split import whole_rank
@@ -83,8 +82,7 @@ def specialisation_of(call: Call) -> Specialisation:
     operator, env = call.operator, call.env()
     sizes = {axis: int(operator.axis_extents[axis].evaluate(env)) for axis in "DE"}
     one_size = operator.axis_extents["E"].same(operator.axis_extents["D"])
-    # What this very call passes and does not read tells no kernels apart.
-    features = call.present & names_read(call.graph.outputs) & frozenset(feature_names(operator))
+    features = features_told(operator, call.present, env)
     settings = tuple((name, env.get(name)) for name in sorted(operator.settings))
     return Specialisation(
         dtype=call.dtype,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import zlib
 from collections.abc import Mapping
@@ -11,8 +12,9 @@ from typing import Any
 
 from attndsl.errors import InternalError
 from attndsl.graph.errors import GraphError
-from attndsl.graph.nodes import expressions_of, names_read
-from attndsl.spec.arguments import dtype_of, given, layout_of
+from attndsl.graph.nodes import names_read
+from attndsl.graph.presence import presence_matters
+from attndsl.spec.arguments import dtype_of, layout_of
 from attndsl.spec.errors import SpecError
 from attndsl.spec.layout import Layout
 from attndsl.spec.operator import Operator
@@ -104,21 +106,35 @@ def kernel_inputs(operator: Operator, features: frozenset[str]) -> frozenset[str
 @cache
 def _choosing_lengths(operator: Operator) -> frozenset[str]:
     """Optional lengths whose presence the computation asks for, so that kernels are specialised on it."""
-    asked = {name for expr in expressions_of(operator.roots) for name in expr.symbols()}
-    lengths = (spec for spec in operator.tensors if spec.optional and spec.kind == "lengths")
-    return frozenset(spec.name for spec in lengths if given(spec.name).name in asked)
+    lengths = (spec.name for spec in operator.tensors if spec.optional and spec.kind == "lengths")
+    return frozenset(name for name in lengths if presence_matters(operator.roots, name))
 
 
 @cache
 def feature_names(operator: Operator) -> tuple[str, ...]:
     """The optional tensors a kernel can be specialised on, in signature order.
 
-    Tensors that the computation never looks at (reserved arguments) are none.
+    Tensors that the computation never looks at (reserved arguments) are none, nor lengths whose absence
+    kernels see by their number.
     """
     read, choosing = names_read(operator.roots), _choosing_lengths(operator)
-    optional = (spec for spec in operator.tensors if spec.optional)
-    told = (spec.name for spec in optional if spec.kind != "lengths" or spec.name in choosing)
-    return tuple(name for name in told if name in read)
+    optional = (spec for spec in operator.tensors if spec.optional and spec.name not in choosing)
+    tensors = (spec.name for spec in optional if spec.kind != "lengths")
+    told = {name for name in tensors if name in read or presence_matters(operator.roots, name)}
+    return tuple(spec.name for spec in operator.tensors if spec.name in told | choosing)
+
+
+def features_told(operator: Operator, present: frozenset[str], settings: Mapping[str, Any]) -> frozenset[str]:
+    """Of the tensors ``present`` in a call, those that it reads or without which it computes something else.
+
+    What a call passes and does not look at tells no kernels apart.
+    """
+    graph, told = operator.graph(present, settings), present & frozenset(feature_names(operator))
+    for name in sorted(told - names_read(graph.outputs)):
+        with contextlib.suppress(GraphError, SpecError):  # without it there is no such call
+            if operator.graph(present - {name}, settings).key == graph.key:
+                present -= {name}
+    return told & present
 
 
 Settings = tuple[tuple[str, Any], ...]
@@ -153,11 +169,3 @@ def canonical_settings(operator: Operator, features: frozenset[str], settings: S
 
 def _same_axes(layouts: Mapping[str, Layout], one: Any, other: Any) -> bool:
     return layouts[one].strides().keys() == layouts[other].strides().keys()
-
-
-def used_inputs(
-    operator: Operator, features: frozenset[str], settings: Settings | None = None
-) -> frozenset[str]:
-    """The tensors that the computation looks at when these features are in use."""
-    chosen = None if settings is None else dict(settings)
-    return names_read(operator.graph(kernel_inputs(operator, features), chosen).outputs)

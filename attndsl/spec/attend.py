@@ -35,9 +35,9 @@ from attndsl.graph.nodes import (
     Windowed,
 )
 from attndsl.source_line import author_line
-from attndsl.spec.errors import GraphError
+from attndsl.spec.errors import GraphError, SpecError
 from attndsl.spec.values import Operand, TensorValue, Value, as_rows, elementwise, index_condition
-from attndsl.symbolic import Expr, Symbol, as_expr
+from attndsl.symbolic import Expr, ExprLike, Symbol, as_expr
 
 BATCH = Symbol("b")
 HEAD = Symbol("n")
@@ -47,7 +47,7 @@ LOWEST = float(np.finfo(np.float32).min)
 GROUP = Symbol("g")
 
 
-def rows(tensor: Value, *, length: Value | Expr | None = None, start: Expr | None = None) -> Value:
+def rows(tensor: Value, *, length: Value | ExprLike | None = None, start: ExprLike | None = None) -> Value:
     """Key or value rows of a tensor with a row axis T.
 
     Args:
@@ -62,7 +62,9 @@ def rows(tensor: Value, *, length: Value | Expr | None = None, start: Expr | Non
     return Value(Dense(axes=axes, tensor=tensor.node, length=_per_row(length), start=first, where=where))
 
 
-def paged(tensor: Value, table: Value, block_size: Expr, *, length: Value | Expr | None = None) -> Value:
+def paged(
+    tensor: Value, table: Value, block_size: ExprLike, *, length: Value | ExprLike | None = None
+) -> Value:
     """Key or value rows of a paged cache, axes (P, K, R, D): block, head, row in the block, channel.
 
     Row t of batch row b is row ``t % block_size`` of block ``table[b, t // block_size]``.
@@ -79,7 +81,9 @@ def paged(tensor: Value, table: Value, block_size: Expr, *, length: Value | Expr
     return Value(node)
 
 
-def listed(tensors: Value, *, index: Value | Expr | None = None, length: Value | Expr | None = None) -> Value:
+def listed(
+    tensors: Value, *, index: Value | ExprLike | None = None, length: Value | ExprLike | None = None
+) -> Value:
     """Key or value rows of a list of tensors, axes (B, K, T, D): batch row b reads tensor b.
 
     Args:
@@ -95,7 +99,7 @@ def listed(tensors: Value, *, index: Value | Expr | None = None, length: Value |
     )
 
 
-def packed(tensor: Value, ends: Value | None = None, *, length: Value | Expr | None = None) -> Value:
+def packed(tensor: Value, ends: Value | None = None, *, length: Value | ExprLike | None = None) -> Value:
     """Queries (S, N, D), or key or value rows (U, K, D), of all batch rows back to back in one tensor.
 
     Args:
@@ -111,24 +115,26 @@ def packed(tensor: Value, ends: Value | None = None, *, length: Value | Expr | N
     return Value(Packed(axes=axes, tensor=tensor.node, ends=_node(ends), length=count, where=where))
 
 
-def ring(cache: Value, size: Expr, *, length: Value | Expr | None = None) -> Value:
+def ring(cache: Value, size: ExprLike, *, length: Value | ExprLike | None = None) -> Value:
     """The last rows of a cache that is written round and round: row t lives in row ``t % size`` of ``cache``.
 
     ``length``: rows ever written, one number a batch row.
     """
     source = as_rows(cache)
-    node = Ring(axes=source.axes, source=source, size=size, length=_per_row(length), where=author_line())
+    node = Ring(
+        axes=source.axes, source=source, size=as_expr(size), length=_per_row(length), where=author_line()
+    )
     return Value(node)
 
 
-def window(source: Value, start: Expr, *, length: Expr) -> Value:
+def window(source: Value, start: ExprLike, *, length: Value | ExprLike) -> Value:
     """Rows ``start .. start + length - 1`` of another source of rows, expressions of ``attend.BATCH``."""
     inner, where = as_rows(source), author_line()
-    first = Scalar(value=start, axes=("B",), where=where)
+    first = Scalar(value=as_expr(start), axes=("B",), where=where)
     return Value(Windowed(axes=inner.axes, source=inner, start=first, length=_per_row(length), where=where))
 
 
-def append(cache: Value, new: Value, *, position: Expr, length: Value | Expr) -> Value:
+def append(cache: Value, new: Value, *, position: ExprLike, length: Value | ExprLike) -> Value:
     """Rows below ``position`` of a cache, then new rows; and these are written into the cache in place.
 
     Args:
@@ -138,7 +144,7 @@ def append(cache: Value, new: Value, *, position: Expr, length: Value | Expr) ->
         length: rows of each batch row in the end.
     """
     source, rows_, where = as_rows(cache), as_rows(new), author_line()
-    first = Scalar(value=position, axes=("B",), where=where)
+    first = Scalar(value=as_expr(position), axes=("B",), where=where)
     axes = source.axes
     return Value(
         CacheAppend(axes=axes, cache=source, rows=rows_, position=first, length=_per_row(length), where=where)
@@ -285,11 +291,15 @@ def sigmoid(value: Value) -> Value:
     return elementwise("sigmoid", value)
 
 
-def _per_row(value: Value | Expr | None) -> Node | None:
+def _per_row(value: Value | ExprLike | None) -> Node | None:
     """The node of a number a batch row; an expression is one of the batch index."""
-    if isinstance(value, Expr):
-        return Scalar(value=value, axes=("B",), where=author_line())
-    return _node(value)
+    if value is None or isinstance(value, Value):
+        return _node(value)
+    if not isinstance(value, Expr | int):
+        raise SpecError(
+            f"rows are counted by an integer, lengths or an expression, got {value!r}", author_line()
+        )
+    return Scalar(value=as_expr(value), axes=("B",), where=author_line())
 
 
 def _node(value: Value | None) -> Node | None:
