@@ -12,7 +12,7 @@ import attndsl
 from attndsl.spec.loader import load_shipped
 
 ROOT = Path(attndsl.__file__).parent
-BASE = {"errors", "source_line", "symbolic", "folds", "intervals", "array_expr", "resources"}
+BASE = {"c_names", "errors", "source_line", "symbolic", "folds", "intervals", "array_expr", "resources"}
 MAY_IMPORT = {
     "hardware": set(),
     "graph": BASE,

@@ -186,7 +186,7 @@ class Names:
 
     def address(self, name: str) -> str:
         """The kernel's parameter for an argument or result: no member's name, nor what kernels use."""
-        found = self._spelled[name]
+        found = self._spelled.get(name) or identifier(name)
         return f"{found}Address" if found.endswith("_") or found in _OF_KERNELS else found
 
     def output(self, name: str) -> OutputSpec:

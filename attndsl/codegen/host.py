@@ -32,7 +32,7 @@ from attndsl.errors import InternalError
 from attndsl.folds import Fold
 from attndsl.schedule.compile import Compiled
 from attndsl.schedule.host_scalars import CORES, HOST, dimension, fold_name, folds_of
-from attndsl.schedule.specialisation import feature_names
+from attndsl.schedule.specialisation import feature_names, settings_of
 from attndsl.schedule.words import word_parameters
 from attndsl.spec.operator import Operator
 from attndsl.symbolic import Binary, Compare, Expr, Logic, Select, Symbol, binary, compare, select
@@ -162,9 +162,9 @@ def problem_values(compiled: Compiled, host: Mapping[str, object]) -> dict[str, 
         found[VALUE_SIZE] = special.value_bucket
     for feature in feature_names(operator):
         found[given_member(feature)] = int(feature in special.features)
-    words = word_parameters(operator)  # these are numbers already
+    words, settings = word_parameters(operator), settings_of(operator, special)  # words are numbers already
     for name in asked_symbols([compiled]):
-        value = host.get(name)
+        value = host[name] if name in host else settings.get(name)
         found[member_of(name)] = value if name in words else number_of_value(operator, name, value)
     terms = {measure_name(term): term for term in measures(compiled.program.tiling)}
     for symbol in outside_names(compiled.program.tiling):

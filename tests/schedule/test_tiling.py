@@ -22,7 +22,7 @@ from .specials import compiled
 FEATURES = ("attn_mask", "pse_shift")
 BUCKET, TILE, RING = 128, 512, 3
 # Strides of these tensors are the same whatever the layout: the choice among them is arbitrary.
-ONE_LAYOUT = {"queryLayout": 0, "attentionOutLayout": 0, "attnMaskLayout": 0}
+ONE_LAYOUT = {"host.queryLayout": 0, "host.attentionOutLayout": 0, "host.attnMaskLayout": 0}
 
 
 @st.composite
@@ -35,12 +35,12 @@ def hosts(draw):
         "N": kv_heads * group,
         "S": draw(st.sampled_from([0, 1, 511, 512, 513, 262144]) | st.integers(1, 262144)),
         "D": draw(st.integers(113, 128)),
-        "cores": draw(st.integers(1, 24)),
-        "actualSeqLengthsCount": draw(st.sampled_from([0, 1, 7])),
+        "host.cores": draw(st.integers(1, 24)),
+        "host.actualSeqLengthsCount": draw(st.sampled_from([0, 1, 7])),
         "scale_value": draw(st.sampled_from([0.0, 1.0, -0.125, 0.08838834764831845])),
-        "keyLayout": draw(st.integers(0, 1)),
-        "valueLayout": draw(st.integers(0, 1)),
-        "pseShiftLayout": draw(st.integers(0, 1)),
+        "host.keyLayout": draw(st.integers(0, 1)),
+        "host.valueLayout": draw(st.integers(0, 1)),
+        "host.pseShiftLayout": draw(st.integers(0, 1)),
         **ONE_LAYOUT,
     }
 
@@ -80,9 +80,9 @@ def test_python_and_cxx_compute_the_same_tiling(host):
 
 
 def test_the_host_supplies_exactly_what_the_fields_need():
-    layouts = {"keyLayout", "valueLayout", "pseShiftLayout"}
+    layouts = {"host.keyLayout", "host.valueLayout", "host.pseShiftLayout"}
     layouts |= {name for name in outside_names(program().tiling) if name in ONE_LAYOUT}
-    sizes = {"B", "kvN", "N", "S", "D", "cores", "actualSeqLengthsCount"}
+    sizes = {"B", "kvN", "N", "S", "D", "host.cores", "host.actualSeqLengthsCount"}
     assert set(outside_names(program().tiling)) == {*sizes, *layouts, "scale_value"}
 
 
@@ -94,10 +94,10 @@ def test_splits_and_blocks(host):
     pairs, tiles = host["B"] * host["kvN"], math.ceil(host["S"] / TILE)
     assert t["items"] == pairs * t["splits"]
     assert 1 <= t["splits"] <= max(1, tiles)
-    assert t["splits"] == 1 or t["items"] <= host["cores"]
-    assert t["blocks"] == min(t["items"], host["cores"])
-    if pairs <= host["cores"] and tiles >= host["cores"]:
-        assert (t["splits"] + 1) * pairs > host["cores"], "another split would still have had a core"
+    assert t["splits"] == 1 or t["items"] <= host["host.cores"]
+    assert t["blocks"] == min(t["items"], host["host.cores"])
+    if pairs <= host["host.cores"] and tiles >= host["host.cores"]:
+        assert (t["splits"] + 1) * pairs > host["host.cores"], "another split would still have had a core"
 
 
 def c_strides(shape):
@@ -111,14 +111,14 @@ def test_strides_are_those_of_the_layouts(host):
     t = program().tiling_values(host)
     b, n, k, s, d = (host[name] for name in ("B", "N", "kvN", "S", "D"))
     for name in ("key", "value"):
-        if host[f"{name}Layout"] == 0:  # (B, S, kvN, D) with the last two merged
+        if host[f"host.{name}Layout"] == 0:  # (B, S, kvN, D) with the last two merged
             batch, row, head, _ = c_strides((b, s, k, d))
         else:  # (B, kvN, S, D)
             batch, head, row, _ = c_strides((b, k, s, d))
         assert (t[f"{name}StrideB"], t[f"{name}StrideK"], t[f"{name}StrideT"]) == (batch, head, row)
     for name in ("query", "attentionOut"):  # (B, 1, N * D) and (B, N, 1, D) agree
         assert (t[f"{name}StrideB"], t[f"{name}StrideN"]) == (n * d, d)
-    assert t["pseShiftStrideB"] == (0 if host["pseShiftLayout"] == 0 else n * s)
+    assert t["pseShiftStrideB"] == (0 if host["host.pseShiftLayout"] == 0 else n * s)
     assert (t["pseShiftStrideN"], t["attnMaskStrideB"]) == (s, s)
 
 
@@ -179,8 +179,8 @@ def shares(draw):
     lengths = draw(st.lists(st.integers(0, capacity), min_size=batch, max_size=batch))
     host = {
         "B": batch, "kvN": kv_heads, "N": kv_heads * draw(st.integers(1, 64)), "S": capacity, "D": 128,
-        "cores": draw(st.integers(1, 24)), "actualSeqLengthsCount": batch, "scale_value": 1.0,
-        "keyLayout": 0, "valueLayout": 0, "pseShiftLayout": 0, **ONE_LAYOUT,
+        "host.cores": draw(st.integers(1, 24)), "host.actualSeqLengthsCount": batch, "scale_value": 1.0,
+        "host.keyLayout": 0, "host.valueLayout": 0, "host.pseShiftLayout": 0, **ONE_LAYOUT,
     }  # fmt: skip
     return host, lengths
 
@@ -220,13 +220,13 @@ def test_the_two_vector_cores_share_the_rows(group):
 
 
 def one_task(group):
-    sizes = {"B": 1, "kvN": 1, "N": group, "S": 9, "D": 128, "cores": 1}
+    sizes = {"B": 1, "kvN": 1, "N": group, "S": 9, "D": 128, "host.cores": 1}
     rest = {
-        "actualSeqLengthsCount": 0,
+        "host.actualSeqLengthsCount": 0,
         "scale_value": 1.0,
-        "keyLayout": 0,
-        "valueLayout": 0,
-        "pseShiftLayout": 0,
+        "host.keyLayout": 0,
+        "host.valueLayout": 0,
+        "host.pseShiftLayout": 0,
     }
     return program().tiling_values({**sizes, **rest, **ONE_LAYOUT})
 
