@@ -28,7 +28,7 @@ from attndsl.verify.features import work_of
 from attndsl.verify.integers import Integers
 from attndsl.verify.solve import solve
 from attndsl.verify.space import Assignment, CaseSpace
-from attndsl.verify.values import FILL, GROUP, PROBE, REGIME, REGIMES, Values
+from attndsl.verify.values import FILL, GROUP, MAX_ROW_ELEMENTS, PROBE, REGIME, REGIMES, Values
 
 CANDIDATES = 3
 PROBES = 0.4
@@ -174,6 +174,8 @@ class _Member:
                     continue  # a constraint over elements of other tensors: the next candidate
                 if not work_of(self.space, call).keeps(_regime(turn, attempt)):
                     continue  # lengths made it short, or its tasks few
+                if any(array.size > MAX_ROW_ELEMENTS for array in call.arrays.values()):
+                    continue  # lengths made a tensor that follows from them larger than sizes alone tell
                 self._covered |= _pairs(kept)
                 key = kernel_key(self.space, assignment)
                 self._kernels[key] = self._kernels.get(key, 0) + 1
