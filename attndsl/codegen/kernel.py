@@ -19,7 +19,6 @@ from attndsl.codegen.naming import (
 from attndsl.codegen.statements import Function, Writer
 from attndsl.hardware import ATLAS_A2, Core
 from attndsl.schedule.compile import Compiled
-from attndsl.schedule.plan_memory import slot_stride
 from attndsl.schedule.specialisation import feature_names, kernel_suffix
 from attndsl.symbolic import Const, Expr
 from attndsl.tile.buffers import GlobalTensor
@@ -214,7 +213,7 @@ def _memories(program: Program, spelling: Spelling) -> Iterator[MemoryTable]:
                 name=constant(buffer.name),
                 address=f"0x{program.addresses[buffer]:05x}",
                 slot_name=f"{constant(buffer.name)}Slot",
-                slot_bytes=slot_stride(buffer),
+                slot_bytes=buffer.slot_stride,
                 slots=buffer.slots,
                 dtype=cxx(buffer.dtype),
                 meaning=buffer.meaning,

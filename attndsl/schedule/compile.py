@@ -1,35 +1,22 @@
-"""The whole way from an operator to a finished tile program, as a list of passes with a check behind each."""
+"""The whole way from an operator to a finished tile program: recognised, lowered, and through the passes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from attndsl.schedule.choices import Schedule, describe, resolve, smaller
-from attndsl.schedule.cross_core import derive_flags
 from attndsl.schedule.errors import DoesNotFit, TooManyEvents
-from attndsl.schedule.events import synchronise
-from attndsl.schedule.field_names import NamesTaken, check_field_names
+from attndsl.schedule.field_names import NamesTaken
 from attndsl.schedule.lower import lower
 from attndsl.schedule.lowerable import candidate, check_lowerable
 from attndsl.schedule.meant_choices import MeantChoice, meant_choices
+from attndsl.schedule.passes import PASSES, run_passes
 from attndsl.schedule.pattern import Computation, recognise
-from attndsl.schedule.plan_memory import plan_memory
 from attndsl.schedule.problem import Problem, describe_problem
 from attndsl.schedule.specialisation import Specialisation, settings_of
-from attndsl.schedule.split_cores import split_cores
 from attndsl.spec.operator import Operator
 from attndsl.tile.program import Program
-from attndsl.tile.rules import check
-
-Pass = Callable[[Program], Program]
-PASSES: tuple[tuple[str, Pass], ...] = (
-    ("derive_flags", derive_flags),
-    ("split_cores", split_cores),
-    ("plan_memory", plan_memory),
-    ("synchronise", synchronise),
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +46,7 @@ def compile_operator(operator: Operator, specialisation: Specialisation) -> Comp
 
     Raises:
         ScheduleError: a choice is illegal, does not fit, or the graph has no lowering.
+        InternalError: a pass got or gave what it must not, a defect of the compiler.
     """
     computation, problem = _recognised(operator, specialisation)
     meant = meant_choices(computation)
@@ -66,7 +54,7 @@ def compile_operator(operator: Operator, specialisation: Specialisation) -> Comp
     schedule = resolve(stated, operator.schedule_lines)
     while True:
         try:
-            joint, program = _compile(computation, problem, schedule)
+            joint, program = run_passes(lower(computation, problem, schedule), PASSES)
         except NamesTaken as clash:
             if clash.names <= problem.taken_names:
                 raise
@@ -131,13 +119,3 @@ def problem_of(operator: Operator, special: Specialisation) -> Problem:
         special.value_bucket,
         settings_of(operator, special),
     )
-
-
-def _compile(computation: Computation, problem: Problem, schedule: Schedule) -> tuple[Program, Program]:
-    program = check(check_field_names(lower(computation, problem, schedule)), "lower")
-    joint = program
-    for name, step in PASSES:
-        program = check(check_field_names(step(program)), name)
-        if name == "derive_flags":
-            joint = program
-    return joint, program

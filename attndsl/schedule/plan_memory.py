@@ -31,7 +31,7 @@ def _place(space: MemorySpace, buffers: list[Buffer]) -> dict[Buffer, int]:
     end = 0
     for buffer in buffers:
         placed[buffer] = end
-        end += buffer.slots * slot_stride(buffer)
+        end += buffer.slots * buffer.slot_stride
     if end > memory.usable:
         largest = max(buffers, key=lambda buffer: buffer.total_bytes)
         text = f"{largest.name} with {largest.slots} x {largest.slot_bytes} bytes"
@@ -39,9 +39,3 @@ def _place(space: MemorySpace, buffers: list[Buffer]) -> dict[Buffer, int]:
             space.value, end, memory.usable, text, "choose a smaller tile_k, rows, max_rows, base_n or base_k"
         )
     return placed
-
-
-def slot_stride(buffer: Buffer) -> int:
-    """Bytes between the slots of a buffer: its size, aligned as its memory asks for."""
-    alignment = ATLAS_A2.memory(buffer.space).alignment
-    return -(-buffer.slot_bytes // alignment) * alignment

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import ml_dtypes
 import numpy as np
 
-from attndsl.hardware import MemorySpace
+from attndsl.hardware import ATLAS_A2, MemorySpace
 from attndsl.source_line import UNKNOWN_LINE, SourceLine
 from attndsl.symbolic import Const, Element, Expr, ExprLike, Load, as_expr
 from attndsl.tile.naming import gm_member
@@ -69,6 +69,12 @@ class Buffer:
     def total_bytes(self) -> int:
         """Bytes of all slots."""
         return self.slots * self.slot_bytes
+
+    @property
+    def slot_stride(self) -> int:
+        """Bytes between the slots: the size of one, aligned as the memory asks for."""
+        alignment = ATLAS_A2.memory(self.space).alignment
+        return -(-self.slot_bytes // alignment) * alignment
 
     def region(
         self, offset: ExprLike = 0, rows: ExprLike = 1, cols: ExprLike | None = None, pitch: ExprLike = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from enum import Enum
 
 from attndsl.hardware import Core, MemorySpace
 from attndsl.symbolic import Expr, Named, Symbol
@@ -48,6 +49,21 @@ class TilingField:
     def symbol(self) -> Symbol:
         """The field as the kernel's code sees it."""
         return tiling_scalar(self.name)
+
+
+class Property(Enum):
+    """What holds of a program: passes require and establish it, rules ask only for what was established."""
+
+    JOINT = "joint"
+    """``body`` is the program: one tree of statements for all cores."""
+    FLAGS = "flags"
+    """Cores wait for each other by cross-core flags; ``flags`` has their ids."""
+    CORES = "cores"
+    """``cores`` is the program: one tree for each core kind, without skewed loops."""
+    ADDRESSES = "addresses"
+    """Every buffer in use has an address of its own in ``addresses``."""
+    EVENTS = "events"
+    """The pipes of a core wait for each other by events with ids, and by barriers."""
 
 
 @dataclass(frozen=True, kw_only=True)

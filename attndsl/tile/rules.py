@@ -1,18 +1,21 @@
 """The legality table of tile programs, checked between passes.
 
-A rule yields one line for each violation. A new rule is a function and an entry in :data:`RULES`.
+A rule's function yields one line for each violation. A new rule is a function and an entry in :data:`RULES`,
+with the properties of a program that it speaks of: it is asked once all of them are established.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
 
 from attndsl.errors import InternalError
 from attndsl.hardware import ATLAS_A2, Core
 from attndsl.symbolic import Element, Expr
-from attndsl.tile.buffers import GlobalTensor
+from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import Instruction
-from attndsl.tile.program import CORE_SCALARS, SUB_BLOCK, Program
+from attndsl.tile.program import CORE_SCALARS, SUB_BLOCK, Program, Property
 from attndsl.tile.scalars import defined, expressions, free, loads, own_names
 from attndsl.tile.statements import (
     Alloc,
@@ -29,16 +32,23 @@ from attndsl.tile.statements import (
     WaitEvent,
 )
 
-Rule = Callable[[Program], Iterator[str]]
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What must hold of every program that has the properties ``requires``."""
+
+    find: Callable[[Program], Iterator[str]]
+    requires: frozenset[Property] = frozenset()
 
 
-def check(program: Program, after: str) -> Program:
-    """The program itself, once every rule holds.
+def check(program: Program, after: str, established: Collection[Property]) -> Program:
+    """The program itself, once every rule holds that speaks of nothing but ``established`` properties.
 
     Raises:
         InternalError: naming the pass and every violation.
     """
-    problems = [problem for rule in RULES for problem in rule(program)]
+    asked = [rule for rule in RULES if rule.requires <= set(established)]
+    problems = [problem for rule in asked for problem in rule.find(program)]
     if problems:
         raise InternalError(f"{program.name}, after {after}: " + "; ".join(problems))
     return program
@@ -212,9 +222,7 @@ def tiling_fields_are_not_hidden(program: Program) -> Iterator[str]:
 
 
 def cores_are_complete(program: Program) -> Iterator[str]:
-    """After the split there is a tree for each core kind, and no skewed loop is left."""
-    if not program.cores:
-        return
+    """There is a tree for each core kind, and no skewed loop is left."""
     for core in Core:
         if core not in program.cores:
             yield f"no tree for {core.value}"
@@ -223,19 +231,50 @@ def cores_are_complete(program: Program) -> Iterator[str]:
             yield f"the skewed loop over {item.var} was not split"
 
 
+def buffers_have_places(program: Program) -> Iterator[str]:
+    """Every buffer in use has an aligned address inside its memory, and none shares bytes with another."""
+    end_of: dict[Buffer, int] = {}
+    for buffer in program.buffers():
+        memory, start = ATLAS_A2.memory(buffer.space), program.addresses.get(buffer)
+        if start is None:
+            yield f"{buffer.name} has no address"
+            continue
+        end_of[buffer] = start + buffer.slots * buffer.slot_stride
+        if start % memory.alignment:
+            yield f"{buffer.name} is at {start}, needs a multiple of {memory.alignment}"
+        if end_of[buffer] > memory.usable:
+            yield f"{buffer.name} ends at {end_of[buffer]} of {memory.usable} bytes of {buffer.space.value}"
+    order = sorted(end_of, key=lambda buffer: (buffer.space.value, program.addresses[buffer]))
+    for first, second in pairwise(order):
+        if first.space is second.space and program.addresses[second] < end_of[first]:
+            yield f"{first.name} and {second.name} share bytes"
+
+
+def events_have_ids(program: Program) -> Iterator[str]:
+    """Every event has its ids among those of its pair of pipes."""
+    for item in program.statements():
+        if isinstance(item, SetEvent) and not 0 <= item.first_id <= ATLAS_A2.event_ids - item.ids:
+            yield f"event {item.name} has {item.ids} ids from {item.first_id} on, of {ATLAS_A2.event_ids}"
+
+
+_FLAGS, _CORES = frozenset({Property.FLAGS}), frozenset({Property.CORES})
+_ADDRESSES, _EVENTS = frozenset({Property.ADDRESSES}), frozenset({Property.EVENTS})
+
 RULES: tuple[Rule, ...] = (
-    operands_are_legal,
-    stages_hold_their_core,
-    lifetimes_share_slots,
-    slots_need_a_lifetime,
-    scalars_are_defined,
-    flags_are_uniform,
-    what_is_read_was_chosen,
-    flags_are_in_range,
-    flags_are_on_both_sides,
-    events_balance,
-    loops_define_fresh_scalars,
-    tiling_fields_are_unique,
-    tiling_fields_are_not_hidden,
-    cores_are_complete,
+    Rule(operands_are_legal),
+    Rule(stages_hold_their_core),
+    Rule(lifetimes_share_slots),
+    Rule(slots_need_a_lifetime),
+    Rule(scalars_are_defined),
+    Rule(flags_are_uniform, _FLAGS),
+    Rule(what_is_read_was_chosen),
+    Rule(flags_are_in_range, _FLAGS),
+    Rule(flags_are_on_both_sides, _FLAGS),
+    Rule(events_balance, _EVENTS),
+    Rule(events_have_ids, _EVENTS),
+    Rule(loops_define_fresh_scalars),
+    Rule(tiling_fields_are_unique),
+    Rule(tiling_fields_are_not_hidden),
+    Rule(cores_are_complete, _CORES),
+    Rule(buffers_have_places, _ADDRESSES),
 )

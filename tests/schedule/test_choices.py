@@ -27,7 +27,6 @@ from attndsl.schedule.errors import (
 from attndsl.schedule.launch import prepare
 from attndsl.schedule.lower import lower
 from attndsl.schedule.pattern import recognise
-from attndsl.schedule.plan_memory import slot_stride
 from attndsl.schedule.problem import describe_problem
 from attndsl.schedule.specialisation import Specialisation
 from attndsl.spec.loader import load_file
@@ -300,7 +299,7 @@ def test_buffers_lie_apart_aligned_and_inside(combination):
         space = MemorySpace(name)
         assert ATLAS_A2.memory(space).usable == size
         ranges = sorted(
-            (program.addresses[b], program.addresses[b] + b.slots * slot_stride(b))
+            (program.addresses[b], program.addresses[b] + b.slots * b.slot_stride)
             for b in program.buffers()
             if b.space is space
         )
@@ -308,5 +307,5 @@ def test_buffers_lie_apart_aligned_and_inside(combination):
         assert all(start % alignment == 0 for start, _ in ranges)
         assert all(end <= start for (_, end), (start, _) in pairwise(ranges))
     for buffer in program.buffers():
-        assert slot_stride(buffer) >= buffer.slot_bytes
-        assert slot_stride(buffer) % ATLAS_A2.memory(buffer.space).alignment == 0
+        assert buffer.slot_stride >= buffer.slot_bytes
+        assert buffer.slot_stride % ATLAS_A2.memory(buffer.space).alignment == 0

@@ -14,13 +14,13 @@ from attndsl.codegen.device_files import device_files, kernel_path
 from attndsl.codegen.execute import plan_of, written
 from attndsl.codegen.kernel import kernel_name
 from attndsl.interpret.tile import interpret
-from attndsl.schedule.compile import PASSES, Compiled, compile_operator
+from attndsl.schedule.compile import Compiled, compile_operator
 from attndsl.schedule.launch import Launch
+from attndsl.schedule.passes import PASSES, run_passes
 from attndsl.schedule.specialisation import Specialisation
 from attndsl.symbolic import Const
 from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.program import Program, TilingField
-from attndsl.tile.rules import check
 from attndsl.tile.statements import Seq
 
 Array = np.ndarray[Any, Any]
@@ -44,13 +44,11 @@ def made(
     """A program of the given statements, through every pass; every rule is checked behind each."""
     sizes = (("blocks", blocks), ("workspaceBytes", workspace_bytes))
     tiling = tuple(TilingField(name, "int64", Const(value), name) for name, value in sizes)
-    joint = program = Program(
+    lowered = Program(
         name="hand_made", summary="", dtype="float16", parameters=parameters, workspace=workspace,
         tiling=tiling, constants=(), body=body,
     )  # fmt: skip
-    for name, step in PASSES:
-        program = check(step(program), name)
-        joint = program if name == "derive_flags" else joint
+    joint, program = run_passes(lowered, PASSES)
     return replace(_shell(), joint=joint, program=program)
 
 

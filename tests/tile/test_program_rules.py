@@ -10,14 +10,14 @@ import pytest
 
 from attndsl import ops
 from attndsl.errors import InternalError
-from attndsl.hardware import ATLAS_A2, Core
+from attndsl.hardware import ATLAS_A2, Core, MemorySpace
 from attndsl.schedule.compile import Compiled, compile_operator
 from attndsl.schedule.specialisation import Specialisation
 from attndsl.symbolic import Const, Expr, Symbol
 from attndsl.tile import rules
 from attndsl.tile.buffers import ScalarArray
 from attndsl.tile.instructions import Fill, LoadNz
-from attndsl.tile.program import BLOCK_INDEX, SUB_BLOCK, Program
+from attndsl.tile.program import BLOCK_INDEX, SUB_BLOCK, Program, Property
 from attndsl.tile.rules import RULES, check
 from attndsl.tile.statements import (
     Alloc,
@@ -230,6 +230,53 @@ def loop_left_skewed() -> Program:
     return program.with_(cores={**program.cores, Core.AIC: seq(program.cores[Core.AIC], loop)})
 
 
+def _moved(name: str, address: int | None) -> Program:
+    """The compiled program with another address for a buffer, or none."""
+    program = compiled().program
+    places = {b: address if b.name == name else place for b, place in program.addresses.items()}
+    return program.with_(addresses={b: place for b, place in places.items() if place is not None})
+
+
+def _place(name: str) -> int:
+    return next(place for b, place in compiled().program.addresses.items() if b.name == name)
+
+
+def buffer_without_address() -> Program:
+    return _moved("prob", None)
+
+
+def buffer_off_a_block() -> Program:
+    return _moved("prob", _place("prob") + 1)
+
+
+def buffer_outside_its_memory() -> Program:
+    return _moved("prob", ATLAS_A2.memory(MemorySpace.UB).usable - 32)
+
+
+def buffer_inside_another() -> Program:
+    return _moved("prob", _place("newMax"))
+
+
+def _with_event_ids(first_id: int) -> Program:
+    target = first(Core.AIC, lambda item: isinstance(item, SetEvent) and item.ids == 1)
+    return in_core(
+        Core.AIC,
+        lambda item: (
+            replace(item, first_id=first_id)
+            if isinstance(item, SetEvent) and item.name == target.name  # type: ignore[attr-defined]
+            else item
+        ),
+    )
+
+
+def event_without_id() -> Program:
+    return _with_event_ids(-1)
+
+
+def event_beyond_the_ids() -> Program:
+    return _with_event_ids(ATLAS_A2.event_ids)
+
+
 BROKEN = (
     (rules.operands_are_legal, misaligned_operand, "element offset is 4, needs a multiple of 8"),
     (rules.stages_hold_their_core, stage_on_the_wrong_core, "runs on AIV"),
@@ -250,19 +297,34 @@ BROKEN = (
     (rules.tiling_fields_are_unique, repeated_tiling_field, "is declared twice"),
     (rules.tiling_fields_are_not_hidden, field_like_a_scalar, "tiling field tileTotal has the name of"),
     (rules.tiling_fields_are_not_hidden, field_like_a_buffer, "tiling field rowMax has the name of"),
+    (rules.events_have_ids, event_without_id, "has 1 ids from -1 on, of 8"),
+    (rules.events_have_ids, event_beyond_the_ids, "has 1 ids from 8 on, of 8"),
+    (rules.buffers_have_places, buffer_without_address, "prob has no address"),
+    (rules.buffers_have_places, buffer_off_a_block, "needs a multiple of 32"),
+    (rules.buffers_have_places, buffer_outside_its_memory, "bytes of UB"),
+    (rules.buffers_have_places, buffer_inside_another, "share bytes"),
     (rules.cores_are_complete, core_without_a_tree, "no tree for AIV"),
     (rules.cores_are_complete, loop_left_skewed, "was not split"),
 )
 
 
 def test_every_rule_is_tested():
-    assert {rule for rule, _, _ in BROKEN} == set(RULES)
+    assert {rule for rule, _, _ in BROKEN} == {rule.find for rule in RULES}
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.find.__name__)
 def test_a_compiled_program_breaks_no_rule(rule):
-    assert list(rule(compiled().program)) == []
-    assert list(rule(compiled().joint)) == []
+    assert list(rule.find(compiled().program)) == []
+    assert rule.requires - {Property.FLAGS} or list(rule.find(compiled().joint)) == []
+
+
+def test_a_rule_speaks_of_what_is_established_alone():
+    joint, flags = compiled().joint, {Property.JOINT, Property.FLAGS}
+    assert check(joint, "a test", flags) is joint
+    with pytest.raises(InternalError, match="no tree for AIC"):
+        check(joint, "a test", {Property.FLAGS, Property.CORES})
+    with pytest.raises(InternalError, match="has no address"):
+        check(joint, "a test", {*flags, Property.ADDRESSES})
 
 
 @pytest.mark.parametrize(("rule", "broken", "says"), BROKEN, ids=lambda item: getattr(item, "__name__", ""))
@@ -271,7 +333,7 @@ def test_the_rule_notices(rule, broken, says):
     problems = list(rule(program))
     assert any(says in problem for problem in problems), problems
     with pytest.raises(InternalError, match="after a test: .*" + says.replace("+", r"\+")):
-        check(program, "a test")
+        check(program, "a test", Property)
 
 
 @pytest.mark.parametrize("condition", [BLOCK_INDEX == 0, Symbol("length") > 0, Symbol("splits") > 1], ids=str)
@@ -289,5 +351,6 @@ def test_a_tiling_field_of_another_name_hides_nothing():
 
 
 def test_the_highest_numbers_that_are_legal():
+    assert list(rules.events_have_ids(_with_event_ids(ATLAS_A2.event_ids - 1))) == []
     assert list(rules.flags_are_in_range(_with_highest_flag(ATLAS_A2.cross_core_flags - 1))) == []
     assert list(rules.flags_are_in_range(_joint_with_lag(ATLAS_A2.cross_core_depth - 1))) == []

@@ -1,0 +1,106 @@
+"""Passes say what they need and give; a wrong order is refused, and the page says the same."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+
+import pytest
+
+from attndsl import ops
+from attndsl.errors import InternalError
+from attndsl.schedule import compile as compiling
+from attndsl.schedule.compile import Compiled, compile_operator
+from attndsl.schedule.passes import FINISHED, LOWERED, PASSES, Pass, check_order, run_passes
+from attndsl.schedule.specialisation import Specialisation
+from attndsl.tile.program import Property
+
+DOCS = Path(__file__).parents[2] / "docs" / "architecture.md"
+SPECIAL = Specialisation(dtype="float16", bucket=64)
+FLAGS, SPLIT, PLAN, SYNCHRONISE = PASSES
+
+
+@lru_cache(maxsize=1)
+def compiled() -> Compiled:
+    return compile_operator(ops.incre_flash_attention, SPECIAL)
+
+
+WRONG: dict[str, tuple[tuple[Pass, ...], str]] = {
+    "split before flags": ((SPLIT, FLAGS, PLAN, SYNCHRONISE), "split_cores requires flags: not established"),
+    "flags after the split": (
+        (replace(SPLIT, requires=LOWERED), FLAGS, PLAN, SYNCHRONISE),
+        "derive_flags requires joint: not established",
+    ),
+    "events before the split": ((FLAGS, SYNCHRONISE, SPLIT, PLAN), "synchronise requires cores"),
+    "memory before the split": ((FLAGS, PLAN, SPLIT, SYNCHRONISE), "plan_memory requires cores"),
+    "twice": ((*PASSES, SYNCHRONISE), "synchronise establishes events: established in front of it"),
+    "none for addresses": ((FLAGS, SPLIT, SYNCHRONISE), "has addresses: established by no pass"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_order_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    passes, says = WRONG[name]
+    monkeypatch.setattr(compiling, "PASSES", passes)
+    with pytest.raises(InternalError, match=says):
+        compile_operator(ops.incre_flash_attention, SPECIAL)
+
+
+def test_any_order_that_gives_what_is_required_will_do() -> None:
+    check_order(PASSES)
+    check_order((FLAGS, SPLIT, SYNCHRONISE, PLAN))
+
+
+def test_a_pass_that_does_not_give_what_it_says_is_found() -> None:
+    idle = replace(PLAN, run=lambda program: program)
+    with pytest.raises(InternalError, match=r"after plan_memory: .* has no address"):
+        run_passes(_lowered(), (FLAGS, SPLIT, idle, SYNCHRONISE))
+
+
+def _lowered():
+    """What the first pass gets."""
+    seen = []
+
+    def noting(program):
+        seen.append(program)
+        return FLAGS.run(program)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compiling, "PASSES", (replace(FLAGS, run=noting), SPLIT, PLAN, SYNCHRONISE))
+        compile_operator(ops.incre_flash_attention, SPECIAL)
+    return seen[-1]
+
+
+def test_the_joint_program_is_the_last_before_the_split() -> None:
+    joint, program = compiled().joint, compiled().program
+    assert joint.flags and not joint.cores and not joint.addresses
+    assert program.cores and program.addresses and program.flags == joint.flags
+
+
+def test_a_pass_ends_what_it_required() -> None:
+    assert all(each.ends <= each.requires for each in PASSES)
+    assert set(Property) == FINISHED | LOWERED
+
+
+def test_the_page_says_what_passes_need_give_and_end() -> None:
+    """Its table has the functions that run in front of the passes, too; the last of them lowers."""
+    table = re.search(r"\| pass \| needs \| gives \| ends \|\n.*\n((?:\|.*\n)+)", DOCS.read_text())
+    assert table
+    rows = [[cell.strip() for cell in line.strip("| ").split(" | ")] for line in table[1].splitlines()]
+    told = [(row[0].strip("`"), *map(_properties, row[1:])) for row in rows]
+    expected = [(_name(each), each.requires, each.establishes, each.ends) for each in PASSES]
+    assert told[-len(PASSES) :] == expected
+    assert told[-len(PASSES) - 1][2] == LOWERED
+
+
+def _properties(cell: str) -> frozenset[Property]:
+    """The properties that a cell names, each in backticks."""
+    known = {each.value for each in Property}
+    return frozenset(Property(name) for name in re.findall(r"`(\w+)`", cell) if name in known)
+
+
+def _name(each: Pass) -> str:
+    module = each.run.__module__.rsplit(".", 1)[-1]
+    return each.name if module == each.name else f"{module}.{each.name}"
