@@ -15,6 +15,7 @@ from attndsl.errors import UserError
 from attndsl.schedule.launch import prepare
 from attndsl.spec import Operator, attend, ceil_div
 from attndsl.spec.divisions import guarded
+from attndsl.spec.loader import shipped_names
 from attndsl.symbolic import Symbol, compare, select
 
 from .host_calls import checked
@@ -22,7 +23,6 @@ from .op_host_calls import op_host
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="no C++ compiler")
 
-OPERATORS = ("incre_flash_attention", "nsa_compress_attention", "relay_attention", "self_attention")
 H, I, STEP, Z = Symbol("H"), Symbol("i"), Symbol("step"), Symbol("rest")  # noqa: E741
 
 
@@ -133,7 +133,7 @@ def test_a_contract_that_refuses_empty_calls_does_so_everywhere(tmp_path):
         operator(**call, backend="emulator")
 
 
-@pytest.mark.parametrize("name", OPERATORS)
+@pytest.mark.parametrize("name", shipped_names())
 def test_limits_of_the_target_are_checked_on_the_host(name):
     """Whatever kernels need beyond the contract, for every mode of the operator."""
     for operator in (getattr(ops, name), *getattr(ops, name).modes):
