@@ -65,7 +65,8 @@ class Graph:
         """Legible text, one node a line, each with its spec line; a long line pushes its own columns."""
         names = {id(node): f"%{index}" for index, node in enumerate(self.nodes)}
         rows = [
-            (names[id(node)], _describe(node, names), _axes(node), str(node.where)) for node in self.nodes
+            (names[id(node)], _describe(node, names, "g"), _axes(node), str(node.where))
+            for node in self.nodes
         ]
         widths = [min(max(len(row[column]) for row in rows), _COLUMN) for column in range(3)]
         given = ", ".join(sorted(self.present)) or "nothing"
@@ -76,7 +77,7 @@ class Graph:
 
 
 def structure(nodes: Iterable[Node]) -> str:
-    """Nodes as text without their lines; operands come before their users."""
+    """Nodes as text without their lines, numbers with all digits; operands come before their users."""
     kept = tuple(nodes)
     names = {id(node): f"%{index}" for index, node in enumerate(kept)}
     return "\n".join(f"{_describe(node, names)} {_axes(node)}" for node in kept)
@@ -87,18 +88,19 @@ def _axes(node: Node) -> str:
     return f"({', '.join(axes)})"
 
 
-def _describe(node: Node, names: dict[int, str]) -> str:
+def _describe(node: Node, names: dict[int, str], number: str = "") -> str:
+    """A node with its operands by name; ``number``: how floats are formatted, exactly unless told."""
     words = []
     for item in fields(node):
         if item.name in ("where", "axes", "optional", "dtypes"):
             continue
-        text = _field(getattr(node, item.name), names)
+        text = _field(getattr(node, item.name), names, number)
         if text is not None:
             words.append(f"{item.name}={text}")
     return f"{type(node).__name__}({', '.join(words)})"
 
 
-def _field(value: Any, names: dict[int, str]) -> str | None:
+def _field(value: Any, names: dict[int, str], number: str) -> str | None:
     if value is None:
         return None
     if isinstance(value, Node):
@@ -106,5 +108,5 @@ def _field(value: Any, names: dict[int, str]) -> str | None:
     if isinstance(value, Expr):
         return str(value)
     if isinstance(value, tuple):
-        return f"[{', '.join(str(_field(each, names)) for each in value)}]"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+        return f"[{', '.join(str(_field(each, names, number)) for each in value)}]"
+    return format(value, number) if isinstance(value, float) else str(value)

@@ -4,6 +4,7 @@ import networkx as nx
 import pytest
 
 from attndsl import ops
+from attndsl.graph.decisions import decisions
 from attndsl.graph.nodes import (
     Choose,
     Dense,
@@ -84,6 +85,24 @@ def test_nodes_come_after_their_operands_and_the_digraph_agrees():
 
 def test_the_same_call_gets_the_same_graph():
     assert graph("attn_mask") is graph("attn_mask")
+
+
+def test_graphs_that_differ_in_the_last_digit_of_a_number_are_others():
+    op = Operator("digits")
+    B, N, T, D = op.dims("B N T D")
+    op.axes(B=B, N=N, K=N, Q=1, T=T, D=D, E=D)
+    q = op.input("q", "B N 1 D", dtype="float16")
+    k = op.input("k", "B N T D", dtype="float16", axes="B K T D")
+    v = op.input("v", "B N T D", dtype="float16", axes="B K T E")
+    mode = op.param("mode", int, default=0)
+    s, hidden = attend.scores(q, attend.rows(k)), attend.condition(attend.KEY < 5)
+    s = attend.when(mode == 1, s.replace(hidden, 1000002.0), s.replace(hidden, 1000001.0))
+    op.output("out", attend.softmax(s) @ v, like=q)
+    passed = frozenset({"q", "k", "v"})
+    one, other, again = (op.graph(passed, {"mode": mode}) for mode in (0, 1, 2))
+    assert one.key == again.key != other.key
+    assert "value=1000001.0" in one.key and "value=1e+06" in one.print()
+    assert [holds for _, holds in decisions(op.roots, passed, {"mode": 1})] == [True]
 
 
 def test_the_text_names_every_node_with_its_spec_line():
