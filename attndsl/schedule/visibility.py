@@ -32,13 +32,17 @@ def visible_interval(node: nodes.Replace, floats: frozenset[str] = frozenset()) 
 def hidden_keys(
     modifiers: tuple[nodes.Node, ...], floats: frozenset[str] = frozenset()
 ) -> tuple[Interval, ...]:
-    """The masks behind which nothing but masks acts on the scores: what they hide has no weight."""
+    """The masks behind which nothing but hiding acts on the scores: what they hide has no weight.
+
+    Masks that hide (put -inf) commute, whatever their conditions are.
+    """
     found: list[Interval] = []
     for node in reversed(modifiers):
-        interval = visible_interval(node, floats) if isinstance(node, nodes.Replace) else None
-        if interval is None or node.value != float("-inf"):  # type: ignore[attr-defined]
+        if not isinstance(node, nodes.Replace) or node.value != float("-inf"):
             break
-        found.append(interval)
+        interval = visible_interval(node, floats)
+        if interval is not None:
+            found.append(interval)
     return tuple(found)
 
 

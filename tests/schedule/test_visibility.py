@@ -14,7 +14,16 @@ from attndsl.schedule.key_intervals import key_interval
 from attndsl.schedule.visibility import hidden_keys, visible_interval
 from attndsl.symbolic import Compare, Const, Expr, Symbol, maximum, minimum
 
-from .small_specs import PACKED_RESULT, assert_computes, packed_call, packed_spec
+from .small_specs import (
+    DECODE_RESULT,
+    DECODE_SCORES,
+    PACKED_RESULT,
+    assert_computes,
+    decode_call,
+    decode_spec,
+    packed_call,
+    packed_spec,
+)
 
 i, j, n, W = Symbol("i"), Symbol("j"), Symbol("n"), Symbol("W")
 SCORES = nodes.Scores(query=nodes.Input(name="q", axes=("B", "N", "Q", "D")), keys=nodes.Rows(axes=()))
@@ -115,6 +124,23 @@ def test_masks_of_prompts_on_the_tile_program(tmp_path: Path, name: str) -> None
     assert_computes(op, "tile", **packed_call([37, 5], [300, 37]), p=[140, 3])
 
 
+@pytest.mark.parametrize("backend", ["tile", "emulator"])
+@pytest.mark.parametrize("change", ["s.where({}).replace(mask, inf)", "s.replace(mask, inf).where({})"])
+def test_keys_are_skipped_beside_a_mask_in_bytes(tmp_path: Path, change: str, backend: str) -> None:
+    """NaN far from the visible keys stays unread; a row whose visible keys the bytes hide is zero."""
+    declared = 'p = op.lengths("p", "B")\nmask = op.input("mask", "B T", dtype="uint8")\ninf = float("-inf")'
+    seen = change.format("(j < p[b] + 90) & (j >= p[b])")
+    op = decode_spec(tmp_path, DECODE_SCORES, f"s = {seen}", DECODE_RESULT, declared=declared)
+    mask = (np.random.default_rng(2).random((2, 1000)) < 0.5).astype(np.uint8)
+    mask[1] = 1
+    call = decode_call(t=1000) | {"mask": mask, "p": [450, 400]}
+    assert_computes(op, backend, **call)
+    holes = call | {name: call[name].copy() for name in ("key", "value")}
+    for name in ("key", "value"):
+        holes[name][:, :, :350], holes[name][:, :, 600:] = np.nan, np.nan
+    np.testing.assert_array_equal(op(**holes, backend=backend), op(**call, backend=backend))
+
+
 def test_a_bound_by_a_float_is_refused_by_name(tmp_path: Path) -> None:
     op = packed_spec(tmp_path, "s = s.where(j + i < f)", PACKED_RESULT, declared=DECLARED)
     with pytest.raises(NotLowered, match="'j \\+ i < f' compares with numbers that are no integers"):
@@ -129,6 +155,12 @@ def test_only_masks_that_nothing_undoes_hide_keys() -> None:
     assert len(hidden_keys((causal, added, window))) == 1
     assert hidden_keys((causal, added)) == ()
     assert hidden_keys((masked(j <= i, value=-1e4),)) == ()
+    in_bytes = nodes.Input(name="mask", axes=("B", "T"))
+    hide = nodes.Replace(source=causal, condition=in_bytes, value=float("-inf"), axes=nodes.SCORE_AXES)
+    small = nodes.Replace(source=causal, condition=in_bytes, value=-1e4, axes=nodes.SCORE_AXES)
+    assert len(hidden_keys((causal, hide, window))) == 2
+    assert len(hidden_keys((causal, hide))) == 1
+    assert hidden_keys((causal, small)) == ()
 
 
 def test_bounds_that_grow_with_the_query_are_taken_at_the_ends() -> None:
