@@ -16,7 +16,7 @@ from attndsl.schedule.pattern import other_operand
 from attndsl.schedule.row_values import has_keys, row_value
 from attndsl.schedule.score_step import ScoreStep
 from attndsl.schedule.vector_buffers import vector_buffers
-from attndsl.symbolic import Const, Symbol
+from attndsl.symbolic import Const, Expr, Symbol
 from attndsl.tile.instructions import Binary, WithScalar
 from attndsl.tile.naming import camel
 from attndsl.tile.statements import Statement
@@ -37,9 +37,11 @@ def lower_modifier(context: Context, node: nodes.Node) -> ScoreStep:
 def _elementwise(context: Context, node: nodes.Node) -> ScoreStep:
     assert isinstance(node, nodes.Elementwise)
     other = other_operand(node)
+    if node.op == "negate":
+        return _by_number("Muls", Const(-1.0), f"score = -score  ({node.where})", node)
     if other is not None and has_keys(other) and node.op in _TENSOR_OPS:
         return _with_keys(context, node, other)
-    if other is not None and not has_keys(other) and node.op in WITH_SCALAR:
+    if other is not None and not has_keys(other) and node.op in _SCALAR_OPS:
         if isinstance(other, nodes.Scalar) and not other.axes:
             return _with_scalar(context, node, other)
         return _with_row_value(node, other)
@@ -48,28 +50,43 @@ def _elementwise(context: Context, node: nodes.Node) -> ScoreStep:
 
 
 _SIGNS = {"multiply": "*", "add": "+", "subtract": "-", "minimum": "min", "maximum": "max"}
+_SCALAR_OPS = WITH_SCALAR | {"subtract": "Adds"}  # there is no Subs: the negative is added
 _TENSOR_OPS = {"add": "Add", "subtract": "Sub", "multiply": "Mul"}
 
 
 def _with_scalar(context: Context, node: nodes.Elementwise, scalar: nodes.Scalar) -> ScoreStep:
     """A number known now, or one that the host computes for each call."""
-    operand = context.host(scalar.value, stem="" if isinstance(scalar.value, Symbol) else f"score_{node.op}")
+    value = _addend(node, scalar.value)
+    operand = context.host(value, stem="" if isinstance(value, Symbol) else f"score_{node.op}")
     if isinstance(operand, Const):
         operand = Const(float(operand.value))
+    title = f"score {_SIGNS[node.op]} {scalar.value}  ({node.where})"
+    return _by_number(_SCALAR_OPS[node.op], operand, title, node)
+
+
+def _by_number(op: str, operand: Expr, title: str, node: nodes.Elementwise) -> ScoreStep:
+    """One instruction over all scores of the step."""
 
     def apply(context: Context) -> list[Statement]:
         score = whole(vector_buffers(context).score, 0, SPAN)
-        return [WithScalar(op=WITH_SCALAR[node.op], dst=score, src=score, scalar=operand, where=node.where)]
+        return [WithScalar(op=op, dst=score, src=score, scalar=operand, where=node.where)]
 
-    return ScoreStep(title=f"score {_SIGNS[node.op]} {scalar.value}  ({node.where})", apply=apply)
+    return ScoreStep(title=title, apply=apply)
+
+
+def _addend(node: nodes.Elementwise, value: Expr) -> Expr:
+    """What the instruction of ``node`` takes for its operand: the negative of what is subtracted."""
+    return Const(0) - value if node.op == "subtract" else value
 
 
 def _with_row_value(node: nodes.Elementwise, other: nodes.Node) -> ScoreStep:
     """A number of the row, such as a scale of its head."""
 
     def apply(context: Context) -> list[Statement]:
-        score, op = vector_buffers(context).score, WITH_SCALAR[node.op]
-        return [each_row_with_scalar(context, op, score, lambda c: row_value(c, other), node.where)]
+        score, op = vector_buffers(context).score, _SCALAR_OPS[node.op]
+        return [
+            each_row_with_scalar(context, op, score, lambda c: _addend(node, row_value(c, other)), node.where)
+        ]
 
     return ScoreStep(title=f"score {_SIGNS[node.op]} {_name(other)}  ({node.where})", apply=apply)
 

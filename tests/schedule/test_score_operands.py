@@ -54,6 +54,46 @@ def test_used_twice(tmp_path: Path, kind: str, backend: str) -> None:
     assert sum(each.src.tensor.name == kind for each in loads) == 1
 
 
+DIFFERENCES = {
+    "a literal": "attend.minimum(s - 0.25, 0.3)",
+    "a float": "attend.minimum(s - w, 0.3)",
+    "a number of each head": "attend.minimum(s - slope, 0.3)",
+    "the scores of another sign": "-s",
+    "both": "attend.minimum(-(s - 0.25) - w, 0.3)",
+    "under a mask": "(-s).where(j < T - 9) - w",
+}
+
+
+@pytest.mark.parametrize("backend", ["tile", "emulator"])
+@pytest.mark.parametrize("kind", DIFFERENCES)
+def test_differences_and_negatives(tmp_path: Path, kind: str, backend: str) -> None:
+    """What is cut at 0.3 shows in the result, as nothing that shifts all scores of a row does."""
+    used, declared = DIFFERENCES[kind], {}
+    declared["w"] = 'w = op.param("w", float, default=0.75)'
+    declared["slope"] = 'slope = op.input("slope", "N", dtype="float32")'
+    lines = "\n".join(line for name, line in declared.items() if name in used)
+    op = decode_spec(tmp_path, DECODE_SCORES, f"s = {used}", DECODE_RESULT, declared=lines)
+    more = {"slope": np.array([0.5, -0.25, 1.5, 0.125], np.float32)} if "slope" in used else {}
+    assert_computes(op, backend, **decode_call(), **more)
+
+
+def test_a_difference_with_the_scores_behind_is_refused(tmp_path: Path) -> None:
+    op = decode_spec(tmp_path, DECODE_SCORES, "s = 1.5 - s", DECODE_RESULT)
+    with pytest.raises(NotLowered, match="'subtract' with the scores as second operand"):
+        compile_operator(op, Specialisation(dtype="float16", bucket=32))
+
+
+@pytest.mark.parametrize("mode", [0, 1])
+def test_numbers_that_differ_in_their_last_digits_have_kernels_of_their_own(
+    tmp_path: Path, mode: int
+) -> None:
+    hide = "hidden = attend.condition(j < 5)\ns = s * 0.0 + 1000001.0"
+    change = "s = attend.when(mode == 1, s.replace(hidden, 1000002.0), s.replace(hidden, 1000001.0))"
+    declared = 'mode = op.param("mode", int, default=0, ge=0, le=1)'
+    op = decode_spec(tmp_path, DECODE_SCORES, hide, change, DECODE_RESULT, declared=declared)
+    assert_computes(op, "tile", **decode_call(t=20), mode=mode)
+
+
 def test_two_readings_of_one_tensor_are_refused(tmp_path: Path) -> None:
     declared = 'rel = op.input("rel", "N T", dtype=query, indexed=True)'
     special = Specialisation(dtype="float16", bucket=32)
