@@ -511,6 +511,7 @@ with pa.constraints_on(error=errors.HeadSizeError, argument="value"):
     pa.require(headSizeV == headSize, "must have the head size of query with these features", when=equal)
 with pa.constraints_on(latent, error=errors.HeadSizeError, argument="mlaVHeadSize"):
     pa.require(mlaVHeadSize <= headSize, "must be at most the channels of a key")
+    pa.require(mlaVHeadSize % 32 == 0, "must be a multiple of 32 for int8", when=quantized)
 with pa.constraints_on(error=errors.LengthRangeError):
     pa.require(ql >= 0, "must not be negative", over=EACH)
     pa.require(kl >= 0, "must not be negative", over=EACH)

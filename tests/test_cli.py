@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from attndsl import ops
+from attndsl.verify import records
 
 SMALL = ("--feature", "none", "--dtype", "float16")
 
@@ -140,9 +141,7 @@ def test_generated_text_does_not_depend_on_the_hash_seed(tmp_path: Path) -> None
     assert len(texts) == 1
 
 
-def test_a_spec_of_ones_own(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text(
-        """
+MINE = """
 from attndsl.spec import Operator, attend
 op = Operator("plain_attention", document="mine", summary="Attention, nothing else.")
 B, N, KN, T, D = op.dims("B N KN T D")
@@ -155,7 +154,25 @@ scale = op.param("scale_value", float, default=1.0)
 s = attend.scores(q, attend.rows(k)) * scale
 op.output("out", attend.softmax(s) @ attend.rows(v), like=q)
 """
-    )
+
+
+def test_a_spec_of_ones_own(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(MINE)
     done = attndsl("generate", "mine.py", "--out", "out", *SMALL, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "out/plain_attention/op_kernel/plain_attention_float16_d128.h").is_file()
+
+
+def test_verify_ends_and_records_nothing_when_the_emulator_does_not_compile(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(MINE)
+    broken = tmp_path / "cxx"
+    broken.write_text(
+        '#!/bin/sh\n[ "$1" = --version ] && echo g++ && exit\necho "error: broken" >&2; exit 1\n'
+    )
+    broken.chmod(0o755)
+    command = ("verify", "mine.py", "--cases", "6", "--backend", "emulator", "--record")
+    environment = {"CXX": str(broken), "ATTNDSL_CACHE_DIR": str(tmp_path / "cache")}
+    done = attndsl(*command, cwd=tmp_path, **environment)
+    assert done.returncode == 1 and done.stdout == "", done.stdout
+    assert "does not compile" in done.stderr and "recorded" not in done.stderr
+    assert not (records.FOLDER / "plain_attention.json").exists()

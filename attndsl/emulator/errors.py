@@ -38,6 +38,14 @@ class CompileFailed(EmulatorError):
         super().__init__(f"{what} does not compile:\n" + "\n".join(lines[:8]))
 
 
+class EmulatorNotCompiled(CompileFailed):
+    """The compiler rejected the emulator's own sources or headers: no kernel can be run."""
+
+    def __init__(self, what: str, log: str) -> None:
+        super().__init__(what, log)
+        self.args = (f"{self}\nreinstall attndsl, or set CXX to another compiler; see attndsl doctor",)
+
+
 class KernelCrashed(EmulatorError):
     """The kernel's process died: a wild pointer, an exhausted stack, too much memory."""
 

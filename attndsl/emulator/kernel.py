@@ -31,6 +31,8 @@ from attndsl.emulator.trace import write_trace
 from attndsl.hardware.costs import cost_lines
 
 _MEMORY_LIMIT = 12 << 30
+PATIENCE = 10.0
+"""How many times its processor time a run may take on a busy machine."""
 
 KINDS = ("AIV_ONLY", "AIC_ONLY", "MIX_AIV_1_0", "MIX_AIC_1_0", "MIX_AIC_1_1", "MIX_AIC_1_2")
 """Kernel types in the order of KernelMetaType."""
@@ -162,7 +164,8 @@ class Kernel:
 
         `kind` overrides the kernel's own KERNEL_TASK_TYPE; one of `KINDS`. The arrays are updated in
         place. `trace`: a file for the predicted timeline, to be opened in Perfetto. `costs`: lines of
-        `attndsl.hardware.costs.cost_lines` other than the device's own. Raises `KernelCrashed`,
+        `attndsl.hardware.costs.cost_lines` other than the device's own. `timeout`: seconds of processor
+        time; on a busy machine the run takes longer, up to ten times as long. Raises `KernelCrashed`,
         `KernelTimeout`, `LaunchError`.
         """
         if blocks < 1:
@@ -195,7 +198,9 @@ class Kernel:
         return report_of(data)
 
     def _execute(self, folder: Path, timeout: float, limit: int) -> None:
-        ended = run_process([str(self.executable), str(folder / "request")], timeout=timeout)
+        ended = run_process(
+            [str(self.executable), str(folder / "request")], timeout=timeout, patience=PATIENCE
+        )
         where = f" ({ended.last_words})" if ended.last_words else ""
         if ended.stopped:
             raise KernelTimeout(f"{self.entry} {ended.stopped}{where}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import subprocess
@@ -66,11 +67,14 @@ def run_process(
     command: Sequence[str],
     *,
     timeout: float,
+    patience: float = 1.0,
     environment: Mapping[str, str] | None = None,
     capture: bool = True,
 ) -> Ended:
     """Runs a command to its end, or stops it at `timeout` seconds or `OUTPUT_LIMIT` bytes of output.
 
+    With a `patience` above 1, time it waits for a busy machine's processors is not counted, so that it has
+    `timeout` seconds of processor time; but one that takes none ends after `patience` times as many seconds.
     Without `capture` its standard output goes where ours goes.
     """
     with tempfile.TemporaryDirectory(prefix="attndsl-") as name:
@@ -79,7 +83,7 @@ def run_process(
             process = subprocess.Popen(
                 command, env=environment, stdout=out if capture else None, stderr=errors
             )
-            stopped = _wait(process, timeout, (out, errors))
+            stopped = _wait(process, timeout, patience, (out, errors))
             return Ended(process.returncode, _content(out), _content(errors), stopped)
 
 
@@ -88,14 +92,17 @@ def _content(file: IO[bytes]) -> str:
     return file.read(OUTPUT_LIMIT).decode(errors="replace")
 
 
-def _wait(process: subprocess.Popen[bytes], timeout: float, files: Sequence[IO[bytes]]) -> str | None:
+def _wait(
+    process: subprocess.Popen[bytes], timeout: float, patience: float, files: Sequence[IO[bytes]]
+) -> str | None:
     """Waits for the end; why the process was stopped, or None when it ended by itself."""
-    end = time.monotonic() + timeout
+    start = time.monotonic()
     pause = 0.002
     reason = None
     try:
         while process.poll() is None:
-            if time.monotonic() > end:
+            waited = time.monotonic() - start
+            if waited > timeout and (waited > patience * timeout or processor_time(process.pid) > timeout):
                 reason = f"did not end within {timeout:g} s: an endless loop, or raise the timeout"
             elif any(os.fstat(file.fileno()).st_size > OUTPUT_LIMIT for file in files):
                 reason = f"printed more than {OUTPUT_LIMIT >> 20} MiB"
@@ -107,6 +114,16 @@ def _wait(process: subprocess.Popen[bytes], timeout: float, files: Sequence[IO[b
         if process.poll() is None:
             _stop(process)
     return reason
+
+
+def processor_time(process: int) -> float:
+    """Seconds of processor time that a process has taken; infinity where the system does not tell."""
+    try:
+        # behind the name, which is in parentheses and may hold anything: from field 3 on
+        fields = Path(f"/proc/{process}/stat").read_text(errors="replace").rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    except (OSError, IndexError, ValueError):
+        return math.inf
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:

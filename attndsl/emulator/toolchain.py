@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from attndsl.emulator.errors import CacheNotWritable, CompileFailed, CompilerMissing
+from attndsl.emulator.errors import CacheNotWritable, CompileFailed, CompilerMissing, EmulatorNotCompiled
 
 HERE = Path(__file__).parent
 INCLUDE = HERE / "include"
@@ -136,9 +136,13 @@ def _own_files() -> str:
 
 
 def run_compiler(
-    compiler: Compiler, arguments: Sequence[str | Path], what: str, cwd: Path | None = None
+    compiler: Compiler,
+    arguments: Sequence[str | Path],
+    what: str,
+    cwd: Path | None = None,
+    error: type[CompileFailed] = CompileFailed,
 ) -> None:
-    """Runs the compiler; raises `CompileFailed` with its messages when it fails."""
+    """Runs the compiler; raises `error` with its messages when it fails."""
     command = [*compiler.command, *map(str, arguments)]
     try:
         # messages quote the source, whatever its encoding
@@ -146,9 +150,9 @@ def run_compiler(
             command, capture_output=True, text=True, errors="replace", cwd=cwd, timeout=COMPILE_SECONDS
         )
     except subprocess.TimeoutExpired:
-        raise CompileFailed(what, f"error: the compiler did not end within {COMPILE_SECONDS} s") from None
+        raise error(what, f"error: the compiler did not end within {COMPILE_SECONDS} s") from None
     if done.returncode != 0:
-        raise CompileFailed(what, done.stderr or done.stdout)
+        raise error(what, done.stderr or done.stdout)
 
 
 @dataclass(frozen=True)
@@ -164,9 +168,12 @@ class Runtime:
 
 
 def _compile_all(compiler: Compiler, sources: Iterable[Path], into: Path) -> None:
+    def run(arguments: Sequence[str | Path], what: str) -> None:
+        run_compiler(compiler, arguments, f"the emulator's {what}", error=EmulatorNotCompiled)
+
     def one(source: Path) -> None:
         flags = (*RUNTIME_FLAGS, "-I", INCLUDE, "-c", source, "-o", into / (source.stem + ".o"))
-        run_compiler(compiler, flags, f"the emulator's {source.name}")
+        run(flags, source.name)
 
     def header() -> None:
         # a header of its own name: only as a translation unit's first include can it be precompiled
@@ -175,7 +182,7 @@ def _compile_all(compiler: Compiler, sources: Iterable[Path], into: Path) -> Non
         prelude.write_text('#pragma once\n#include "kernel_operator.h"\n')
         if compiler.is_gnu:
             flags = (*KERNEL_FLAGS, "-I", INCLUDE, "-x", "c++-header", prelude)
-            run_compiler(compiler, (*flags, "-o", f"{prelude}.gch"), "the emulator's kernel_operator.h")
+            run((*flags, "-o", f"{prelude}.gch"), "kernel_operator.h")
 
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
         jobs = [pool.submit(header), *(pool.submit(one, source) for source in sources)]
@@ -194,7 +201,11 @@ def publish(made: Path, target: Path) -> None:
 
 
 def runtime(compiler: Compiler) -> Runtime:
-    """The emulator compiled by `compiler`, from the cache or made now (about ten seconds)."""
+    """The emulator compiled by `compiler`, from the cache or made now (about ten seconds).
+
+    Raises:
+        EmulatorNotCompiled: its own sources or headers do not compile.
+    """
     key = digest(compiler.path, compiler.version, " ".join(RUNTIME_FLAGS + KERNEL_FLAGS), _own_files())
     target = cache_dir() / f"emulator-{key}"
     sources = sorted(SOURCES.glob("*.cpp"))

@@ -45,6 +45,8 @@ class Declarations:
             raise errors.SpecError(f"operator name {name!r} is no identifier", author_line())
         self.name, self.document, self.target, self.summary = name, document, target, summary
         self.where = author_line()
+        self.source = name
+        """What :func:`attndsl.spec.loader.load` takes for it: its name, or the spec file as it was given."""
         self.constraints: tuple[Constraint, ...] = ()
         self.schedule_choices: dict[str, Any] = {}
         self.schedule_lines: dict[str, SourceLine] = {}

@@ -30,7 +30,9 @@ def load(name_or_file: str | Path) -> Operator:
     """
     text = str(name_or_file)
     if text.endswith(".py") or "/" in text or isinstance(name_or_file, Path):
-        return load_file(Path(name_or_file))
+        operator = load_file(Path(name_or_file))
+        operator.source = text
+        return operator
     return load_shipped(text)
 
 

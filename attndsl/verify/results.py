@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
@@ -42,9 +44,10 @@ class BackendResult:
 @dataclass(frozen=True, kw_only=True)
 class Row:
     """One case with what each backend made of it. ``mode``: the operator that took the call; ``bucket``: the
-    head size the kernel is made for."""
+    head size the kernel is made for; ``source``: the operator's name, or the spec file as it was given."""
 
     operator: str
+    source: str
     mode: str
     seed: int
     case: int
@@ -70,13 +73,16 @@ class Row:
     @property
     def reproduce(self) -> str:
         """A command that runs this case alone."""
-        return f"attndsl verify {self.operator} --seed {self.seed} --case {self.case}"
+        return f"attndsl verify {shlex.quote(self.source)} --seed {self.seed} --case {self.case}"
 
     @property
     def snippet(self) -> str:
         """Python that runs this case alone."""
-        call = f"verify(ops.{self.operator}, seed={self.seed}, only=({self.case},)).print()"
-        return f"from attndsl import ops; from attndsl.verify import verify; {call}"
+        given, known = f"ops.{self.operator}", "from attndsl import ops"
+        if self.source != self.operator:
+            given, known = f"load({json.dumps(self.source)})", "from attndsl.spec.loader import load"
+        call = f"verify({given}, seed={self.seed}, only=({self.case},)).print()"
+        return f"{known}; from attndsl.verify import verify; {call}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -215,7 +221,7 @@ class Verification:
                         f"[red]miss[/red] case {row.case} on {result.backend}: {escape(result.message)}"
                     )
             console.print(f"    {escape(row.reproduce)}", soft_wrap=True)
-            console.print(f"    python -c {escape(repr(row.snippet))}", soft_wrap=True)
+            console.print(f"    python -c {escape(shlex.quote(row.snippet))}", soft_wrap=True)
         for line in self._summary():
             console.print(escape(line), soft_wrap=True)
 

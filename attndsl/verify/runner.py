@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 import traceback
 import warnings
@@ -12,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from attndsl.errors import UserError
+from attndsl.emulator.errors import CacheNotWritable, CompilerMissing, EmulatorNotCompiled
+from attndsl.errors import InternalError, UserError
 from attndsl.graph.nodes import BlockRequantize, Dequantize
 from attndsl.hardware import ATLAS_A2
 from attndsl.interpret import reference
@@ -44,6 +46,8 @@ from attndsl.verify.values import PROBE, SATURATED
 Progress = Callable[[int, int], object]
 BACKENDS = ("reference", "tile", "emulator")
 DEFAULT_CASES = 48
+_OF_NO_CASE = (InternalError, CompilerMissing, CacheNotWritable, EmulatorNotCompiled)
+"""What says nothing about a case, and would come again with each: the installation or attndsl is broken."""
 
 
 def verify(
@@ -67,6 +71,11 @@ def verify(
         only: numbers of the cases to run, instead of the first ``cases``.
         level: limits of the double benchmark, None to measure only. Of the probes, whose inputs are no
             random sample, only the root mean square is judged by it; their elementwise bound shows each key.
+
+    Raises:
+        NotGenerated: no cases can be made for the operator.
+        InternalError: a pass or a backend broke its own rules, or the installation is incomplete.
+        CompilerMissing, CacheNotWritable, EmulatorNotCompiled: the emulator cannot be used.
     """
     started = time.monotonic()
     chosen = tuple(name for name in BACKENDS if name == "reference" or name in set(backends))
@@ -103,6 +112,7 @@ def run_case(case: Case, backends: Iterable[str] = BACKENDS, level: Level | None
     extents = call.extents
     return Row(
         operator=case.operator.name,
+        source=case.operator.source,
         mode=call.operator.name,
         seed=case.seed,
         case=case.number,
@@ -144,11 +154,17 @@ class Wanted:
 
 
 def judge(call: Call, backend: str, wanted: Wanted) -> BackendResult:
-    """One backend on one call."""
+    """One backend on one call.
+
+    Raises:
+        InternalError, CompilerMissing, CacheNotWritable, EmulatorNotCompiled: no fault of the call.
+    """
     started = time.monotonic()
     own = with_own_arrays(call)
     try:
         outputs, findings = _BACKENDS[backend](own)
+    except _OF_NO_CASE:
+        raise
     except NotLowered as gap:
         return BackendResult(backend=backend, status=NOT_LOWERED, message=str(gap))
     except TargetLimitError as limit:
@@ -241,10 +257,17 @@ def _run_all(
     for case in cases:
         groups.setdefault(case.kernel, []).append(case)
     done: dict[int, Row] = {}
+    ended = threading.Event()
 
     def run(group: list[Case]) -> None:
         for case in group:
-            done[case.number] = run_case(case, backends, level)
+            if ended.is_set():
+                return
+            try:
+                done[case.number] = run_case(case, backends, level)
+            except BaseException:
+                ended.set()  # other threads end with their case, not with their group
+                raise
             if progress is not None:
                 progress(len(done), len(cases))
 

@@ -105,6 +105,12 @@ def int8(**changes):
     return pa(**({**tokens, **scales, **offsets, "quantType": 2, "outDataType": "FLOAT16"} | changes))
 
 
+def int8_mla(size):
+    """The first ``size`` of 64 channels are values."""
+    tokens = {name: full(7, 2, 64, dtype=I8) for name in ("query", "key")}
+    return without(int8(**tokens, mlaVHeadSize=size), "value")
+
+
 def prefix(**changes):
     """A legal PREFIX_ENCODER call: B 2, 3 + 4 tokens behind prefixes of 128 and 0."""
     pages = {name: full(3, 128, 32) for name in ("key", "value")}
@@ -334,6 +340,7 @@ TABLE = {
         EITHER,
         "32 and 64",
     ),
+    "int8 size of latent values": (int8_mla(48), EITHER, "mlaVHeadSize"),
     "int8 sizes differ": (int8(value=full(7, 2, 64, dtype=I8)), EITHER, "value"),
     "alibi head size": (pa_alibi(**{n: full(7, 2, 144) for n in ("query", "key", "value")}), EITHER, "128"),
     "logN too short": (pa(scaleType=1, kernelType=1, logN=full(3, dtype=F32)), EITHER, "logN"),

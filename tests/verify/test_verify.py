@@ -3,6 +3,7 @@
 import io
 import itertools
 import json
+import shlex
 import shutil
 from dataclasses import replace
 
@@ -11,11 +12,21 @@ import pytest
 from rich.console import Console
 
 from attndsl import ops
-from attndsl.emulator.errors import KernelCrashed
+from attndsl.emulator.errors import (
+    CacheNotWritable,
+    CompileFailed,
+    CompilerMissing,
+    EmulatorNotCompiled,
+    KernelCrashed,
+)
+from attndsl.errors import InternalError
+from attndsl.interpret.threads import cores
+from attndsl.resources import specs_dir
 from attndsl.schedule.errors import NotLowered
 from attndsl.schedule.launch import prepare
 from attndsl.source_line import UNKNOWN_LINE
 from attndsl.spec.errors import TargetLimitError
+from attndsl.spec.loader import load
 from attndsl.verify import run_case, runner, verify
 from attndsl.verify.cases import Case, Stream
 from attndsl.verify.compare import LEVELS
@@ -162,6 +173,7 @@ def test_findings_of_the_checks_are_a_miss_though_the_result_is_right(monkeypatc
     [
         (KernelCrashed("it died of SIGSEGV"), MISS),
         (ZeroDivisionError("a bug of ours"), MISS),
+        (CompileFailed("kernel.cpp", "error: no such type"), MISS),
         (NotLowered("Paged", UNKNOWN_LINE), NOT_LOWERED),
         (TargetLimitError("too many heads"), BEYOND_TARGET),
     ],
@@ -174,6 +186,30 @@ def test_errors(monkeypatch, probe, error, status):
     row = run_case(probe, ("tile",))
     assert row.results[0].status == status and row.ok == (status != MISS)
     assert str(error) in row.results[0].message
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        InternalError("a pass broke its rule"),
+        CompilerMissing(("g++",)),
+        CacheNotWritable("/cache", "it is read-only"),
+        EmulatorNotCompiled("the emulator's core.cpp", "error: no such type"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_what_is_no_fault_of_a_case_ends_the_run_at_once(monkeypatch, error):
+    ran, told = [], []
+
+    def run(call):
+        ran.append(call)
+        raise error
+
+    replaced(monkeypatch, "tile", run)
+    with pytest.raises(type(error)) as caught:
+        verify(operator, cases=8, backends=("tile",), progress=lambda done, total: told.append(done))
+    assert caught.value is error and told == []
+    assert 1 <= len(ran) <= cores() < 8 or len(ran) < 8 <= cores()  # one a thread at most
 
 
 def test_a_changed_input_is_a_miss(monkeypatch, probe):
@@ -334,6 +370,38 @@ def test_the_snippet_runs_the_case_again(report, capsys):
     row = found.misses[0]
     exec(row.snippet, {})
     assert "1 cases with a miss" in capsys.readouterr().out
+
+
+@pytest.fixture
+def own_spec(tmp_path, monkeypatch):
+    """A spec file as its author names it, in a folder whose name a shell would take apart."""
+    folder = tmp_path / "my specs"
+    folder.mkdir()
+    shutil.copy(specs_dir() / "incre_flash_attention.py", folder / "ifa2.py")
+    monkeypatch.chdir(tmp_path)
+    return "my specs/ifa2.py"
+
+
+def test_a_spec_file_is_named_as_it_was_given(own_spec, monkeypatch, capsys):
+    replaced(monkeypatch, "tile", altered(change_one))
+    found = verify(load(own_spec), seed=0, cases=8, backends=("tile",))
+    row = found.misses[0]
+    wanted = ["attndsl", "verify", own_spec, "--seed", "0", "--case", str(row.case)]
+    assert shlex.split(row.reproduce) == wanted
+    document = next(each for each in found.to_json()["rows"] if each["case"] == row.case)
+    assert shlex.split(document["reproduce"]) == wanted
+    found.print(Console(file=(text := io.StringIO())))
+    lines = [line.strip() for line in text.getvalue().splitlines()]
+    assert row.reproduce in lines
+    (program,) = {words[2] for line in lines if (words := _words(line))[:2] == ["python", "-c"]} & {
+        row.snippet
+    }
+    exec(program, {})
+    assert "1 cases with a miss" in capsys.readouterr().out
+
+
+def _words(line):
+    return shlex.split(line) if line.startswith("python") else []
 
 
 def test_not_lowered_is_counted_apart_from_passed(monkeypatch):

@@ -640,6 +640,14 @@ inline Status CheckParameters(const Call &call, std::vector<std::string> &warnin
             "has no effect in PA_ENCODER", values, Both(NearestLegal(1.0, ""),
                 "multiply qkScale instead")).message);
     }
+    // mlaVHeadSize: must be a multiple of 32 for int8
+    if (call.mlaVHeadSize > 0 && call.quantType > 0 && !(Mod(call.mlaVHeadSize, 32) == 0)) {
+        Values values;
+        values.Add("mlaVHeadSize", call.mlaVHeadSize);
+        return Violation("HeadSizeError", kOperator, "mlaVHeadSize",
+            "must be a multiple of 32 for int8", values,
+            NearestMultiples(call.mlaVHeadSize, 32, 32, ""));
+    }
     return Status{};
 }
 

@@ -8,7 +8,7 @@
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
  * Schedule
- *   tile_k    128    meant: a block of int8 probabilities (self_attention.py:546)
+ *   tile_k    128    meant: a block of int8 probabilities (self_attention.py:547)
  *   ring      3      filled in
  *   rows      8      filled in
  *   base_n    128    filled in
@@ -797,7 +797,7 @@ private:
                         rowBlocks_, kRepeatLanes, chunk,
                         BinaryRepeatParams(1, 1, 0, kValueDimBucket / 8, kValueDimBucket / 8, 1));
                 }
-                // result = result * a factor of its head  (self_attention.py:547)
+                // result = result * a factor of its head  (self_attention.py:548)
                 PipeBarrier<PIPE_V>();
                 for (int64_t row = 0; row < chunk; ++row) {
                     const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
@@ -973,7 +973,7 @@ private:
                 Div(accumulator_[d0], accumulator_[d0], mergedSum_, kRepeatLanes, chunk,
                     BinaryRepeatParams(1, 1, 0, kValueDimBucket / 8, kValueDimBucket / 8, 1));
             }
-            // result = result * a factor of its head  (self_attention.py:547)
+            // result = result * a factor of its head  (self_attention.py:548)
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < chunk; ++row) {
                 const int64_t head = r0 + row;

@@ -1,0 +1,53 @@
+"""Every call that the contract admits has a kernel: no drawn case is "not lowered"."""
+
+import numpy as np
+import pytest
+
+from attndsl import ops
+from attndsl.schedule.compile import check_lowers
+from attndsl.schedule.launch import specialisation_of
+from attndsl.verify.cases import Case, Stream, spaces
+from attndsl.verify.integers import Integers
+from attndsl.verify.solve import solve
+from attndsl.verify.values import REGIME
+
+OPERATORS = ("incre_flash_attention", "relay_attention", "nsa_compress_attention", "self_attention")
+
+
+def check_all_lower(cases):
+    """Raises NotLowered for the first that has no kernel; how many kernels they need."""
+    wanted = {(call.operator, specialisation_of(call)) for call in (case.outline() for case in cases)}
+    for mode, specialisation in wanted:
+        check_lowers(mode, specialisation)
+    return len(wanted)
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_drawn_cases_lower(name):
+    assert check_all_lower(Stream(getattr(ops, name), seed=3).take(9)) >= 5
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", OPERATORS)
+def test_many_drawn_cases_lower(name):
+    assert check_all_lower(Stream(getattr(ops, name), seed=4).take(120)) >= 20
+
+
+def latent_cases(most):
+    """Calls of quantised latent attention, with any number of channels as values."""
+    operator, rng = ops.self_attention, np.random.default_rng(0)
+    space = next(each for each in spaces(operator) if each.operator.name.endswith("pa_encoder"))
+    for number in range(most):
+        pins = {"given(value)": False, "dtype(query)": "int8", REGIME: "any"}
+        sizes = [size for size in space.variables["mlaVHeadSize"] if size > 0]
+        assignment = solve(space, rng, {**pins, "mlaVHeadSize": sizes[number % len(sizes)]})
+        integers = assignment and Integers(space, assignment, rng).solve()
+        if assignment and integers is not None:
+            yield Case(operator, space, 0, number, assignment, integers)
+
+
+def test_values_of_quantised_latent_attention_are_whole_squares():
+    """As many channels as lower, and no others, are legal."""
+    cases = list(latent_cases(40))
+    sizes = {case.assignment["mlaVHeadSize"] for case in cases}
+    assert len(sizes) >= 2 and check_all_lower(cases) >= 2, sizes
