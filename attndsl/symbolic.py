@@ -133,6 +133,9 @@ class Expr:
     def __truediv__(self, other: ExprLike) -> Expr:
         return binary("/", self, other)
 
+    def __rtruediv__(self, other: ExprLike) -> Expr:
+        return binary("/", other, self)
+
     def __floordiv__(self, other: ExprLike) -> Expr:
         return binary("//", self, other)
 
@@ -169,8 +172,17 @@ class Expr:
     def __or__(self, other: ExprLike) -> Expr:
         return Logic("or", as_expr(self), as_expr(other))
 
+    def __invert__(self) -> Expr:
+        raise TypeError(f"'~' of '{self}': write the opposite condition, or ({self}) == False")
+
     def __bool__(self) -> bool:
-        raise TypeError(f"'{self}' has no value yet: it is symbolic until the operator is called")
+        raise TypeError(self._no_value())
+
+    def _no_value(self) -> str:
+        return (
+            f"'{self}' has no value yet: it is symbolic until the operator is called; join conditions by & "
+            "and |, also those of a < b < c, and take maximum and minimum of attndsl.spec for max and min"
+        )
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -286,7 +298,7 @@ class Compare(_Pair):
             return self.left.same(self.right)
         if self.op == "!=":
             return not self.left.same(self.right)
-        raise TypeError(f"'{self}' has no value yet: it is symbolic until the operator is called")
+        raise TypeError(self._no_value())
 
 
 @dataclass(frozen=True, eq=False, slots=True)

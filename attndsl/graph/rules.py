@@ -432,7 +432,10 @@ def _weighted_sum_runs_over_keys(node: WeightedSum, graph: Graph) -> str | None:
     if "T" not in weights:
         return f"weights need a key axis T, have {_text(weights)}"
     return (
-        None if {"T", "E"} <= set(values) else f"value rows have the axes (B, K, T, E), not {_text(values)}"
+        None
+        if {"T", "E"} <= set(values)
+        else f"value rows have the axes (B, K, T, E), not {_text(values)}; "
+        'pass axes="B K T E" to op.input of the values'
     )
 
 

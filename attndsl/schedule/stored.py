@@ -39,5 +39,8 @@ def stored_in(node: nodes.Node) -> tuple[nodes.Input, tuple[tuple[str, Expr], ..
             fixed.append((node.axis, index))
         node = node.source
     if not isinstance(node, nodes.Input):
-        raise NotLowered(f"{type(node).__name__} of keys or values", node.where)
+        names = ", ".join(dict.fromkeys(each.name for each in node.walk() if isinstance(each, nodes.Input)))
+        raise NotLowered(
+            f"{type(node).__name__} of {names} before it is multiplied: scale scores or results", node.where
+        )
     return node, tuple(fixed)

@@ -11,12 +11,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from attndsl.graph.nodes import AXIS_ORDER, Input, Output
+from attndsl.graph.nodes import AXIS_ORDER, Axes, Input, Output
 from attndsl.source_line import SourceLine, author_line
 from attndsl.spec import errors
 from attndsl.spec.arguments import DTYPES, REQUIRED, Dim, ParamSpec, given
+from attndsl.spec.capacity import capacity_constraints
 from attndsl.spec.constraint import Constraint
-from attndsl.spec.declared import DeclaredTensor, resolve_tensor
+from attndsl.spec.declared import DeclaredTensor, inherits_layout, resolve_tensor
 from attndsl.spec.modes import Modes
 from attndsl.spec.prefix_sums import PrefixSums, longest_of
 from attndsl.spec.values import TensorValue, Value
@@ -390,9 +391,26 @@ class Declarations:
         node = Output(
             name=name, source=value.node, dtype=dtype or like.spec.name, axes=value.axes, where=author_line()
         )
-        self._results[name] = (node, like.spec.name, _by_key(layouts))
+        own = _by_key(layouts)
+        if not own and not inherits_layout(value.axes, like.spec.axes):
+            raise errors.LayoutTextError(
+                f"output '{name}' has the axes ({', '.join(value.axes)}), '{like.spec.name}' "
+                f'({", ".join(like.spec.axes)}): say layouts=, such as layouts="{self._sizes(value.axes)}"',
+                node.where,
+            )
+        self._results[name] = (node, like.spec.name, own)
+        lengths = frozenset(
+            each.name
+            for each in self._arguments.values()
+            if isinstance(each, DeclaredTensor) and each.kind == "lengths"
+        )
+        for rule in capacity_constraints(node, lengths, self._axes, self.constraints):
+            self._add(rule)
 
     # --------------------------------------------------------------------------------------------
+
+    def _sizes(self, axes: Axes) -> str:
+        return " ".join(str(self._axes.get(axis, axis)) for axis in axes)
 
     def _add(self, constraint: Constraint) -> None:
         self.constraints = (*self.constraints, constraint)

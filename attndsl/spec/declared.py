@@ -141,6 +141,13 @@ def roles_of_result(node: Output, text: str, extents: Mapping[str, Expr]) -> tup
     return node.axes if set(named) <= set(node.axes) else named
 
 
+def inherits_layout(axes: tuple[str, ...], like: tuple[str, ...]) -> bool:
+    """Whether a result with these axes can be stored as an input with the axes ``like``: D for E, and rows
+    of packed queries for those of batch rows."""
+    own, stored = ({"D" if axis == "E" else axis for axis in each} for each in (axes, like))
+    return own == stored or not like or own ^ stored <= {"S", "B", "Q"}
+
+
 def _own_first(axes: tuple[str, ...], extents: Mapping[str, Expr]) -> dict[str, Expr]:
     """The roles with the tensor's own before the others, so that a value's D stays its E."""
     return {role: extents[role] for role in (*axes, *(role for role in extents if role not in axes))}

@@ -293,7 +293,11 @@ def as_rows(value: object) -> Rows:
         return cast(Rows, node)  # choices are gone before anybody reads the fields of rows
     if isinstance(node, Node) and "T" in getattr(node, "axes", ()):
         return Dense(axes=getattr(node, "axes", ()), tensor=node, where=author_line())
-    raise GraphError("key or value rows are needed here, as from attend.rows(key)", author_line())
+    found = type(value).__name__ if node is None else f"axes ({', '.join(getattr(node, 'axes', ()))})"
+    raise GraphError(
+        f"key or value rows are needed here, as of attend.rows(key), or a tensor with an axis T, not {found}",
+        author_line(),
+    )
 
 
 def _are_rows(node: Node | None) -> bool:

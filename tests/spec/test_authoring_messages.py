@@ -1,0 +1,122 @@
+"""What authors get wrong, and lengths beyond the rows of their tensor: said at the line, with the way out."""
+
+import numpy as np
+import pytest
+
+from attndsl.spec import Operator, attend, errors
+from attndsl.symbolic import Symbol
+
+A, C = Symbol("a"), Symbol("c")
+
+
+def declared(value_axes: str = "B K T E") -> tuple:
+    op = Operator("small", summary="A variant.")
+    B, N, K, S, T, D = op.dims("B N K S T D")
+    op.axes(B=B, N=N, K=K, Q=S, T=T, D=D, E=D)
+    q = op.input("query", "B N S D", dtype=("float16", "bfloat16"))
+    k = op.input("key", "B K T D", dtype=q)
+    return op, q, k, op.input("value", "B K T D", dtype=q, axes=value_axes)
+
+
+def call(**more):
+    half = np.ones((1, 1, 8, 16), np.float16)
+    return {"query": half, "key": half, "value": half} | more
+
+
+@pytest.mark.parametrize("optional", [False, True])
+def test_lengths_beyond_the_rows_are_refused(optional):
+    op, q, k, v = declared()
+    p = op.lengths("p", "B", optional=optional)
+    s = attend.scores(q, attend.rows(k, length=p))
+    op.output("out", attend.softmax(s) @ attend.rows(v, length=p), like=q)
+    assert op(**call(p=[8])).shape == (1, 1, 8, 16)
+    for backend in ("reference", "tile"):
+        with pytest.raises(errors.LengthRangeError, match=r"p: must be at most T, .*T is 8"):
+            op(**call(p=[9]), backend=backend)
+    assert op.contract_text().count("p[b] <= T") == 1
+    if optional:
+        assert op(**call()).shape == (1, 1, 8, 16)
+
+
+def test_what_the_author_says_of_lengths_stands_alone():
+    op, q, k, v = declared()
+    p = op.lengths("p", "B")
+    b = attend.BATCH
+    op.require(p[b] <= Symbol("T"), "my own words", over={b: Symbol("B")})
+    op.output(
+        "out", attend.softmax(attend.scores(q, attend.rows(k, length=p))) @ attend.rows(v, length=p), like=q
+    )
+    assert len(op.constraints) == 1
+
+
+def test_rows_of_some_calls_bound_lengths_in_these():
+    op, q, k, v = declared()
+    p, m = op.lengths("p", "B"), op.param("m", int, default=0, ge=0, le=1)
+
+    def rows(tensor):
+        return attend.when(m == 1, attend.rows(tensor, length=p), attend.rows(tensor))
+
+    op.output("out", attend.softmax(attend.scores(q, rows(k))) @ rows(v), like=q)
+    assert op(**call(p=[9])).shape == (1, 1, 8, 16)
+    with pytest.raises(errors.LengthRangeError):
+        op(**call(p=[9], m=1))
+
+
+def test_numbers_count_rows_too():
+    k = declared()[2]
+    for rows in (lambda x: attend.rows(x, length=5), lambda x: attend.window(x, 0, length=5)):
+        other, q, k, v = declared()
+        other.output("out", attend.softmax(attend.scores(q, rows(k))) @ rows(v), like=q)
+        key = np.random.default_rng(0).standard_normal((1, 1, 8, 16)).astype(np.float16)
+        changed = key.copy()
+        changed[:, :, 5:] = 7
+        np.testing.assert_array_equal(other(**call(value=key)), other(**call(value=changed)))
+    with pytest.raises(errors.SpecError, match="got 'five'"):
+        attend.rows(k, length="five")
+
+
+def test_a_number_is_divided_by_an_expression():
+    assert (1.0 / A).evaluate({"a": 4.0}) == 0.25
+
+
+def test_a_result_of_other_axes_needs_its_layout():
+    op, q, k, v = declared()
+    p = attend.softmax(attend.scores(q, k))
+    with pytest.raises(errors.LayoutTextError, match=r"test_authoring.*'m' has the axes .*layouts=\"B N S\""):
+        op.output("m", p.row_max, like=q)
+    op.output("m", p.row_max, like=q, layouts="B N S", dtype="float32")
+    op.output("out", p @ v, like=q)
+    assert op(**call())[0].shape == (1, 1, 8)
+
+
+def test_values_without_axes_are_told_to_have_them():
+    op, q, k, v = declared(value_axes="")
+    op.output("out", attend.softmax(attend.scores(q, k)) @ v, like=q)
+    with pytest.raises(errors.GraphError, match=r'pass axes="B K T E" to op\.input'):
+        op.check()
+
+
+def test_what_has_no_rows_is_told_with_its_axes():
+    _, q, _, _ = declared()
+    with pytest.raises(errors.GraphError, match=r"an axis T, not axes \(B, N, Q, D\)"):
+        attend.scores(q, q)
+
+
+def test_scaled_queries_are_refused_by_their_name():
+    op, q, k, v = declared()
+    op.output("out", attend.softmax(attend.scores(q * 2.0, k)) @ v, like=q)
+    with pytest.raises(Exception, match="of query before it is multiplied: scale scores"):
+        op(**call(), backend="tile")
+
+
+@pytest.mark.parametrize(
+    "wrong", [lambda: A < C and C < 3, lambda: A < C < 3, lambda: max(A, C), lambda: not A]
+)
+def test_python_logic_is_told_the_operators_of_conditions(wrong):
+    with pytest.raises(TypeError, match=r"& and \|.*maximum"):
+        wrong()
+
+
+def test_negation_is_told_what_to_write():
+    with pytest.raises(TypeError, match=r"\(a < c\) == False"):
+        ~(A < C)  # noqa: B018
