@@ -95,7 +95,9 @@ def test_the_plain_specs_are_right(tmp_path: Path) -> None:
 
 
 def test_a_part_of_the_query_is_refused(tmp_path: Path) -> None:
-    op = made(tmp_path, DENSE, DENSE_PLAIN, query="2 B N 1 D", query_axes="C B N Q D", asked="query.part(1)")
+    body = DENSE_RESULT.replace("like=query", 'like=query, layouts="B N 1 D"')
+    parts = {"query": "2 B N 1 D", "query_axes": "C B N Q D", "asked": "query.part(1)", "body": body}
+    op = made(tmp_path, DENSE, DENSE_PLAIN, **parts)
     with pytest.raises(NotLowered, match=r"small_attention\.py:\d+: a part of query"):
         op(**{**dense_call(), "query": half(2, 2, 4, 1, 32)}, backend="tile")
 
