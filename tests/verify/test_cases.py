@@ -163,8 +163,9 @@ def test_an_outline_tells_the_sizes_and_the_work_of_the_call(generated):
 
 
 def test_probes_and_random_data_alternate(generated):
+    """Probes are two in five candidates; which candidate becomes a case depends on what it covers, too."""
     kinds = collections.Counter(case.data for case in generated.cases)
-    assert kinds["probe"] >= len(generated.cases) // 4 and len(kinds) >= 3
+    assert kinds["probe"] >= len(generated.cases) // 5 and len(kinds) >= 3
 
 
 def test_all_modes_take_turns():
