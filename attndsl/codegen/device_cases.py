@@ -11,19 +11,20 @@ import warnings
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from attndsl.codegen.members import head_size, io_tensor
+from attndsl.codegen.members import head_size
+from attndsl.codegen.selection import legal_choice
 from attndsl.codegen.selectors import ignored_features
 from attndsl.interpret import reference
 from attndsl.schedule.compile import Compiled
 from attndsl.schedule.errors import ScheduleError
 from attndsl.schedule.launch import specialisation_of
 from attndsl.schedule.specialisation import feature_names
-from attndsl.spec.arguments import DTYPES, TensorSpec, dtype_of, given, split_of
-from attndsl.spec.covering import nearest_choice
+from attndsl.spec.arguments import DTYPES, TensorSpec, given, split_of
 from attndsl.spec.errors import CallError, ContractWarning
 from attndsl.spec.layout import Array
 from attndsl.spec.operator import Operator
@@ -175,9 +176,7 @@ def _settled(compiled: Compiled) -> dict[str, Any]:
     operator, special = compiled.operator, compiled.specialisation
     told = frozenset(feature_names(operator)) - ignored_features(operator, special)
     wanted: dict[str, Any] = {given(name).name: name in special.features for name in told}
-    if len(io_tensor(operator).dtypes) > 1:
-        wanted[dtype_of(io_tensor(operator).name).name] = special.dtype
-    choice = nearest_choice(operator, wanted | dict(special.settings))
+    choice = legal_choice(operator, wanted | dict(special.settings), special.dtype)
     if choice is None:
         return {}
     free = {param.name for param in operator.params if not param.choices and param.type is not bool}
@@ -232,6 +231,7 @@ def _size(value: Any) -> int:
     return sum(_size(each) for each in value) if isinstance(value, list | tuple) else int(np.size(value))
 
 
+@cache
 def _held_to_values(operator: Operator) -> frozenset[str]:
     """The tensors whose elements the contract speaks of, such as masks of a given form."""
     return frozenset(name for rule in operator.constraints for name in rule.tensors())
@@ -253,12 +253,9 @@ def _recipe(spec: TensorSpec, value: Any, seed: int, held: bool) -> Recipe | tup
         array = np.array(value, DTYPES["int64" if "int64" in spec.dtypes else spec.dtypes[0]])
         return replace(_array_recipe(spec, array, seed), numbers=True)
     array = np.ascontiguousarray(value)
-    floats = array.dtype.kind in "fV"
-    return (
-        Recipe(array.dtype.name, array.shape, stored=array.tobytes())
-        if held and floats
-        else _array_recipe(spec, array, seed)
-    )
+    if held and array.dtype.kind in "fV":
+        return Recipe(array.dtype.name, array.shape, stored=array.tobytes())
+    return _array_recipe(spec, array, seed)
 
 
 def _array_recipe(spec: TensorSpec, array: Array, seed: int) -> Recipe:

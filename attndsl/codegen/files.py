@@ -55,9 +55,8 @@ def write_files(folder: Path, files: Mapping[str, str]) -> tuple[Path, ...]:
             _put(staged / name, folder / name)
         for path in gone:
             _remove(path, folder)
-        _put(
-            staged / MANIFEST, folder / MANIFEST
-        )  # last: whatever stops this, the next call knows what is left
+        # Last: whatever stops this, the next call knows what is left.
+        _put(staged / MANIFEST, folder / MANIFEST)
     except OSError as error:
         raise OutputNotWritable(folder, error.strerror or str(error)) from error
     finally:

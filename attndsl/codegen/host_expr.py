@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
 from attndsl.codegen.arguments import Argument, Names, dtype_member, literal
 from attndsl.codegen.identifiers import identifier
 from attndsl.errors import InternalError
 from attndsl.folds import Fold
-from attndsl.spec.arguments import DTYPES, ParamSpec
+from attndsl.spec.arguments import DTYPES, ParamSpec, asks
 from attndsl.symbolic import Binary, Compare, Const, Expr, Load, Logic, Select, Symbol
 
-_ABOUT = re.compile(r"(given|dtype|layout|split|longest)\((.+)\)")
 _LEVELS = {
     "or": 1,
     "and": 2,
@@ -76,9 +73,9 @@ class HostExpr:
         raise InternalError(f"no type for {type(expr).__name__}")
 
     def _symbol_kind(self, name: str) -> str:
-        about = _ABOUT.fullmatch(name)
-        if about:
-            return {"dtype": "dtype", "layout": "str", "longest": "int"}.get(about[1], "bool")
+        kind, _ = asks(name)
+        if kind:
+            return {"dtype": "dtype", "layout": "str", "longest": "int"}.get(kind, "bool")
         if name in self._params:
             return str(self._params[name][1].type.__name__)
         return "int"
@@ -164,9 +161,8 @@ class HostExpr:
         """A symbol's place in the call or among the sizes."""
         if name.startswith("enumerator "):
             return f"DataType::{name.partition(' ')[2]}"
-        about = _ABOUT.fullmatch(name)
-        if about:
-            kind, argument = about.groups()
+        kind, argument = asks(name)
+        if kind:
             if kind == "longest":
                 return f"sizes.longest_{self._names.argument(argument).name}"
             if kind == "layout":
@@ -197,8 +193,8 @@ class HostExpr:
 
 def listed_rows(name: str) -> str:
     """The list of whose tensors ``rows(key)`` tells the rows; nothing for other names."""
-    about = re.fullmatch(r"rows\((.+)\)", name)
-    return about[1] if about else ""
+    kind, tensor = asks(name)
+    return tensor if kind == "rows" else ""
 
 
 def rows_member(item: Argument) -> str:

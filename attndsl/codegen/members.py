@@ -8,13 +8,13 @@ from typing import Any
 from attndsl.codegen.identifiers import identifier
 from attndsl.errors import InternalError
 from attndsl.schedule.host_scalars import HOST, layout_choice
-from attndsl.spec.arguments import TensorSpec, dtype_of, given
+from attndsl.schedule.words import number_of
+from attndsl.spec.arguments import TensorSpec, asks, dtype_of, given
 from attndsl.spec.operator import Operator
 from attndsl.symbolic import Expr
 from attndsl.tile.naming import camel
 
 HEAD_SIZE, VALUE_SIZE = "headSize", "valueSize"
-_ABOUT = re.compile(r"(given|dtype|layout|split)\((.+)\)")
 _OF_HOSTS = re.compile(
     rf"{HEAD_SIZE}|{VALUE_SIZE}|cores|measure\w+|(max|min|sum)Of\w+|\w+(Layout|Count|Dim\d+|Given|Dtype|Split)"
 )
@@ -34,17 +34,14 @@ def head_size(operator: Operator) -> Expr:
 def member_of(symbol: str) -> str:
     """``queryDtype`` for ``dtype(query)``, ``keyLayout`` for ``layout(key)``; the own name of a size or
     parameter, with ``Value`` behind it where hosts may have something else of that name."""
-    about = _ABOUT.fullmatch(symbol)
-    if about is None:
+    kind, argument = asks(symbol)
+    if not kind:
         own = symbol.removeprefix(HOST)
         name = own if own != symbol else identifier(symbol)
         return f"{name}Value" if own == symbol and _OF_HOSTS.fullmatch(name) else name
-    kind, argument = about.groups()
-    return (
-        layout_choice(argument).name.removeprefix(HOST)
-        if kind == "layout"
-        else camel(argument) + _SUFFIX[kind]
-    )
+    if kind == "layout":
+        return layout_choice(argument).name.removeprefix(HOST)
+    return camel(argument) + _SUFFIX[kind]
 
 
 def dtype_member(operator: Operator) -> str:
@@ -59,12 +56,11 @@ def given_member(feature: str) -> str:
 
 def counted(operator: Operator, symbol: str) -> tuple[Any, ...]:
     """The dtypes, layouts or words that a host counts, in the order of their numbers; none of a number."""
-    about = _ABOUT.fullmatch(symbol)
-    if about is not None:
-        kind, argument = about.groups()
+    kind, argument = asks(symbol)
+    if kind:
         spec = operator.tensor(argument)
         return {"dtype": tuple(spec.dtypes), "layout": tuple(spec.layouts)}.get(kind, ())
-    param = next((spec for spec in operator.params if spec.name == symbol), None)
+    param = operator.find_param(symbol)
     if param is None:
         raise InternalError(f"kernels cannot be specialised on '{symbol}'")
     return tuple(dict.fromkeys(param.choices.values())) if param.type is str else ()
@@ -74,7 +70,7 @@ def number_of_value(operator: Operator, symbol: str, value: Any) -> int | float:
     """A value as the number by which hosts compare it; -1 where its argument is absent."""
     values = counted(operator, symbol)
     if values:
-        return values.index(value) if value in values else -1
+        return number_of(value, values)
     if value is None:
         return -1
     return value if isinstance(value, float) else int(value)

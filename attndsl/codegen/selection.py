@@ -16,12 +16,12 @@ from attndsl.hardware import ATLAS_A2
 from attndsl.schedule.lowerable import LARGEST_HEAD
 from attndsl.schedule.specialisation import (
     Specialisation,
-    canonical_settings,
     feature_names,
     features_told,
     kernel_inputs,
+    specialised_on,
 )
-from attndsl.spec.arguments import dtype_of, given
+from attndsl.spec.arguments import asks, dtype_of, given
 from attndsl.spec.covering import Choice, choosable, nearest_choice
 from attndsl.spec.operator import Operator
 from attndsl.spec.settings import spelled
@@ -108,7 +108,7 @@ def wanted_specialisations(operator: Operator, selection: Selection) -> tuple[Wa
     found: dict[Specialisation, Wanted] = {}
     for dtype in dtypes:
         for label, values in asked:
-            choice = _legal_choice(operator, values, dtype)
+            choice = legal_choice(operator, values, dtype)
             if choice is not None:
                 first = specialisation_of_choice(operator, choice, dtype, buckets[0])
                 for bucket in buckets:
@@ -129,17 +129,12 @@ def wanted_specialisations(operator: Operator, selection: Selection) -> tuple[Wa
 
 def specialisation_of_choice(operator: Operator, choice: Choice, dtype: str, bucket: int) -> Specialisation:
     """What the kernel of calls with this choice is specialised on."""
-    settings = tuple((name, choice.settings.get(name)) for name in sorted(operator.settings))
-    passed = choice.present & frozenset(feature_names(operator))
-    features = features_told(operator, kernel_inputs(operator, passed), dict(settings))
-    one_size = operator.axis_extents["E"].same(operator.axis_extents["D"])
-    return Specialisation(
-        dtype=dtype,
-        bucket=bucket,
-        features=features,
-        value_bucket=None if one_size else bucket,
-        settings=canonical_settings(operator, features, settings),
-    )
+    return specialised_on(operator, _inputs(operator, choice), choice.settings, dtype, (bucket, bucket))
+
+
+def _inputs(operator: Operator, choice: Choice) -> frozenset[str]:
+    """The tensors that kernels for a choice take."""
+    return kernel_inputs(operator, choice.present & frozenset(feature_names(operator)))
 
 
 def _asked(operator: Operator, selection: Selection) -> list[tuple[str, dict[str, Any]]]:
@@ -164,21 +159,20 @@ def _covering(operator: Operator) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def _passed(operator: Operator, setting: str) -> dict[str, Any]:
     """A dtype or layout matters of a tensor that is passed."""
-    _, _, argument = setting.rstrip(")").partition("(")
-    return {given(argument).name: True} if argument and operator.tensor(argument).optional else {}
+    kind, argument = asks(setting)
+    return {given(argument).name: True} if kind and operator.tensor(argument).optional else {}
 
 
-def _legal_choice(operator: Operator, values: Mapping[str, Any], dtype: str) -> Choice | None:
+def legal_choice(operator: Operator, values: Mapping[str, Any], dtype: str) -> Choice | None:
+    """The legal choice nearest to the defaults with these values and this io dtype."""
     io = io_tensor(operator)
     if len(io.dtypes) > 1:
         values = {**values, dtype_of(io.name).name: dtype}
-    named = {name[6:-1] for name, value in values.items() if name.startswith("given(") and value}
+    named = {asks(name)[1] for name, value in values.items() if name.startswith("given(") and value}
     features = frozenset(feature_names(operator))
 
     def all_used(choice: Choice) -> bool:
-        settings = tuple((name, choice.settings.get(name)) for name in sorted(operator.settings))
-        present = kernel_inputs(operator, choice.present & features)
-        return named & features <= features_told(operator, present, dict(settings))
+        return named & features <= features_told(operator, _inputs(operator, choice), choice.settings)
 
     # What a setting needs to be legal may keep its tensor from being read, a mask that indices give.
     return nearest_choice(operator, values, all_used) or nearest_choice(operator, values)
@@ -202,7 +196,7 @@ def _setting(operator: Operator, name: str, text: str) -> dict[str, Any]:
 
 def _as_number(operator: Operator, name: str, text: str) -> dict[str, Any]:
     """Any number within its bounds is a value of a parameter that is a number."""
-    param = next((spec for spec in operator.params if spec.name == name), None)
+    param = operator.find_param(name)
     if param is None or param.choices or param.type not in (int, float):
         return {}
     try:
@@ -214,7 +208,7 @@ def _as_number(operator: Operator, name: str, text: str) -> dict[str, Any]:
 
 def _spellings(operator: Operator, name: str) -> dict[str, Any]:
     """The words for each value of a setting."""
-    param = next((spec for spec in operator.params if spec.name == name), None)
+    param = operator.find_param(name)
     words: dict[str, Any] = {}
     if param is not None and param.choices:
         words = {str(spelled): value for spelled, value in param.choices.items()}

@@ -30,9 +30,10 @@ from attndsl.hardware import ATLAS_A2
 from attndsl.schedule.compile import Compiled, problem_of
 from attndsl.schedule.problem import Problem
 from attndsl.schedule.specialisation import Specialisation, feature_names, kernel_inputs, settings_of
-from attndsl.spec.arguments import dtype_of, given, layout_of
+from attndsl.schedule.words import counted_words
+from attndsl.spec.arguments import asks, dtype_of, given, layout_of
 from attndsl.spec.operator import Operator
-from attndsl.symbolic import Compare, Const, Expr, Symbol
+from attndsl.symbolic import Expr, Symbol
 
 Decision = tuple[Expr, bool]
 _MOST_COMBINATIONS = 4096
@@ -121,13 +122,13 @@ def _contract(
 ) -> tuple[Decision, ...]:
     """What the contract says of these symbols alone, for calls that pass what the kernel takes."""
     passed = kernel_inputs(operator, special.features)
-    known = {given(spec.name).name: spec.name in passed for spec in operator.tensors}
-    known = {name: value for name, value in known.items() if name[6:-1] not in ignored}
+    told = (spec.name for spec in operator.tensors if spec.name not in ignored)
+    known = {given(name).name: name in passed for name in told}
     found = []
     for rule in operator.constraints:
-        if rule.over or rule.tensors() or rule.target or issubclass(rule.error, Warning):
+        if rule.symbols() <= known.keys() or issubclass(rule.error, Warning):
             continue
-        if rule.symbols() <= known.keys() | asked and not rule.symbols() <= known.keys():
+        if rule.decided_by(known.keys() | asked):
             condition = rule.condition if rule.when is None else (rule.when == 0) | rule.condition
             found.append((condition.substitute(known), True))
     return tuple(found)
@@ -154,11 +155,11 @@ def _domain(
 
     ``declared``: in all calls that pass the same tensors. Tensors that are ``ignored`` may be passed, or not.
     """
-    kind, _, argument = name.rstrip(")").partition("(")
-    if not argument:
-        param = next(spec for spec in operator.params if spec.name == name)
-        if param.type is bool:
-            return (False, True)
+    kind, argument = asks(name)
+    if not kind:
+        param = operator.find_param(name)
+        if param is None or param.type is bool:
+            return None if param is None else (False, True)
         return tuple(dict.fromkeys(param.choices.values())) if param.choices else None
     spec = operator.tensor(argument)
     if argument not in problem.present:
@@ -242,20 +243,7 @@ def _one_of(operator: Operator, name: str, values: Sequence[Any], full: Sequence
 
 def _as_test(operator: Operator, condition: Expr, holds: bool) -> Selector:
     names = sorted(condition.symbols())
-    spelled: Mapping[str, Expr] = {name: Symbol(name, f"problem.{member_of(name)}") for name in names}
-    text = _with_numbers(operator, condition).substitute(dict(spelled)).text(cxx=True)
+    spelled = {name: Symbol(name, f"problem.{member_of(name)}") for name in names}
+    words = {name: values for name in names if (values := counted(operator, name))}
+    text = counted_words(condition, words).substitute(spelled).text(cxx=True)
     return Selector(f"({text})" if holds else f"!({text})", tuple(names))
-
-
-def _with_numbers(operator: Operator, condition: Expr) -> Expr:
-    """Comparisons with dtypes, layouts and words as comparisons with their numbers."""
-
-    def change(node: Expr) -> Expr | None:
-        if not isinstance(node, Compare) or not isinstance(node.left, Symbol):
-            return None
-        if not isinstance(node.right, Const) or not counted(operator, node.left.name):
-            return None
-        number = number_of_value(operator, node.left.name, node.right.value)
-        return Compare(node.op, node.left, Const(number))
-
-    return condition.mapped(change)

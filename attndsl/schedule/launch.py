@@ -14,7 +14,7 @@ from attndsl.hardware import ATLAS_A2
 from attndsl.schedule.compile import Compiled, compile_operator, problem_of
 from attndsl.schedule.errors import NotLowered
 from attndsl.schedule.host_scalars import host_scalars
-from attndsl.schedule.specialisation import Specialisation, canonical_settings, features_told
+from attndsl.schedule.specialisation import Specialisation, specialised_on
 from attndsl.spec.call import Call
 from attndsl.spec.operator import Operator
 from attndsl.spec.split import whole_rank
@@ -80,17 +80,9 @@ def prepare(call: Call, cores: int = ATLAS_A2.aic) -> Launch:
 def specialisation_of(call: Call) -> Specialisation:
     """What the kernel of a call is specialised on."""
     operator, env = call.operator, call.env()
-    sizes = {axis: int(operator.axis_extents[axis].evaluate(env)) for axis in "DE"}
-    one_size = operator.axis_extents["E"].same(operator.axis_extents["D"])
-    features = features_told(operator, call.present, env)
-    settings = tuple((name, env.get(name)) for name in sorted(operator.settings))
-    return Specialisation(
-        dtype=call.dtype,
-        bucket=ATLAS_A2.whole_fractals(sizes["D"]),
-        features=features,
-        value_bucket=None if one_size else ATLAS_A2.whole_fractals(sizes["E"]),
-        settings=canonical_settings(operator, features, settings),
-    )
+    key, value = (int(operator.axis_extents[axis].evaluate(env)) for axis in "DE")
+    buckets = ATLAS_A2.whole_fractals(key), ATLAS_A2.whole_fractals(value)
+    return specialised_on(operator, call.present, env, call.dtype, buckets)
 
 
 @lru_cache(maxsize=256)

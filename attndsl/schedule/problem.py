@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -16,7 +15,7 @@ from attndsl.schedule.specialisation import kernel_inputs
 from attndsl.schedule.tensor_layouts import TensorLayout, legal_layouts, list_layout, measured, tensor_layout
 from attndsl.schedule.windows import parameter_ranges
 from attndsl.schedule.words import Words, counted_words, word_parameters
-from attndsl.spec.arguments import DTYPES, TensorSpec, dtype_of, split_of
+from attndsl.spec.arguments import DTYPES, TensorSpec, asks, dtype_of, split_of
 from attndsl.spec.operator import Operator
 from attndsl.symbolic import Compare, Const, Expr, Logic, Symbol
 from attndsl.tile.buffers import GlobalTensor
@@ -130,9 +129,6 @@ def _without_folds(size: Expr) -> Expr:
     return size.mapped(lambda node: Symbol(fold_name(node)) if isinstance(node, Fold) else None)
 
 
-_ABOUT = re.compile(r"(dtype|layout)\((.+)\)")
-
-
 def _settled(expr: Expr, layouts: Mapping[str, TensorLayout], arguments: Mapping[str, GlobalTensor]) -> Expr:
     """Comparisons of dtypes are decided, those of layouts become comparisons of their index."""
 
@@ -149,10 +145,9 @@ def _settled(expr: Expr, layouts: Mapping[str, TensorLayout], arguments: Mapping
     def decided(node: Expr) -> Expr | None:
         if not isinstance(node, Compare) or not isinstance(node.left, Symbol):
             return None
-        about = _ABOUT.fullmatch(node.left.name)
-        if about is None or not isinstance(node.right, Const):
+        kind, name = asks(node.left.name)
+        if kind not in ("dtype", "layout") or not isinstance(node.right, Const):
             return None
-        kind, name = about.groups()
         if kind == "dtype":
             equal: Expr = Const(name in arguments and arguments[name].dtype == node.right.value)
         elif name not in layouts or node.right.value not in layouts[name].keys:

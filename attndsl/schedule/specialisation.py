@@ -14,7 +14,7 @@ from attndsl.errors import InternalError
 from attndsl.graph.errors import GraphError
 from attndsl.graph.nodes import names_read
 from attndsl.graph.presence import presence_matters
-from attndsl.spec.arguments import dtype_of, layout_of
+from attndsl.spec.arguments import asks, dtype_of, layout_of
 from attndsl.spec.errors import SpecError
 from attndsl.spec.layout import Layout
 from attndsl.spec.operator import Operator
@@ -78,16 +78,16 @@ def _named(operator: Operator) -> dict[str, Specialisation]:
 
 def _word(name: str, value: Any, dtype: str) -> str:
     """A setting in a kernel's name; none where dtype and features tell it already."""
-    kind, _, argument = name.rstrip(")").partition("(")
-    if argument and (value is None or (kind == "dtype" and value == dtype)):
+    kind, argument = asks(name)
+    if kind and (value is None or (kind == "dtype" and value == dtype)):
         return ""
-    if kind == "split" and argument:
+    if kind == "split":
         return f"{argument}_list"
     text = f"minus{-value}" if isinstance(value, int | float) and value < 0 else str(value)
     word = re.sub(r"[^A-Za-z0-9]+", "_", text).strip("_")
     if isinstance(value, str) and (word != value or not word):  # what was replaced may tell two values apart
         word = f"{word or 'word'}_{zlib.crc32(value.encode()):08x}"
-    return f"{argument or name}_{word}"
+    return f"{argument}_{word}"
 
 
 def settings_of(operator: Operator, special: Specialisation) -> dict[str, Any]:
@@ -138,6 +138,29 @@ def features_told(operator: Operator, present: frozenset[str], settings: Mapping
 
 
 Settings = tuple[tuple[str, Any], ...]
+
+
+def specialised_on(
+    operator: Operator,
+    present: frozenset[str],
+    values: Mapping[str, Any],
+    dtype: str,
+    buckets: tuple[int, int],
+) -> Specialisation:
+    """What the kernel is specialised on that calls need which pass ``present`` and have these settings.
+
+    ``buckets``: of the head sizes of keys and of values.
+    """
+    features = features_told(operator, present, values)
+    settings = tuple((name, values.get(name)) for name in sorted(operator.settings))
+    one_size = operator.axis_extents["E"].same(operator.axis_extents["D"])
+    return Specialisation(
+        dtype=dtype,
+        bucket=buckets[0],
+        features=features,
+        value_bucket=None if one_size else buckets[1],
+        settings=canonical_settings(operator, features, settings),
+    )
 
 
 @lru_cache(maxsize=4096)

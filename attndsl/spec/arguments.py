@@ -62,6 +62,12 @@ def split_of(name: str) -> Symbol:
     return Symbol(f"split({name})", f"split_{name}")
 
 
+def asks(symbol: str) -> tuple[str, str]:
+    """What a symbol asks of which argument, ``("dtype", "query")``; ``("", name)`` of a size or parameter."""
+    kind, _, argument = symbol.partition("(")
+    return (kind, argument.removesuffix(")")) if argument else ("", symbol)
+
+
 def rows_of(name: str) -> str:
     """The array of constraints that holds the rows of each tensor in the list ``name``, one a batch row."""
     return f"rows({name})"

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -57,23 +58,32 @@ class Constraint:
         """Dimensions, parameters and features that the condition depends on."""
         return self.condition.symbols() | (self.when.symbols() if self.when is not None else frozenset())
 
+    def decided_by(self, known: Collection[str]) -> bool:
+        """Whether these symbols alone tell if a call keeps what the contract says: no element is read."""
+        return not (self.target or self.over or self.tensors()) and self.symbols() <= set(known)
+
     def violation(self, env: Mapping[str, Any]) -> dict[str, Any] | None:
         """None if the constraint holds, else the environment in which it fails (indices included).
 
         A constraint that reads a tensor which the call does not pass does not apply.
         """
-        here = self._here(env)
+        here = self._guarded._here(env)
         if any(name not in env for name in here.tensors()):
             return None
         if not here.over:
-            if here.when is not None and not guarded(here.when).evaluate(env):
+            if here.when is not None and not here.when.evaluate(env):
                 return None
-            return None if guarded(here.condition).evaluate(env) else dict(env)
-        when = None if here.when is None else guarded(here.when)
-        outside = [part for part in _conjuncts(when) if not part.symbols() & set(here.over)]
+            return None if here.condition.evaluate(env) else dict(env)
+        outside = [part for part in _conjuncts(here.when) if not part.symbols() & set(here.over)]
         if not all(part.evaluate(env) for part in outside):
             return None
         return here._first_index(env)
+
+    @cached_property
+    def _guarded(self) -> Constraint:
+        """The constraint as it is evaluated: what divides by zero does not hold."""
+        when = None if self.when is None else guarded(self.when)
+        return replace(self, condition=guarded(self.condition), when=when)
 
     def _here(self, env: Mapping[str, Any]) -> Constraint:
         """The constraint with choices by presence made."""
@@ -87,11 +97,9 @@ class Constraint:
         grids = np.meshgrid(*(np.arange(size) for size in sizes), indexing="ij", sparse=True)
         local = {**env, **dict(zip(self.over, grids, strict=True))}
         with np.errstate(divide="ignore", invalid="ignore"):  # what is divided by 0 is not looked at
-            bad = np.broadcast_to(~np.asarray(evaluate_arrays(guarded(self.condition), local), bool), sizes)
+            bad = np.broadcast_to(~np.asarray(evaluate_arrays(self.condition, local), bool), sizes)
             if self.when is not None:
-                bad = bad & np.broadcast_to(
-                    np.asarray(evaluate_arrays(guarded(self.when), local), bool), sizes
-                )
+                bad = bad & np.broadcast_to(np.asarray(evaluate_arrays(self.when, local), bool), sizes)
         if not bad.any():
             return None
         first = np.unravel_index(int(np.argmax(bad)), sizes)

@@ -65,6 +65,10 @@ class Operator(Declarations):
         """The tensor argument of this name."""
         return next(spec for spec in self.tensors if spec.name == name)
 
+    def find_param(self, name: str) -> ParamSpec | None:
+        """The scalar argument of this name, if there is one."""
+        return next((spec for spec in self.params if spec.name == name), None)
+
     @property
     def dims_by_name(self) -> dict[str, Dim]:
         """The symbolic sizes."""

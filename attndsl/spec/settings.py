@@ -49,7 +49,8 @@ def _next_to_zero(spec: ParamSpec) -> Any:
 
 def spelled(operator: Operator, name: str, value: Any) -> str:
     """A setting's value in the contract's word for it, where it has one: the name of an enumerator."""
-    choices = next((spec.choices for spec in operator.params if spec.name == name), {})
+    param = operator.find_param(name)
+    choices = {} if param is None else param.choices
     words = (each for each, meant in choices.items() if meant == value and isinstance(each, str))
     return next(words, str(value).lower() if isinstance(value, bool) else str(value))
 
@@ -69,12 +70,11 @@ def setting_samples(
     defaults = first_settings(operator)
     passed = {given(spec.name).name: spec.name in present for spec in operator.tensors}
     yield defaults
-    alone = [rule for rule in operator.constraints if not rule.tensors() and not rule.target]
     for name in sorted(names):
         for value in values.get(name, []):
             sample = defaults | {name: value}
             known = sample | passed
-            decided = [rule for rule in alone if rule.symbols() <= known.keys() and not rule.over]
+            decided = [rule for rule in operator.constraints if rule.decided_by(known)]
             if not any(rule.violation(known) for rule in decided if rule.error is not InputCountError):
                 yield sample
 
