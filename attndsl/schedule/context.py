@@ -300,7 +300,7 @@ class Context:
             if not values[index].same(value):
                 key = layout.keys[index]
                 stem = re.sub(r"\W+", "_", f"{tensor}_is_{key}")
-                chosen = self.host(layout.choice == index, f"whether {tensor} has the layout {key}", stem)
+                chosen = self.host(layout.holds(index), f"whether {tensor} has the layout {key}", stem)
                 value = select(chosen, values[index], value)
         return value
 

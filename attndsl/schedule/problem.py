@@ -154,8 +154,8 @@ def _settled(expr: Expr, layouts: Mapping[str, TensorLayout], arguments: Mapping
             equal = Const(False)
         else:
             found = layouts[name]
-            number = found.numbers[found.keys.index(str(node.right.value))]
-            equal = Const(True) if len(found.keys) == 1 else found.choice == number
+            place = found.keys.index(str(node.right.value))
+            equal = Const(True) if len(found.keys) == 1 else found.holds(place)
         if node.op == "==":
             return equal
         return Const(not equal.value) if isinstance(equal, Const) else Compare("==", equal, Const(False))

@@ -36,6 +36,10 @@ class TensorLayout:
         """The host scalar that tells which layout a call uses: its number."""
         return layout_choice(self.name)
 
+    def holds(self, place: int) -> Expr:
+        """Whether a call uses the layout that is at this place of ``keys``."""
+        return self.choice == self.numbers[place]
+
 
 def legal_layouts(
     spec: TensorSpec, present: frozenset[str], settings: Mapping[str, Any] | None = None
@@ -58,8 +62,7 @@ def stride_value(layout: TensorLayout, axis: str) -> Expr:
     """The stride along an axis in the layout of the call."""
     value: Expr = layout.strides[-1].get(axis, Const(0))
     for index in reversed(range(len(layout.strides) - 1)):
-        held = layout.choice == layout.numbers[index]
-        value = select(held, layout.strides[index].get(axis, Const(0)), value)
+        value = select(layout.holds(index), layout.strides[index].get(axis, Const(0)), value)
     return value
 
 

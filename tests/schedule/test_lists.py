@@ -24,6 +24,7 @@ from attndsl.spec.operator import Operator
 from attndsl.symbolic import Const, Symbol
 from attndsl.tile.entry_size import entry_size, sizes_of
 
+SPECS = Path(__file__).parents[2] / "specs"
 ifa, sa = ops.incre_flash_attention, ops.self_attention
 F16 = np.float16
 
@@ -123,6 +124,18 @@ def test_tensors_may_lack_their_leading_dimension() -> None:
     agrees(ifa, call, "tile")
     call["value"] = [call["value"][0], call["value"][1][0]]
     agrees(ifa, call, "emulator")
+
+
+@pytest.mark.parametrize("bnsd", [True, False])
+def test_layouts_of_lists_may_be_declared_behind_others(bnsd: bool, tmp_path: Path) -> None:
+    """The host numbers layouts among all that are declared, of which pages are none of a list's."""
+    lines = (SPECS / "incre_flash_attention.py").read_text().splitlines()
+    first = lines.index("CACHE = {") + 1
+    lines[first : first + 4] = [*lines[first + 2 : first + 4], *lines[first : first + 2]]
+    file = tmp_path / "incre_flash_attention.py"
+    file.write_text("\n".join(lines))
+    assert list(load_file(file).tensor("key").layouts)[2:] == ["BSH", "BNSD"]
+    agrees(load_file(file), lists([40, 300], bnsd), "tile")
 
 
 def test_both_layouts_and_all_lengths_share_a_kernel() -> None:
