@@ -166,7 +166,6 @@ class _Member:
                 integers = Integers(self.space, assignment, rng).solve()
                 if integers is None:
                     continue
-                kept = self.space.canonical(assignment)
                 case = Case(operator, self.space, self.seed, number, assignment, integers, attempt)
                 try:
                     call = case.outline()
@@ -176,7 +175,7 @@ class _Member:
                     continue  # lengths made it short, or its tasks few
                 if any(array.size > MAX_ROW_ELEMENTS for array in call.arrays.values()):
                     continue  # lengths made a tensor that follows from them larger than sizes alone tell
-                self._covered |= _pairs(kept)
+                self._covered |= _pairs(self.space.canonical(assignment))
                 key = kernel_key(self.space, assignment)
                 self._kernels[key] = self._kernels.get(key, 0) + 1
                 return case

@@ -168,12 +168,9 @@ class Filler:
         layout, dtype = self.layout(spec.name), DTYPES[self.dtype(spec.name)]
         rows = np.full(self.extents["B"], self.extents["T"])
         rows[1::2] = np.clip(self.rows_counted()[1::2], 1, self.extents["T"])
-        shapes = [one_row(layout).shape() for _ in rows]
-        sizes = [{**self.env, row_extent(layout).name: int(count)} for count in rows]
-        found = [
-            np.zeros([int(size.evaluate(env)) for size in shape], dtype)
-            for shape, env in zip(shapes, sizes, strict=True)
-        ]
+        shape, varied = one_row(layout).shape(), row_extent(layout).name
+        sizes = [{**self.env, varied: int(count)} for count in rows]
+        found = [np.zeros([int(size.evaluate(env)) for size in shape], dtype) for env in sizes]
         heads = next(place for place, roles in enumerate(layout.dims) if not is_single(roles))
         return found if self.number(spec.name) % 2 else [each.reshape(each.shape[heads:]) for each in found]
 

@@ -86,6 +86,14 @@ class CaseSpace:
         return tuple(spec for spec in self.operator.tensors if spec.kind == "lengths")
 
     @cached_property
+    def shapes(self) -> dict[str, dict[str, tuple[Function, ...]]]:
+        """The shapes of each tensor by layout, to be evaluated in an environment."""
+        return {
+            spec.name: {key: tuple(map(compiled, each.shape())) for key, each in spec.layouts.items()}
+            for spec in self.operator.tensors
+        }
+
+    @cached_property
     def measures(self) -> dict[str, str]:
         """What each of the integer tensors counts, see :func:`attndsl.verify.roles.measures`."""
         everything = frozenset(spec.name for spec in self.operator.tensors)
@@ -346,7 +354,7 @@ class CaseSpace:
                 (longest_of(spec.name).name, longest_keys_of(spec.name)),
                 0 if self.measures.get(spec.name) == "G" else 1,
                 spec.prefix_sums,
-                {key: tuple(map(compiled, each.shape())) for key, each in spec.layouts.items()},
+                self.shapes[spec.name],
             )
             for spec in self.integers
         )
@@ -435,15 +443,14 @@ class CaseSpace:
         found = []
         present, dtype = given(spec.name).name, dtype_of(spec.name).name
         own = (present,) if spec.optional else ()
+        free = (layout_of(spec.name).name,) if len(spec.layouts) > 1 else ()
         if any(layout.when is not None for layout in spec.layouts.values()):
             whens = [layout.when for layout in spec.layouts.values() if layout.when is not None]
             used = frozenset(name for when in whens for name in when.symbols())
-            free = (layout_of(spec.name).name,) if len(spec.layouts) > 1 else ()
             applies = self._layout_applies(spec)
             repairs = (*free, *own, *self.repairs(used))
             found.append(Clause(f"layout of {spec.name}", repairs, applies))
         if spec.split:
-            free = (layout_of(spec.name).name,) if len(spec.layouts) > 1 else ()
             split = split_of(spec.name).name
             found.append(Clause(f"rows of a list of {spec.name}", (split, *free), self._has_rows(spec)))
         if spec.dtype_like and dtype in self.variables:
@@ -460,7 +467,7 @@ class CaseSpace:
         return lambda env: not env.get(split) or env[layout] in legal
 
     def _layout_applies(self, spec: TensorSpec) -> Callable[[Mapping[str, Any]], bool]:
-        tests = {k: None if each.when is None else compiled(each.when) for k, each in spec.layouts.items()}
+        tests = self._layout_tests[spec.name]
         passed, layout = given(spec.name).name, layout_of(spec.name).name
 
         def applies(env: Mapping[str, Any]) -> bool:

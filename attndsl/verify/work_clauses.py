@@ -13,7 +13,7 @@ from attndsl.hardware import ATLAS_A2
 from attndsl.spec.arguments import TensorSpec, given, layout_of
 from attndsl.symbolic import Compare, Symbol
 from attndsl.verify.clauses import Clause, keeps
-from attndsl.verify.quick import Function, compiled
+from attndsl.verify.quick import Function
 from attndsl.verify.values import LONG_FILLS, MAX_ROW_ELEMENTS, MAX_SCORES, REGIME, fill_of
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class WorkClauses:
 
     def _elements(self, env: Mapping[str, Any]) -> Iterator[int]:
         """The elements of tensors as they are stored."""
-        for passed, layout, shapes in self._shapes:
+        for passed, layout, shapes in self._plans:
             if env[passed]:
                 try:
                     yield math.prod(int(size(env)) for size in shapes[env[layout]])
@@ -75,13 +75,9 @@ class WorkClauses:
                     continue
 
     @cached_property
-    def _shapes(self) -> tuple[tuple[str, str, dict[str, tuple[Function, ...]]], ...]:
+    def _plans(self) -> tuple[tuple[str, str, dict[str, tuple[Function, ...]]], ...]:
         return tuple(
-            (
-                given(spec.name).name,
-                layout_of(spec.name).name,
-                {key: tuple(map(compiled, each.shape())) for key, each in spec.layouts.items()},
-            )
+            (given(spec.name).name, layout_of(spec.name).name, self.space.shapes[spec.name])
             for spec in self._large
         )
 
