@@ -128,6 +128,8 @@ class KernelText:
     name: str
     kind: int | None
     """Place in `attndsl.emulator.KINDS` that its attributes say; None when they say nothing."""
+    defined: bool = True
+    """Whether the text has its body, not only a declaration."""
 
 
 def kernels(text: str) -> list[KernelText]:
@@ -149,9 +151,21 @@ def kernels(text: str) -> list[KernelText]:
         elif "__cube__" in head:
             kind = _AIC_ONLY
         known = found.get(named.group(1))
-        if known is None or known.kind is None:
-            found[named.group(1)] = KernelText(named.group(1), kind)
+        defined = _has_body(code, named.end()) or (known is not None and known.defined)
+        if known is not None and known.kind is not None:
+            kind = known.kind
+        found[named.group(1)] = KernelText(named.group(1), kind, defined)
     return list(found.values())
+
+
+def _has_body(code: str, start: int) -> bool:
+    """Whether a body follows the parameters, whose opening parenthesis ends at `start`."""
+    depth = 1
+    for at in range(start, len(code)):
+        depth += {"(": 1, ")": -1}.get(code[at], 0)
+        if depth == 0:
+            return code[at + 1 :].lstrip().startswith("{")
+    return False
 
 
 def guessed_kind(texts: list[str]) -> int:

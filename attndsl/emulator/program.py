@@ -14,10 +14,10 @@ from typing import Any
 
 from attndsl.emulator.errors import LaunchError
 from attndsl.emulator.knobs import Knobs
-from attndsl.emulator.launch_syntax import kernels
 from attndsl.emulator.process import Ended, run_process
 from attndsl.emulator.program_sources import (
     Unit,
+    defined_kernels,
     find_kernel_file,
     read_unit,
     write_launch_headers,
@@ -183,13 +183,13 @@ def build_program(
             raise LaunchError(f"no such program file: {file}")
     # build systems name folders that are only made later: compilers pass over what is not there, and so do we
     folders = [Path(folder).resolve() for folder in include_dirs if Path(folder).is_dir()]
-    units = [read_unit(file, folders) for file in files]
+    units = [read_unit(file, folders, defines) for file in files]
     compiler = require_compiler()
     made = runtime(compiler)
     with tempfile.TemporaryDirectory(prefix="program-", dir=cache_dir()) as name:
         headers = Path(name)
         entries = write_launch_headers(units, headers)
-        units += _missing_units(entries, units, folders)
+        units += _missing_units(entries, units, folders, defines)
         texts = [part for unit in units for file, text in unit.texts.items() for part in (str(file), text)]
         key = digest(made.key, *texts, *defines, *map(str, folders))
         target = cache_dir() / f"program-{key}"
@@ -216,8 +216,10 @@ def build_program(
     return Program(files[0], target / "program")
 
 
-def _missing_units(entries: Sequence[str], units: Sequence[Unit], folders: Sequence[Path]) -> list[Unit]:
+def _missing_units(
+    entries: Sequence[str], units: Sequence[Unit], folders: Sequence[Path], defines: Sequence[str]
+) -> list[Unit]:
     """Units of kernels that are launched by name and defined in no given file."""
-    known = {kernel.name for unit in units for text in unit.texts.values() for kernel in kernels(text)}
+    known = {name for unit in units for name in defined_kernels(unit.texts.values())}
     files = {find_kernel_file(name, units[0].path, folders) for name in entries if name not in known}
-    return [read_unit(file.resolve(), folders) for file in sorted(files)]
+    return [read_unit(file.resolve(), folders, defines) for file in sorted(files)]

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from attndsl.emulator.conditionals import active_text, defined_names
 from attndsl.emulator.errors import LaunchError
 from attndsl.emulator.launch_syntax import (
     guessed_kind,
     has_launch,
     includes,
     kernels,
+    mask,
     packed_launches,
     rewrite_launches,
 )
-from attndsl.emulator.toolchain import PRELUDE
+from attndsl.emulator.toolchain import INCLUDE, PRELUDE
 
+_LAUNCH_HEADER = re.compile(r"(?:^|/)aclrtlaunch_(\w+)\.h$")
 _SOURCES = ("*.cpp", "*.asc", "*.cc", "*.cxx")
+
+
+@functools.lru_cache(maxsize=1)
+def _names_of_ours() -> frozenset[str]:
+    """Macros of the emulator's own headers."""
+    return frozenset(defined_names(file.read_text() for file in INCLUDE.rglob("*.h")))
 
 
 @dataclass
@@ -28,6 +38,12 @@ class Unit:
     path: Path
     texts: dict[Path, str] = field(default_factory=dict)
     resolved: dict[tuple[Path, str], Path] = field(default_factory=dict)
+    given: set[str] = field(default_factory=set)
+
+    def active(self, file: Path) -> str:
+        """A file's text without comments and without what the preprocessor leaves out."""
+        perhaps = defined_names(self.texts.values()) | _names_of_ours()
+        return active_text(mask(self.texts[file], keep_strings=True), self.given, perhaps)
 
     @property
     def text(self) -> str:
@@ -39,16 +55,20 @@ class Unit:
         return any(re.search(r"__global__|__aicore__|kernel_operator", text) for text in self.texts.values())
 
 
-def read_unit(path: Path, include_dirs: Sequence[Path]) -> Unit:
-    """Follows the include directives of `path` through the program's own folders."""
-    unit = Unit(path)
+def read_unit(path: Path, include_dirs: Sequence[Path], defines: Iterable[str] = ()) -> Unit:
+    """Follows the include directives of `path` through the program's own folders.
+
+    `defines`: macros given from outside, ``NAME`` or ``NAME=VALUE``; includes that they rule out are not
+    followed.
+    """
+    unit = Unit(path, given={define.split("=")[0] for define in defines})
     waiting = [path]
     while waiting:
         file = waiting.pop()
         if file in unit.texts:
             continue
         unit.texts[file] = file.read_text(errors="replace")
-        for _, _, quoted, name in includes(unit.texts[file]):
+        for _, _, quoted, name in includes(unit.active(file)):
             folders = [*([file.parent] if quoted else []), *include_dirs, *([path.parent] if quoted else [])]
             for folder in folders:
                 target = folder / name
@@ -57,6 +77,11 @@ def read_unit(path: Path, include_dirs: Sequence[Path]) -> Unit:
                     waiting.append(target.resolve())
                     break
     return unit
+
+
+def defined_kernels(texts: Iterable[str]) -> set[str]:
+    """Names of the kernels that have a body in one of the texts."""
+    return {kernel.name for text in texts for kernel in kernels(text) if kernel.defined}
 
 
 def find_kernel_file(name: str, near: Path, include_dirs: Iterable[Path]) -> Path:
@@ -73,7 +98,7 @@ def find_kernel_file(name: str, near: Path, include_dirs: Iterable[Path]) -> Pat
         for pattern in _SOURCES:
             for file in sorted(folder.glob(pattern)):
                 text = file.read_text(errors="replace")
-                if file != near and name in text and any(kernel.name == name for kernel in kernels(text)):
+                if file != near and name in text and name in defined_kernels([text]):
                     return file
     raise LaunchError(
         f"{near.name} launches '{name}', but no file beside it defines a __global__ function of that name: "
@@ -114,14 +139,15 @@ def write_unit(unit: Unit, folder: Path, number: int, entries: Sequence[str]) ->
         copy.write_text(f'#line 1 "{file}"\n{body}\n')
     head = [f'#include "{PRELUDE}"'] if unit.has_kernels() else []
     lines = [*head, '#include "attnemu/host.h"', f'#include "{copies[unit.path]}"']
-    guess = guessed_kind(list(unit.texts.values()))
+    guess = guessed_kind([unit.active(file) for file in unit.texts])
+    defined = defined_kernels(unit.texts.values())
     known = {kernel.name: kernel for text in unit.texts.values() for kernel in kernels(text)}
     lines += [
         f"static const bool attnemu_kind_{name} = attnemu::note_kernel_kind("
         f'"{name}", {guess if kernel.kind is None else kernel.kind});'
         for name, kernel in known.items()
     ]
-    lines += [f"ATTNEMU_ENTRY({name})" for name in entries if name in known]
+    lines += [f"ATTNEMU_ENTRY({name})" for name in entries if name in defined]
     main = folder / f"unit{number}.cpp"
     main.write_text("\n".join(lines) + "\n")
     return main, sorted({file.parent for file in copies})
@@ -129,9 +155,14 @@ def write_unit(unit: Unit, folder: Path, number: int, entries: Sequence[str]) ->
 
 def write_launch_headers(units: Sequence[Unit], folder: Path) -> list[str]:
     """The headers ``aclrtlaunch_<kernel>.h`` that the official build generates; the kernels' names."""
-    names = sorted({name for unit in units for text in unit.texts.values() for name in packed_launches(text)})
+    texts = [text for unit in units for text in unit.texts.values()]
+    names = sorted({name for text in texts for name in packed_launches(text)})
     names = [name for name in names if not name.endswith("_h")]
-    for name in names:
+    # headers of kernels that a program names and never launches are wanted, too
+    wanted = {
+        found[1] for text in texts for *_, file in includes(text) if (found := _LAUNCH_HEADER.search(file))
+    }
+    for name in sorted({*names, *wanted}):
         (folder / f"aclrtlaunch_{name}.h").write_text(
             "#pragma once\n"
             '#include "attnemu/host.h"\n'

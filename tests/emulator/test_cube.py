@@ -249,6 +249,12 @@ def _cases():
         "GlobalTensor<float> gf; gf.SetGlobalBuffer((__gm__ float*)b); DataCopy(c1.Get<float>(), gf, 64);",
         "DataCopy(c2.Get<float>(), c1.Get<float>(), DataCopyParams(1, 4, 0, 0));" + _TO_ZZ + _TO_ZN,
         "Mmad(c0t, a0, b0, c2.Get<float>(), MmadParams(m, n, k, 0, false, true));", _fixpipe())  # fmt: skip
+    add("bias_widened", shape, "half", "float", "float", _LOAD_A + _LOAD_BT + "TBuf<TPosition::C1> c1; TBuf<TPosition::C2> c2; pipe.InitBuffer(c1, 256); pipe.InitBuffer(c2, 256);"
+        "DataCopy(c1.Get<half>(), gb, 64);",
+        "DataCopy(c2.Get<float>(), c1.Get<half>(), DataCopyParams(1, 2, 0, 0));" + _TO_ZZ + _TO_ZN,
+        "Mmad(c0t, a0, b0, c2.Get<float>(), MmadParams(m, n, k, 0, false, true));", _fixpipe())  # fmt: skip
+    add("bias_widened_too_far", shape, "half", "float", "float", "TBuf<TPosition::C1> c1; TBuf<TPosition::C2> c2; pipe.InitBuffer(c1, 2048); pipe.InitBuffer(c2, 1024);",
+        "DataCopy(c2.Get<float>(), c1.Get<half>(), DataCopyParams(1, 9, 0, 0));", "", "")  # fmt: skip
     return cases
 
 
@@ -373,3 +379,16 @@ def test_bias(kernels):
     assert report.ok, report.findings
     exact = a.astype(np.float64) @ b.astype(np.float64).T + bias
     np.testing.assert_allclose(out, exact, rtol=1e-5, atol=1e-3)
+
+
+def test_bias_of_halves_is_widened(kernels):
+    out = np.zeros((32, 64), np.float32)
+    a, b = _operands(CASES["bias_widened"])
+    report = kernels["bias_widened"].run(
+        1, [Argument("a", a), Argument("b", b), Argument("c", out, output=True)]
+    )
+    assert report.ok, report.findings
+    exact = a.astype(np.float64) @ b.astype(np.float64).T + b.reshape(-1)[:64].astype(np.float64)
+    np.testing.assert_allclose(out, exact, rtol=1e-5, atol=1e-3)
+    report = kernels["bias_widened_too_far"].run(1, [Argument("a", a), Argument("b", b), Argument("c", out)])
+    assert {finding.rule for finding in report.findings} == {"out_of_range"}

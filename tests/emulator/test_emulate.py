@@ -11,6 +11,7 @@ import sys
 import pytest
 
 from attndsl.emulator import CompileFailed, Knobs, LaunchError
+from attndsl.emulator.conditionals import active_text
 from attndsl.emulator.launch_syntax import guessed_kind, kernels, mask, packed_launches, rewrite_launches
 from attndsl.emulator.program import build_program
 
@@ -282,6 +283,65 @@ def test_a_kernel_launched_by_name_from_another_file(tmp_path):
         build_program(main)
 
 
+def test_kernels_that_a_host_program_only_declares(tmp_path):
+    (tmp_path / "store.cpp").write_text(
+        '#include "kernel_operator.h"\nextern "C" __global__ __aicore__ void store(GM_ADDR z, int32_t value) {\n'
+        "  AscendC::GlobalTensor<int32_t> to;\n  to.SetGlobalBuffer((__gm__ int32_t*)z);\n  to.SetValue(0, value);\n}\n"
+    )
+    main = tmp_path / "main.cpp"
+    main.write_text(
+        '#ifndef ASCENDC_CPU_DEBUG\n#include "acl/acl.h"\n#include "aclrtlaunch_store.h"\n#include "aclrtlaunch_never.h"\n'
+        '#else\n#include "tikicpulib.h"\nextern "C" __global__ __aicore__ void store(GM_ADDR z, int32_t value);\n'
+        'extern "C" __global__ __aicore__ void never(GM_ADDR z);\n#endif\n'
+        "int main() {\n  uint8_t* zDevice;\n  int32_t z = 0;\n  aclrtSetDevice(0);\n"
+        "  aclrtMalloc((void**)&zDevice, 32, ACL_MEM_MALLOC_HUGE_FIRST);\n"
+        "  ACLRT_LAUNCH_KERNEL(store)(1, nullptr, zDevice, 41);\n"
+        "  aclrtMemcpy(&z, 4, zDevice, 4, ACL_MEMCPY_DEVICE_TO_HOST);\n  return z == 41 ? 0 : 1;\n}\n"
+    )
+    assert build_program(main).run().ok
+
+
+def test_kinds_are_guessed_from_what_is_compiled(tmp_path):
+    (tmp_path / "other.h").write_text("inline int fractals() { return Mmad; }  // of another chip\n")
+    (tmp_path / "both.asc").write_text(
+        '#ifdef OTHER_CHIP\n#include "other.h"\n#endif\n'
+        '#include "kernel_operator.h"\n__global__ __aicore__ void lanes(GM_ADDR z) {\n'
+        "  AscendC::TPipe pipe;\n  AscendC::TBuf<AscendC::TPosition::VECCALC> buffer;\n  pipe.InitBuffer(buffer, 256);\n"
+        "  AscendC::Duplicate(buffer.Get<float>(), 1.0f, 64);\n}\n"
+        '#include "acl/acl.h"\nint main() {\n  aclrtSetDevice(0);\n  lanes<<<1, nullptr, nullptr>>>(nullptr);\n  return 0;\n}\n'
+    )
+    assert build_program(tmp_path / "both.asc").run().ok
+
+
+def test_conditions_that_can_be_told():
+    code = """
+#if defined(A) && !defined(B)
+one
+#elif C > 3
+two
+#else
+three
+#endif
+#ifndef __x86_64__
+four
+#endif
+#ifdef B
+five
+#if 0
+six
+#endif
+#endif"""
+
+    def left(given, perhaps=()):
+        return active_text(code, given, perhaps).split()
+
+    words = {"one", "two", "three", "four", "five", "six"}
+    assert set(left({"A"})) & words == {"one", "four"}
+    assert set(left({"A", "B"})) & words == {"two", "three", "four", "five"}
+    assert set(left(set())) & words == {"two", "three", "four"}
+    assert set(left({"A"}, {"B"})) & words == {"one", "two", "three", "four", "five"}
+
+
 def test_launch_syntax():
     def call(name, launch):
         return f'::attnemu::prepare_launch("k", [&](auto... attnemu_a) {{ {name}(attnemu_a...); }}, {launch})'
@@ -310,6 +370,7 @@ def test_kinds_of_kernels():
     // __global__ __cube__ void gone(GM_ADDR x) {}
     """
     assert {k.name: k.kind for k in kernels(text)} == {"plain": None, "lanes": 0, "product": 1, "both": 4}
+    assert {k.name for k in kernels(text) if not k.defined} == {"plain"}
     assert guessed_kind(["TQue<QuePosition::VECIN, 1> q;"]) == 0
     assert guessed_kind(["Mmad(c, a, b, p); // VECIN"]) == 1
     assert guessed_kind(["Mmad(c, a, b, p);", "TQue<TPosition::VECIN, 1> q;"]) == 5

@@ -107,6 +107,24 @@ void copy_bursts(const char* what, const SourceLine& at, Pipe pipe, Place to, Pl
   }
 }
 
+void copy_widened(const char* what, const SourceLine& at, Place to, Place from, const Bursts& b) {
+  Instruction ins(Pipe::MTE1, what, at);
+  if (!ins) return;
+  ins.aligned(to.memory, to.at, 2 * kBlock, "the destination");
+  check_operand(ins, from, "the source");
+  if (b.run == 0 || b.count == 0) return;
+  ins.reads(from.memory, bursts(from.at, b.run, b.count, b.from_step));
+  ins.writes(to.memory, bursts(to.at, 2 * b.run, b.count, b.to_step));
+  if (!ins.admit({Op::LoadBias, DType::U8, moved_bytes(from, to, b.run, b.count)})) return;
+  for (uint64_t i = 0; i < b.count; ++i)
+    for (uint64_t k = 0; k < b.run; k += 2) {
+      uint64_t f = from.at + i * b.from_step + k, t = to.at + i * b.to_step + 2 * k;
+      auto wide = static_cast<float>(decode(DType::F16, from.memory->data + f));
+      std::memcpy(to.memory->data + t, &wide, sizeof wide);
+      if (machine->knobs.initcheck) to.memory->set_defined(t, sizeof wide, from.memory->is_defined(f, 2));
+    }
+}
+
 void load_padded(const char* what, const SourceLine& at, Place to, Place from, const PaddedLoad& p) {
   Instruction ins(Pipe::MTE2, what, at);
   if (!ins) return;

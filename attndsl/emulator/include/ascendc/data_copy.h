@@ -73,6 +73,21 @@ void DataCopy(const LocalTensor<T>& dst, const LocalTensor<T>& src, const DataCo
   uint32_t unit = to == attnemu::MemoryKind::BT ? 64 : to == attnemu::MemoryKind::FB ? 128 : 32;
   detail::copy_blocks(detail::path(from, to), dst.place(), src.place(), p, unit, false, at);
 }
+// L1 to the bias table, halves widened on their way; lengths and the target's gaps count 64 bytes, the source's 32.
+template <class T, class U>
+std::enable_if_t<!std::is_same_v<T, U>> DataCopy(const LocalTensor<T>& dst, const LocalTensor<U>& src, const DataCopyParams& p,
+                                                 attnemu::SourceLine at = attnemu::SourceLine::here()) {
+  static_assert(std::is_same_v<T, float> && std::is_same_v<U, half>, "DataCopy: only from half to float, and from L1 to the bias table, the element type may change");
+  bool fits = detail::memory_of(src.position()) == attnemu::MemoryKind::L1 && detail::memory_of(dst.position()) == attnemu::MemoryKind::BT;
+  if (!detail::require(fits, "wrong_position", at, "DataCopy: elements are converted from L1 to the bias table only")) return;
+  detail::require(p.blockCount <= 4095, "copy_range", at, attnemu::format("DataCopy: blockCount %u is at most 4095", p.blockCount));
+  attnemu::Bursts b;
+  b.run = p.blockLen * 64ull;
+  b.count = p.blockCount;
+  b.from_step = b.run + p.srcStride * 32ull;
+  b.to_step = 2 * b.run + p.dstStride * 64ull;
+  attnemu::copy_widened("DataCopy", at, dst.place(), src.place(), b);
+}
 template <class T>
 void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const uint32_t count, attnemu::SourceLine at = attnemu::SourceLine::here()) {
   DataCopy(dst, src, detail::whole<T>(count, at), at);

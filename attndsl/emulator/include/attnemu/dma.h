@@ -14,6 +14,10 @@ struct Bursts {
 };
 void copy_bursts(const char* what, const SourceLine& at, Pipe pipe, Place to, Place from, const Bursts& b);
 
+// The same from L1 to the bias table, every half widened to float: steps of the source count as in `b`, the target's
+// bursts are twice as long.
+void copy_widened(const char* what, const SourceLine& at, Place to, Place from, const Bursts& b);
+
 // Global memory to UB in bursts that need no alignment: every burst ends on a block boundary in UB.
 struct PaddedLoad {
   uint64_t run = 0, count = 1, from_step = 0, gap_blocks = 0;  // gap: blocks between bursts in UB
