@@ -1,12 +1,13 @@
 """Queries for keys of integers: the scale of each channel is folded into the query, the rest into the score.
 
     query . ((key + offset) * scale) = factor * (folded . key) + shift
-    factor = max |query * scale|,  folded = query * scale / factor,  shift = factor * sum(folded * offset)
+    folded = query * scale / factor,  shift = factor * sum(folded * offset)
 
-for each row. Keys stay the integers that they are, which fp16 holds exactly; folded queries are rounded to
-fp16, where at most 1 they neither overflow nor lose more than fp16 keys would, and the shift is that of the
-rounded ones, so that nothing cancels that would not cancel in ``key + offset``. The vector cores fold their
-rows at the first tile of an item; factors and shifts stay in the unified buffer.
+for each row, where the factor is the power of two at or below max |query * scale|. Keys stay the integers
+that they are, which fp16 holds exactly; folded queries are rounded to fp16, where below 2 they neither
+overflow nor lose more than fp16 keys would, and nothing at all where scales are powers of two. The shift
+is that of the rounded ones, so that nothing cancels that would not cancel in ``key + offset``. The vector
+cores fold their rows at the first tile of an item; factors and shifts stay in the unified buffer.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ from attndsl.tile.instructions import (
     LoadNz,
     LoadRows,
     RowReduce,
+    ShiftBits,
     StoreRows,
     WithScalar,
 )
@@ -48,6 +50,8 @@ from attndsl.tile.program import earlier
 from attndsl.tile.statements import Alloc, For, If, Note, Statement, seq
 
 _ROW = Symbol("row")
+_FRACTION = 23
+"""Bits of an fp32 number below its exponent."""
 
 
 def row_factors(context: Context) -> tuple[Buffer, ...]:
@@ -148,8 +152,9 @@ def _fold_step(context: Context, factors: Factors) -> list[Statement]:
 
 
 def _largest(context: Context, b: VectorBuffers, wide: Buffer, lanes: int) -> list[Statement]:
-    """``factor``: the largest magnitude of each row."""
+    """``factor``: the power of two at or below the largest magnitude of each row."""
     factor, span = row_factors(context)[0], whole(wide, 0, CHUNK * lanes)
+    step = whole(factor, R0, CHUNK)
     largest = _columns(wide, lanes, lambda part: _fold("Max", part, b))
     negative = WithScalar(op="Muls", dst=span, src=span, scalar=Const(-1.0))
     return [
@@ -159,7 +164,10 @@ def _largest(context: Context, b: VectorBuffers, wide: Buffer, lanes: int) -> li
         negative,
         _columns(wide, lanes, lambda part: _fold("Max", part, b)),
         negative,
-        RowReduce(op="Max", dst=whole(factor, R0, CHUNK), src=_lanes(b)),
+        RowReduce(op="Max", dst=step, src=_lanes(b)),
+        Note(text="factor: its exponent alone, so that queries lose nothing by it"),
+        ShiftBits(op="ShiftRight", dst=step, src=step, bits=_FRACTION),
+        ShiftBits(op="ShiftLeft", dst=step, src=step, bits=_FRACTION),
     ]
 
 

@@ -71,6 +71,17 @@ def test_no_key_or_value_is_rounded(dtype: Any, offset: str) -> None:
         close(decoding(np.random.default_rng(seed), dtype, offset=OFFSETS[offset]))
 
 
+def test_scales_that_are_powers_of_two_round_no_score() -> None:
+    """Scores of hundreds, of which the largest differ by less than 1: each rounding of a query would show."""
+    rng = np.random.default_rng(5)
+    call = decoding(rng, FP16, keys=12, size=256)
+    call["antiquant_scale"] = 2.0 ** rng.integers(-6, -3, call["antiquant_scale"].shape).astype(FP16)
+    call["antiquant_scale"] = call["antiquant_scale"].astype(FP16)
+    got, wanted = ops.incre_flash_attention(**call | {"scale_value": 1.0}, backend="tile"), None
+    wanted = exact(ops.incre_flash_attention, call | {"scale_value": 1.0})
+    assert np.abs(got.astype(float) - wanted).max() <= 2.0**-10 * np.abs(wanted).max()
+
+
 def test_numbers_beyond_float16_are_no_infinities() -> None:
     """Keys and values up to 2.4e6 in float16, of which the results are within its range."""
     rng = np.random.default_rng(0)

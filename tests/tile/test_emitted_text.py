@@ -27,6 +27,7 @@ from attndsl.tile.instructions import (
     Mmad,
     RowReduce,
     SelectOrScalar,
+    ShiftBits,
     StoreRows,
     Unary,
     WithScalar,
@@ -66,6 +67,8 @@ VECTOR: dict[str, Instruction] = {
     "adds": WithScalar(op="Adds", dst=line(OUT, 65), src=line(X, 65), scalar=Const(0.3)),
     "maxs": WithScalar(op="Maxs", dst=line(OUT, 65), src=line(X, 65), scalar=Const(0.3)),
     "mins": WithScalar(op="Mins", dst=line(OUT, 65), src=line(X, 65), scalar=Const(0.3)),
+    "shift_left": ShiftBits(op="ShiftLeft", dst=line(OUT, 9), src=line(X, 9, 8), bits=9),
+    "shift_right": ShiftBits(op="ShiftRight", dst=line(OUT, 65), src=line(X, 65), bits=23),
     "add_flat": Binary(op="Add", dst=line(OUT, 200), first=line(X, 200), second=line(Y, 200, 8)),
     "sub_rows": Binary(
         op="Sub", dst=grid(OUT, 5, 41, 72), first=grid(X, 5, 41, 128), second=grid(Y, 5, 41, 64)

@@ -27,11 +27,12 @@ from attndsl.tile.instructions import (
     Mmad,
     RowReduce,
     SelectOrScalar,
+    ShiftBits,
     StoreRows,
     Unary,
     WithScalar,
 )
-from attndsl.tile.instructions.vector import _BINARY, _UNARY, _WITH_SCALAR
+from attndsl.tile.instructions.vector import _BINARY, _SHIFTS, _UNARY, _WITH_SCALAR
 
 from .bench import Bench, buffer, tensor
 
@@ -186,6 +187,18 @@ LIMITS = (
         Unary(op="Exp", dst=row(b16), src=row(b16)),
         Unary(op="Exp", dst=row(f16), src=row(f16)),
         "destination is bfloat16",
+    ),
+    Limit(
+        "a word has 32 bits",
+        ShiftBits(op="ShiftLeft", dst=row(f32), src=row(f32), bits=32),
+        ShiftBits(op="ShiftLeft", dst=row(f32), src=row(f32), bits=31),
+        "shifted by 0 to 31, not by 32",
+    ),
+    Limit(
+        "words of fp32 numbers are shifted",
+        ShiftBits(op="ShiftRight", dst=row(f16), src=row(f16), bits=3),
+        ShiftBits(op="ShiftRight", dst=row(f32), src=row(f32), bits=3),
+        "destination is float16",
     ),
     Limit(
         "scalar forms have no bfloat16",
@@ -393,6 +406,10 @@ UNKNOWN: dict[str, tuple[Instruction, str]] = {
         WithScalar(op="Pows", dst=row(f32), src=row(g32), scalar=ONE),
         "operation with a scalar Pows, needs Adds or Muls or Maxs or Mins",
     ),
+    "shift": (
+        ShiftBits(op="Rotate", dst=row(f32), src=row(g32), bits=1),
+        "shift Rotate, needs ShiftLeft or ShiftRight",
+    ),
     "binary": (
         Binary(op="Mod", dst=row(f32), first=row(f32), second=row(g32)),
         "operation of two operands Mod, needs Add or Sub or Mul or Div or Max or Min",
@@ -421,6 +438,7 @@ def test_an_operation_that_does_not_exist_is_refused_with_those_that_do(kind):
 def _all_operations() -> list[Instruction]:
     made: list[Instruction] = [Unary(op=op, dst=row(f32), src=row(g32)) for op in _UNARY]
     made += [WithScalar(op=op, dst=row(f32), src=row(g32), scalar=ONE) for op in _WITH_SCALAR]
+    made += [ShiftBits(op=op, dst=row(f32), src=row(g32), bits=1) for op in _SHIFTS]
     made += [Binary(op=op, dst=row(f32), first=row(f32), second=row(g32)) for op in _BINARY]
     made += [RowReduce(op=op, dst=row(f32, 4), src=rows(f32)) for op in ("Max", "Sum")]
     return [*made, *(limit.legal for limit in LIMITS)]

@@ -21,6 +21,7 @@ from attndsl.tile.instructions import (
     LoadRows,
     RowReduce,
     SelectOrScalar,
+    ShiftBits,
     StoreRows,
     Unary,
     WithScalar,
@@ -71,6 +72,18 @@ def test_with_scalar(op):
     assert np.array_equal(got[8:41], expected)
     assert (got[:8] == bench.fill).all()
     assert (got[41:] == bench.fill).all()
+
+
+def test_two_shifts_leave_the_power_of_two_of_a_number():
+    x, y = buffer("x", "float32", 16), buffer("y", "float32", 16)
+    values = np.array([1, 1.5, 0.7, 640, 2.0**-126, 0, np.inf], np.float32)
+    bench = Bench()
+    bench.put(x, values)
+    ShiftBits(op="ShiftRight", dst=y.region(8, 1, 7), src=x.region(0, 1, 7), bits=23).run(bench)
+    assert (bench.slot(y)[8:15].view(np.uint32) == [127, 127, 126, 136, 1, 0, 255]).all()
+    ShiftBits(op="ShiftLeft", dst=y.region(8, 1, 7), src=y.region(8, 1, 7), bits=23).run(bench)
+    assert (bench.slot(y)[8:15] == [1, 1, 0.5, 512, 2.0**-126, 0, np.inf]).all()
+    assert (bench.slot(y)[[0, 15]] == bench.fill).all()
 
 
 @settings(max_examples=30)

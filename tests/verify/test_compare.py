@@ -256,8 +256,17 @@ def test_where_terms_cancel_the_benchmark_extends_the_bound():
         values[place] += error
         return values.astype(np.float16)
 
-    for plain, cancels, ok in ((0.008, True, True), (0.008, False, False), (0.003, True, False)):
-        found = compare(moved(0, 0.006), golden, moved(1, plain), bound=2**-8, level=None, cancels=cancels)
-        assert found.ok == ok, (plain, cancels)
-    lost, far = moved(0, 0.05), moved(1, 0.3)
-    assert not compare(lost, golden, far, bound=2**-8, level=None, cancels=True).ok
+    for plain, reach, ok in ((0.004, 4, True), (0.004, 1, False), (0.002, 4, False), (0.3, 4, True)):
+        found = compare(moved(0, 0.006), golden, moved(1, plain), bound=2**-8, level=None, reach=reach)
+        assert found.ok == ok, (plain, reach)
+    lost, far = moved(0, 0.02), moved(1, 0.3)
+    assert not compare(lost, golden, far, bound=2**-8, level=None, reach=4).ok
+    assert compare(lost, golden, far, bound=2**-8, level=None, reach=8).ok
+
+
+def test_a_unit_in_the_last_place_of_float32_sums_is_chance_and_five_are_not():
+    golden = np.full(7, 3000.0)
+    plain = golden.astype(np.float32)
+    for units, ok in ((1, True), (5, False)):
+        actual = plain + np.float32(units * 2.0**-12)
+        assert compare(actual, golden, plain, bound=1e-3, level=L2).ok is ok

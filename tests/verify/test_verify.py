@@ -150,6 +150,14 @@ def drop_a_head(output):
     output.reshape(-1)[: output.size // 2] = 0
 
 
+@pytest.mark.parametrize("biased", [False, True])
+def test_probes_whose_weights_a_bias_makes_inexact_may_differ_twice_as_far(stream, biased):
+    case = next(each for each in drawn(stream, 40) if ("pse_shift" in each.features) == biased)
+    for how, reach in (("probe", 8 if biased else 4), ("normal", 1)):
+        case = filled(case, how)
+        assert runner._reach(case, case.call()) == reach
+
+
 @pytest.mark.parametrize("change", [change_one, make_nan, drop_a_head])
 def test_a_wrong_result_is_a_miss(monkeypatch, probe, change):
     replaced(monkeypatch, "tile", altered(lambda output: None))

@@ -15,6 +15,7 @@ from attndsl.tile.instructions.vector import (
     FillLanes,
     RowReduce,
     SelectOrScalar,
+    ShiftBits,
     Unary,
     WithScalar,
 )
@@ -45,6 +46,7 @@ __all__ = [
     "RowReduce",
     "SelectLanes",
     "SelectOrScalar",
+    "ShiftBits",
     "SortGroups",
     "SplitRecords",
     "StoreRows",

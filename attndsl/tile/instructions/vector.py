@@ -240,6 +240,45 @@ class WithScalar(VectorInstruction):
         return f"{self.dst} = {self.op}({self.src}, {self.scalar})"
 
 
+_SHIFTS = {"ShiftLeft": np.left_shift, "ShiftRight": np.right_shift}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ShiftBits(VectorInstruction):
+    """Words of fp32 numbers shifted by up to 31 bits, zeros following: ShiftLeft, ShiftRight; count form."""
+
+    op: str
+    src: Region
+    bits: int
+
+    @property
+    def api(self) -> str:  # type: ignore[override]
+        return self.op
+
+    def sources(self) -> tuple[Region, ...]:
+        return (self.src,)
+
+    def run(self, machine: Machine) -> None:
+        words = view(machine, self.src).view(np.uint32)
+        view(machine, self.dst).view(np.uint32)[...] = _SHIFTS[self.op](words, np.uint32(self.bits))
+
+    def text(self, names: Names) -> str:
+        words = [f"{operands(names, each)}.ReinterpretCast<uint32_t>()" for each in (self.dst, self.src)]
+        return f"{self.op}({', '.join(words)}, uint32_t({self.bits}), {names.expr(self.dst.cols)});"
+
+    def limits(self) -> Iterator[Finding]:
+        yield from super().limits()
+        yield from name_rule(self.op, _SHIFTS, "shift")
+        yield from count_form_rules(self.dst, self.src)
+        for region, role in ((self.dst, "destination"), (self.src, "source")):
+            yield from dtype_rule(region.buffer.dtype, ("float32",), role)
+        if not 0 <= self.bits < 32:
+            yield f"words of 32 bits are shifted by 0 to 31, not by {self.bits}"
+
+    def describe(self) -> str:
+        return f"{self.dst} = {self.op}({self.src}, {self.bits})"
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Binary(VectorInstruction):
     """``dst = op(first, second)`` for Add, Sub, Mul, Div, Max, Min.

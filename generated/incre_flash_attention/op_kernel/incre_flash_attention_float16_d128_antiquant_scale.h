@@ -677,6 +677,13 @@ private:
                 Muls(channelRows_, channelRows_, float(-1.0f), chunk * 128);
                 WholeReduceMax(queryFactor_[r0], lanes_, kRepeatLanes, chunk, 1, 1, kRepeatLanes / 8,
                     ReduceOrder::ORDER_ONLY_VALUE);
+                // factor: its exponent alone, so that queries lose nothing by it
+                PipeBarrier<PIPE_V>();
+                ShiftRight(queryFactor_[r0].ReinterpretCast<uint32_t>(),
+                    queryFactor_[r0].ReinterpretCast<uint32_t>(), uint32_t(23), chunk);
+                PipeBarrier<PIPE_V>();
+                ShiftLeft(queryFactor_[r0].ReinterpretCast<uint32_t>(),
+                    queryFactor_[r0].ReinterpretCast<uint32_t>(), uint32_t(23), chunk);
                 // folded = query * scale / factor
                 PipeBarrier<PIPE_V>();
                 Brcb(rowBlocks_, queryFactor_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
