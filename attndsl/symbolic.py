@@ -434,6 +434,11 @@ def compare(op: str, left: object, right: object) -> Compare:
     return Compare(op, as_expr(left), as_expr(right))
 
 
+def negation(condition: object) -> Compare:
+    """Whether ``condition`` does not hold."""
+    return compare("==", condition, Const(False))
+
+
 def select(condition: object, then: object, otherwise: object) -> Expr:
     """``then if condition else otherwise``, folded where the condition is constant."""
     test, a, b = as_expr(condition), as_expr(then), as_expr(otherwise)

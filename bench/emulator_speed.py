@@ -35,7 +35,7 @@ Array = npt.NDArray[Any]
 SOURCE = Path(__file__).parent / "kernels" / "causal_attention.cpp"
 HEADS, LENGTH, SIZE, BLOCKS = 8, 1024, 128, 24
 WORKSPACE = 2 * 128 * (256 * 6 + SIZE * 4)
-NO_CHECKS = Knobs(race=False, memcheck=False, synccheck=False, initcheck=False)
+NO_CHECKS = Knobs(racecheck=False, memcheck=False, synccheck=False, initcheck=False)
 GENERATE = (
     "generate",
     "incre_flash_attention",

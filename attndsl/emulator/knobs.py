@@ -28,7 +28,7 @@ class Knobs:
     rough_reciprocal: bool = False
     """``Reciprocal`` and ``Rsqrt`` as inexact as documented, which promises neither 1e-3 for half nor 1e-4
     for float: results are cut to 8 and 12 bits behind the leading one. False rounds correctly."""
-    race: bool = True
+    racecheck: bool = True
     """racecheck: hazards that nothing orders."""
     memcheck: bool = True
     """memcheck: ranges, alignment, positions, limits."""

@@ -8,7 +8,7 @@ from typing import Any
 from attndsl.graph.graph import structure
 from attndsl.graph.nodes import Conditional, Node
 from attndsl.graph.specialize import Situation, Visit, Visitor, specialized
-from attndsl.symbolic import Compare, Const, Expr
+from attndsl.symbolic import Expr, negation
 
 Decision = tuple[Expr, bool]
 
@@ -81,7 +81,7 @@ def _where(condition: Expr, chosen: bool, decision: Decision) -> Decision:
 
 
 def _is(expr: Expr, value: bool) -> Expr:
-    return expr if value else Compare("==", expr, Const(False))
+    return expr if value else negation(expr)
 
 
 def _structure(node: Node | None) -> str:

@@ -17,7 +17,7 @@ from attndsl.schedule.windows import parameter_ranges
 from attndsl.schedule.words import Words, counted_words, word_parameters
 from attndsl.spec.arguments import DTYPES, TensorSpec, asks, dtype_of, split_of
 from attndsl.spec.operator import Operator
-from attndsl.symbolic import Compare, Const, Expr, Logic, Symbol
+from attndsl.symbolic import Compare, Const, Expr, Logic, Symbol, negation
 from attndsl.tile.buffers import GlobalTensor
 
 _BYTES = frozenset({"bool", "int8", "uint8"})
@@ -158,7 +158,7 @@ def _settled(expr: Expr, layouts: Mapping[str, TensorLayout], arguments: Mapping
             equal = Const(True) if len(found.keys) == 1 else found.holds(place)
         if node.op == "==":
             return equal
-        return Const(not equal.value) if isinstance(equal, Const) else Compare("==", equal, Const(False))
+        return Const(not equal.value) if isinstance(equal, Const) else negation(equal)
 
     return settle(expr)
 

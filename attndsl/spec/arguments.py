@@ -125,6 +125,11 @@ class TensorSpec:
         """Whether it always has the dtype of one other tensor."""
         return len(self.dtype_like) == 1 and not self.dtypes_alone
 
+    def legal_dtypes(self, of: Mapping[str, str | None]) -> set[str]:
+        """Its dtypes in a call, where ``of`` has those of the tensors that are passed, by name."""
+        followed = {found for name in self.dtype_like if (found := of.get(name)) is not None}
+        return {*self.dtypes_alone, *(followed or self.dtypes)}
+
 
 @dataclass(frozen=True)
 class ParamSpec:

@@ -244,9 +244,7 @@ def _check_dtype(
     operator: Operator, spec: TensorSpec, label: str, found: str, dtypes: Mapping[str, str]
 ) -> None:
     like = [name for name in spec.dtype_like if name in dtypes]
-    legal = {*spec.dtypes_alone, *(dtypes[name] for name in like)}
-    if spec.dtype_like and not like:
-        legal |= set(spec.dtypes)
+    legal = spec.legal_dtypes(dtypes)
     if found in legal:
         return
     if found not in spec.dtypes or not like:

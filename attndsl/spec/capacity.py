@@ -8,7 +8,7 @@ from attndsl.graph.nodes import Choose, Conditional, Dense, Input, Node, Scalar
 from attndsl.spec.arguments import given
 from attndsl.spec.constraint import Constraint
 from attndsl.spec.errors import LengthRangeError
-from attndsl.symbolic import Compare, Const, Expr, Load, Symbol, compare
+from attndsl.symbolic import Compare, Expr, Load, Symbol, negation
 
 _B = Symbol("b")
 
@@ -55,24 +55,20 @@ def _dense(node: Node, when: Expr | None, seen: set[tuple[int, str]]) -> Iterato
     seen.add((id(node), str(when)))
     if isinstance(node, Conditional):
         yield from _dense(node.then, _both(when, node.condition), seen)
-        yield from _dense(node.otherwise, _both(when, _not(node.condition)), seen)
+        yield from _dense(node.otherwise, _both(when, negation(node.condition)), seen)
     elif isinstance(node, Choose):
         for needs, each in zip(node.needs, node.alternatives, strict=False):
             passed: Expr | None = None
             for name in sorted(needs):
                 passed = _both(passed, given(name))
             yield from _dense(each, _both(when, passed), seen)
-            when = _both(when, None if passed is None else _not(passed))
+            when = _both(when, None if passed is None else negation(passed))
         yield from _dense(node.alternatives[-1], when, seen)
     else:
         if isinstance(node, Dense):
             yield node, when
         for operand in node.operands():
             yield from _dense(operand, when, seen)
-
-
-def _not(condition: Expr) -> Expr:
-    return compare("==", condition, Const(False))
 
 
 def _both(first: Expr | None, second: Expr | None) -> Expr | None:

@@ -240,8 +240,7 @@ def _has_dtype(spec: TensorSpec) -> Callable[[Mapping[str, Any]], bool]:
     """Whether a tensor that may follow others in dtype does, or has one of its own."""
 
     def holds(env: Mapping[str, Any]) -> bool:
-        followed = {env[dtype_of(name).name] for name in spec.dtype_like} - {None}
-        legal = {*spec.dtypes_alone, *(followed or spec.dtypes)}
+        legal = spec.legal_dtypes({name: env[dtype_of(name).name] for name in spec.dtype_like})
         return not env[given(spec.name).name] or env[dtype_of(spec.name).name] in legal
 
     return holds

@@ -10,7 +10,7 @@ from attndsl.source_line import UNKNOWN_LINE, SourceLine
 from attndsl.spec import errors
 from attndsl.spec.arguments import TensorSpec
 from attndsl.spec.layout import Layout, layout_tokens, parse_layout, token_extent
-from attndsl.symbolic import Const, Expr, Logic, Symbol, compare
+from attndsl.symbolic import Const, Expr, Logic, Symbol, compare, negation
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ def _condition(declared: DeclaredTensor, key: str, choices: Mapping[str, str]) -
     for other in others:
         if isinstance(other, Logic) and any(other.left.same(wider) for wider in others):
             continue  # implied by the negation of the wider condition
-        negated = compare("==", other, Const(False))
+        negated = negation(other)
         when = negated if when is None else when & negated
     return when
 

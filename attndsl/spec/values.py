@@ -44,7 +44,7 @@ from attndsl.graph.nodes import (
 from attndsl.source_line import author_line
 from attndsl.spec.arguments import TensorSpec, dtype_of, given, layout_of, rows_of, split_of
 from attndsl.spec.errors import GraphError, SpecError
-from attndsl.symbolic import Compare, Const, Expr, ExprLike, Load, Symbol, as_expr, compare
+from attndsl.symbolic import Compare, Const, Expr, ExprLike, Load, Symbol, as_expr, negation
 
 Operand: TypeAlias = "Value | Expr | int | float"
 
@@ -113,7 +113,7 @@ class Value:
         The condition is written with ``attend.BATCH``, ``HEAD``, ``QUERY`` and ``KEY``, as in
         ``s.where(attend.KEY <= attend.QUERY)``.
         """
-        hidden = index_condition(compare("==", visible, Const(False)))
+        hidden = index_condition(negation(visible))
         return self.replace(hidden, float("-inf"))
 
     def cast(self, dtype: str | TensorValue) -> Value:
@@ -207,7 +207,7 @@ class TensorValue(Value):
     @property
     def absent(self) -> Compare:
         """Whether a call leaves it out."""
-        return compare("==", self.given, Const(False))
+        return negation(self.given)
 
     @property
     def dtype(self) -> Symbol:

@@ -510,9 +510,7 @@ class CaseSpace:
 def _dtype_fits(spec: TensorSpec, env: Mapping[str, Any]) -> bool:
     if not env[given(spec.name).name]:
         return True
-    likes = [dtype_of(name).name for name in spec.dtype_like]
-    present = [env[name] for name in likes if env.get(name) is not None]
-    legal = {*spec.dtypes_alone, *(present or spec.dtypes)}
+    legal = spec.legal_dtypes({name: env.get(dtype_of(name).name) for name in spec.dtype_like})
     return env[dtype_of(spec.name).name] in legal
 
 

@@ -274,7 +274,7 @@ def test_a_finding_names_both_lines_core_pipe_and_range(kernels):
 
 
 def test_checks_can_be_switched_off(kernels):
-    assert _run(kernels["v_read_after_write_bad"], 1, race=False).ok
+    assert _run(kernels["v_read_after_write_bad"], 1, racecheck=False).ok
     assert _run(kernels["v_unpaired_flag_bad"], 1, synccheck=False).ok
     assert _run(kernels["v_undefined_value_bad"], 1, initcheck=False).ok
     assert _run(kernels["v_mask_range_bad"], 1, memcheck=False).ok

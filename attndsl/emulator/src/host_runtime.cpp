@@ -148,7 +148,7 @@ BlockNumberOfCore::operator int64_t() const { return core ? core->block : 0; }
 bool check_enabled(const char* check) {
   if (!std::strcmp(check, "memcheck")) return knobs().memcheck;
   if (!std::strcmp(check, "initcheck")) return knobs().initcheck;
-  return knobs().race;
+  return knobs().racecheck;
 }
 
 void report_host(const char* check, const char* rule, const SourceLine& at, std::string message, const std::string& buffer,

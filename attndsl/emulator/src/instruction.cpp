@@ -162,7 +162,7 @@ bool Instruction::admit(const Work& work) {
     for (const Operand& o : list) {
       if ((o.kind == AccessKind::Read) != (pass == 0)) continue;
       note_scratch(o);
-      if (machine->knobs.race) {
+      if (machine->knobs.racecheck) {
         hazards.clear();
         track(o, e);
         if (!hazards.empty()) report_hazards(*o.memory);

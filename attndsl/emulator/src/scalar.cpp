@@ -27,7 +27,7 @@ CachedLine& fetch(const Place& p, const SourceLine& at) {
 }
 
 void report_shared(const CachedLine& line, const SourceLine& other, const char* what) {
-  if (!machine->knobs.race) return;
+  if (!machine->knobs.racecheck) return;
   machine->report("racecheck", "shared_cache_line", line.stored_at,
                   format("a scalar store of %s shares the 64 bytes from byte %llu of %s with %s: lines are written back whole, and one of the two is lost",
                          core->label().c_str(), static_cast<unsigned long long>(line.at), line.memory->name.c_str(), what),
@@ -74,7 +74,7 @@ void write_back(CachedLine& line, uint64_t part = ~0ull) {
 bool drops(const Place& p) { return p.memory && p.memory->kind == MemoryKind::GM && core->dropped_lines.count(line_key(p)); }
 
 void report_stale(const Instruction& ins, const Place& p, uint32_t bytes) {
-  if (!machine->knobs.race) return;
+  if (!machine->knobs.racecheck) return;
   machine->report("racecheck", "stale_cache_line", ins.at(),
                   format("%s reads bytes [%llu, %llu) of %s from the scalar cache, where memory has newer ones: "
                          "DataCacheCleanAndInvalid the line first",
@@ -217,7 +217,7 @@ void write_back_at_end() {
   for (auto& entry : core->cache.lines) {
     CachedLine& line = entry.second;
     if (!line.dirty) continue;
-    if (machine->knobs.race && !machine->knobs.clean_at_end)
+    if (machine->knobs.racecheck && !machine->knobs.clean_at_end)
       machine->report("racecheck", "cache_not_cleaned", line.stored_at,
                       format("a scalar store to %s is still in the scalar cache when the kernel ends: DataCacheCleanAndInvalid its line", line.memory->name.c_str()),
                       "S", line.memory->name, line.at, kCacheLine);
@@ -226,7 +226,7 @@ void write_back_at_end() {
 }
 
 void check_written_back(Instruction& ins, const Memory& m, const Extent& e) {
-  if (!machine->knobs.race) return;
+  if (!machine->knobs.racecheck) return;
   for (auto& c : machine->cores) {
     if (c.get() == core && ins.pipe() == Pipe::S) continue;  // sees its own cache
     for (auto& entry : c->cache.lines) {
