@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from attndsl.codegen.arguments import Names, names_of
@@ -16,6 +16,7 @@ from attndsl.codegen.naming import (
     pascal,
     slot_member,
 )
+from attndsl.codegen.segments import Member, Segment, Shared, keys_of, share
 from attndsl.codegen.statements import Function, Writer
 from attndsl.hardware import ATLAS_A2, Core
 from attndsl.schedule.compile import Compiled
@@ -120,6 +121,8 @@ class KernelText:
     scalars: tuple[TilingField, ...]
     slots: tuple[str, ...]
     arrays: tuple[ArrayMember, ...]
+    members: tuple[Member, ...]
+    segments: tuple[Segment, ...]
     cube_functions: tuple[Function, ...]
     vector_functions: tuple[Function, ...]
     cube: tuple[str, ...]
@@ -138,7 +141,9 @@ def kernel_text(compiled: Compiled) -> KernelText:
     """The kernel of a compiled specialisation."""
     program, spelling = compiled.program, Spelling(compiled.program)
     cube, vector = Writer(program, spelling), Writer(program, spelling)
-    cube_lines, vector_lines = cube.body(program.cores[Core.AIC]), vector.body(program.cores[Core.AIV])
+    bodies = (cube.body(program.cores[Core.AIC]), vector.body(program.cores[Core.AIV]))
+    shared = share(program, (cube.functions, vector.functions), bodies)
+    helpers = kernel_helpers(_all_expressions(program))
     special, names = compiled.specialisation, names_of(compiled.operator)
     features = ", ".join(name for name in feature_names(compiled.operator) if name in special.features)
     return KernelText(
@@ -152,7 +157,7 @@ def kernel_text(compiled: Compiled) -> KernelText:
         specialisation=f"{special.dtype}, head sizes {special.bucket - 15} to {special.bucket}"
         + (f", with {features}" if features else ""),
         schedule=tuple(map(_choice, compiled.schedule_text.split("\n"))),
-        pipeline=tuple(_pipeline(compiled.joint)),
+        pipeline=tuple(_pipeline(compiled.joint, shared.names)),
         arguments=tuple(names.address(tensor.name) for tensor in program.parameters),
         constants=tuple(_constants(program)),
         memories=tuple(_memories(program, spelling)),
@@ -160,17 +165,19 @@ def kernel_text(compiled: Compiled) -> KernelText:
         flags=tuple(
             Constant("uint16_t", constant(name), str(flag), "") for name, flag in program.flags.items()
         ),
-        tensors=tuple(_tensors(program, names)),
+        tensors=tuple(_used(_tensors(program, names), shared, helpers)),
         scalars=_used_fields(program),
         slots=tuple(_slots(program)),
         arrays=tuple(_arrays(program)),
-        cube_functions=tuple(cube.functions),
-        vector_functions=tuple(vector.functions),
-        cube=cube_lines,
-        vector=vector_lines,
+        members=shared.members,
+        segments=shared.segments,
+        cube_functions=shared.functions[0],
+        vector_functions=shared.functions[1],
+        cube=shared.bodies[0],
+        vector=shared.bodies[1],
         vector_cores=ATLAS_A2.aiv_per_aic,
         ctypes=CXX_SCALARS,
-        helpers=kernel_helpers(_all_expressions(program)),
+        helpers=helpers,
     )
 
 
@@ -181,9 +188,14 @@ def _choice(line: str) -> str:
     return line[:at] + comment(line[at:])
 
 
-def _pipeline(joint: Program) -> Iterator[str]:
-    """Who works on which tile at a step, and the flags in between: one line a stage."""
-    for loop in (item for item in joint.body.walk() if isinstance(item, Pipelined)):
+def _pipeline(joint: Program, names: Mapping[str, str]) -> Iterator[str]:
+    """Who works on which tile at a step, and the flags in between: one line a stage, by its function."""
+    loops = [item for item in joint.body.walk() if isinstance(item, Pipelined)]
+    called = {stage.name: names.get(stage.name, stage.name) for loop in loops for stage in loop.stages}
+    width = max([14, *(len(name) + 1 for name in called.values())])
+    for loop in loops:
+        if loop.stages[0].part:
+            yield f"over {keys_of(loop.stages[0].part)}:"
         if loop.paced:
             yield "then, over the same tiles again:"
         for stage, lag in zip(loop.stages, loop.lags, strict=True):
@@ -191,7 +203,7 @@ def _pipeline(joint: Program) -> Iterator[str]:
             raises = [constant(item.name) for item in stage.walk() if isinstance(item, SetCrossFlag)]
             tile = f"tile t - {lag}" if lag else "tile t"
             notes = [f"waits for {name}" for name in waits] + [f"raises {name}" for name in raises]
-            yield f"{stage.core.value}  {stage.name:<14}{tile:<12}{', '.join(notes)}"
+            yield f"{stage.core.value}  {called[stage.name]:<{width}}{tile:<12}{', '.join(notes)}"
 
 
 def _all_expressions(program: Program) -> Iterator[Expr]:
@@ -255,6 +267,15 @@ def _tensors(program: Program, names: Names) -> Iterator[TensorMember]:
         base = names.address(tensor.name) if tensor.role != "workspace" else f"workspace + {_at(tensor)}"
         listed = list_member(tensor.name) if tensor.listed else ""
         yield TensorMember(gm_member(tensor.name), cxx(tensor.dtype), base, tensor.meaning, listed)
+
+
+def _used(
+    tensors: Iterable[TensorMember], shared: Shared, helpers: Iterable[Helper]
+) -> Iterator[TensorMember]:
+    """Those that the kernel looks at; the contract may have more, such as lengths that are always 1."""
+    lines = (*shared.lines(), *(line for item in helpers for line in item.lines))
+    used = {name for line in lines for name in re.findall(r"\w+", line)}
+    return (item for item in tensors if used & {item.name, item.list_name})
 
 
 def _at(tensor: GlobalTensor) -> str:

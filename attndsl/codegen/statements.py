@@ -40,12 +40,21 @@ _INDENT = "    "
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A member function of the generated kernel class."""
+    """A member function of the generated kernel class: a stage.
+
+    ``parameters`` are declarations; ``part`` names the attention whose stage it is, if there are several.
+    """
 
     name: str
     doc: str
     parameters: tuple[str, ...]
     lines: tuple[str, ...]
+    part: str = ""
+
+    @property
+    def stem(self) -> str:
+        """What the function does, whichever attention's it is."""
+        return self.name.removesuffix(self.part)
 
 
 class Writer:
@@ -169,9 +178,9 @@ class Writer:
                     raise InternalError(f"stage {stage.name} uses {outer.pop().name}, a slot of its caller")
         scalars = tuple(symbol for name, symbol in free(stage).items() if name not in self._given)
         if stage.name not in {function.name for function in self.functions}:
-            parameters = tuple(_name(symbol) for symbol in scalars)
+            parameters = tuple(f"int64_t {_name(symbol)}" for symbol in scalars)
             lines = tuple(self._inside(stage.body, ()))
-            self.functions.append(Function(stage.name, stage.doc, parameters, lines))
+            self.functions.append(Function(stage.name, stage.doc, parameters, lines, stage.part))
         return f"{stage.name}({', '.join(_name(symbol) for symbol in scalars)});"
 
 

@@ -85,6 +85,7 @@ def with_factors(context: Context, body: Statement) -> Statement:
     steps += [step for each in found for step in each.widened(context)]
     load = Stage(
         name=context.label("LoadFactors"),
+        part=context.suffix,
         core=Core.AIV,
         doc="Scale and offset of each channel of the head's keys and values.",
         body=seq(*steps),

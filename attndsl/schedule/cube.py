@@ -92,6 +92,7 @@ def load_query(context: Context) -> Stage:
         load = If(condition=TILES > 0, then=seq(load))
     return Stage(
         name=context.label("LoadQuery"),
+        part=context.suffix,
         core=Core.AIC,
         doc="Query rows of the task from global memory to L1.",
         body=seq(load),
@@ -127,7 +128,9 @@ def score_tile(context: Context, ring: GlobalTensor | None = None, name: str = "
     )
     doc = "Scores of one key tile, query times keys transposed, to their ring slot."
     body = seq(*tile_bounds(context), *context.keys.locate(context), _with_query(context, over_keys))
-    return Stage(name=context.label(name), core=Core.AIC, doc=doc, body=body, where=where)
+    return Stage(
+        name=context.label(name), part=context.suffix, core=Core.AIC, doc=doc, body=body, where=where
+    )
 
 
 def with_query(context: Context, body: Statement) -> Statement:
@@ -204,7 +207,14 @@ def weighted_tile(context: Context) -> Stage:
         Alloc(buffers=(b.prob,), body=seq(load, columns)),
     )
     doc = "Weighted sum of one tile's values, probabilities times values, to its ring slot."
-    return Stage(name=context.label("WeightedTile"), core=Core.AIC, doc=doc, body=body, where=where)
+    return Stage(
+        name=context.label("WeightedTile"),
+        part=context.suffix,
+        core=Core.AIC,
+        doc=doc,
+        body=body,
+        where=where,
+    )
 
 
 def _weighted_columns(context: Context, d0: Expr, width: Expr) -> Statement:

@@ -83,7 +83,7 @@ class Dequantised(Wrapped):
         doc = f"One tile of {self.name} from int8 to {context.cube_dtype}, for the cube to load."
         if self.role == "key":
             doc += " Before the first, the query rows take the scale of its channels."
-        return Stage(name=name, core=Core.AIV, doc=doc, body=body, where=self.where)
+        return Stage(name=name, part=context.suffix, core=Core.AIV, doc=doc, body=body, where=self.where)
 
     # Buffers --------------------------------------------------------------------------------------------
 

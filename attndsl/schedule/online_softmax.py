@@ -47,7 +47,9 @@ def start_rows(context: Context) -> Stage:
     if context.rows.may_be_empty():
         body = seq(If(condition=ROWS > 0, then=body))
     doc = "Rows that have seen no key yet."
-    return Stage(name=context.label("StartRows"), core=Core.AIV, doc=doc, body=body, where=where)
+    return Stage(
+        name=context.label("StartRows"), part=context.suffix, core=Core.AIV, doc=doc, body=body, where=where
+    )
 
 
 def softmax_tile(context: Context, steps: ScoreSteps) -> Stage:
@@ -86,7 +88,9 @@ def softmax_tile(context: Context, steps: ScoreSteps) -> Stage:
     over_rows = chunks(ROWS, context.rows_per_step, one_chunk, where)
     body = seq(*tile_bounds(context), with_tile_operands(context, steps, over_rows))
     doc = "Online softmax of one tile: scores in, probabilities out, row maxima and sums updated."
-    return Stage(name=context.label("SoftmaxTile"), core=Core.AIV, doc=doc, body=body, where=where)
+    return Stage(
+        name=context.label("SoftmaxTile"), part=context.suffix, core=Core.AIV, doc=doc, body=body, where=where
+    )
 
 
 def _update_maximum(context: Context, stat: Expr) -> list[Statement]:
@@ -153,4 +157,6 @@ def update_tile(context: Context) -> Stage:
         chunks(ROWS, context.rows_per_step, one_chunk, where),
     )
     doc = "Adds one tile's weighted sum to the running one, rescaled to the new maximum."
-    return Stage(name=context.label("UpdateTile"), core=Core.AIV, doc=doc, body=body, where=where)
+    return Stage(
+        name=context.label("UpdateTile"), part=context.suffix, core=Core.AIV, doc=doc, body=body, where=where
+    )

@@ -47,7 +47,14 @@ def write_rows(context: Context) -> Stage:
             condition=unsplit, then=seq(steps(_normalised)), otherwise=seq(steps(_partial)), where=where
         )
     doc = "Rows of a finished item: normalised to the output, or kept as a partial of their key split."
-    return Stage(name=context.label("WriteRows"), core=Core.AIV, doc=doc, body=seq(body), where=where)
+    return Stage(
+        name=context.label("WriteRows"),
+        part=context.suffix,
+        core=Core.AIV,
+        doc=doc,
+        body=seq(body),
+        where=where,
+    )
 
 
 def _normalised(context: Context) -> list[Statement]:

@@ -32,7 +32,14 @@ def scale_sums(context: Context) -> Stage:
     assert factors is not None
     rows = chunks(ROWS, context.rows_per_step, lambda r0, chunk: _step(context, factors, r0), context.where)
     doc = "Weighted sums of integers become those of the values that they stand for."
-    return Stage(name=context.label("ScaleSums"), core=Core.AIV, doc=doc, body=seq(rows), where=context.where)
+    return Stage(
+        name=context.label("ScaleSums"),
+        part=context.suffix,
+        core=Core.AIV,
+        doc=doc,
+        body=seq(rows),
+        where=context.where,
+    )
 
 
 def _step(context: Context, factors: Factors, r0: Expr) -> list[Statement]:

@@ -97,7 +97,9 @@ def select_blocks(context: Context, steps: ScoreSteps) -> Seq:
 
 def _stage(context: Context, name: str, doc: str, body: Seq) -> Stage:
     where = top_k(context).where
-    return Stage(name=context.label(name), core=Core.AIV, doc=doc, body=body, where=where)
+    return Stage(
+        name=context.label(name), part=context.suffix, core=Core.AIV, doc=doc, body=body, where=where
+    )
 
 
 def _select_tile(context: Context, steps: ScoreSteps) -> Stage:

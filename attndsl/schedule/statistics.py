@@ -45,6 +45,7 @@ def write_statistics(context: Context) -> Stage:
 
     return Stage(
         name=context.label("WriteStatistics"),
+        part=context.suffix,
         core=Core.AIV,
         doc="Maxima and sums of finished rows to their results.",
         body=seq(chunks(ROWS, context.rows_per_step, lambda r0, chunk: one_chunk(), context.where)),

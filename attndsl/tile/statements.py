@@ -149,7 +149,8 @@ class Stage(Statement):
 
     ``parameters``: scalars the function is called with besides those it defines itself are found by the
     code generator. ``doc``: one sentence for the reader of the generated file. ``behind_all``: it begins when
-    all cores of its kind have come to it.
+    all cores of its kind have come to it. ``part``: what ``name`` ends with because a program has several
+    attentions; stages that differ in nothing but the attention's own tensors and sizes become one function.
     """
 
     name: str
@@ -157,6 +158,7 @@ class Stage(Statement):
     doc: str
     body: Seq
     behind_all: bool = False
+    part: str = ""
 
     def children(self) -> tuple[Statement, ...]:
         return (self.body,)

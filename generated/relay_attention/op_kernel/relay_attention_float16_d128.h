@@ -19,14 +19,16 @@
  *   cores     auto   filled in
  *
  * Step t of an item, the cube running ahead:
- *   AIC  ScoreTileKey  tile t      raises kScoreRingKeyReady
- *   AIV  SoftmaxTileKeytile t      waits for kScoreRingKeyReady, raises kProbRingKeyReady
- *   AIC  WeightedTileKeytile t - 2  waits for kProbRingKeyReady, raises kOutRingKeyReady
- *   AIV  UpdateTileKey tile t - 2  waits for kOutRingKeyReady
- *   AIC  ScoreTileKeySharetile t      raises kScoreRingKeyShareReady
- *   AIV  SoftmaxTileKeySharetile t      waits for kScoreRingKeyShareReady, raises kProbRingKeyShareReady
- *   AIC  WeightedTileKeySharetile t - 2  waits for kProbRingKeyShareReady, raises kOutRingKeyShareReady
- *   AIV  UpdateTileKeySharetile t - 2  waits for kOutRingKeyShareReady
+ *   over key:
+ *   AIC  ScoreTile     tile t      raises kScoreRingKeyReady
+ *   AIV  SoftmaxTile   tile t      waits for kScoreRingKeyReady, raises kProbRingKeyReady
+ *   AIC  WeightedTile  tile t - 2  waits for kProbRingKeyReady, raises kOutRingKeyReady
+ *   AIV  UpdateTile    tile t - 2  waits for kOutRingKeyReady
+ *   over keyShare:
+ *   AIC  ScoreTile     tile t      raises kScoreRingKeyShareReady
+ *   AIV  SoftmaxTile   tile t      waits for kScoreRingKeyShareReady, raises kProbRingKeyShareReady
+ *   AIC  WeightedTile  tile t - 2  waits for kProbRingKeyShareReady, raises kOutRingKeyShareReady
+ *   AIV  UpdateTile    tile t - 2  waits for kOutRingKeyShareReady
  *
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the kernel does
  * not rely on the compiler's automatic synchronisation.
@@ -212,8 +214,6 @@ public:
         valueList_.Init(value);
         keyShareList_.Init(keyShare);
         valueShareList_.Init(valueShare);
-        Bind(attentionMaskGm_, attentionMask);
-        Bind(seqLenGm_, seqLen);
         Bind(kvSeqLenGm_, kvSeqLen);
         Bind(kvShareMapGm_, kvShareMap);
         Bind(kvShareLenGm_, kvShareLen);
@@ -264,6 +264,8 @@ public:
 
     __aicore__ inline void RunCube()
     {
+        const Segment keySegment = KeySegment();
+        const Segment keyShareSegment = KeyShareSegment();
         SetFlag<HardEvent::M_MTE1>(kLeftL0Free);
         SetFlag<HardEvent::M_MTE1>(kLeftL0Free + 1);
         SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free);
@@ -302,11 +304,11 @@ public:
             for (int64_t step = 0; step < tiles + 2; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
-                    ScoreTileKey(tile, firstTile, keyEnd, kvHead, rowFractals, taskRows);
+                    ScoreTile(keySegment, tile, firstTile, keyEnd, kvHead, rowFractals, taskRows);
                 }
                 if (step >= 2) {
                     const int64_t tile = step - 2;
-                    WeightedTileKey(tile, firstTile, keyEnd, kvHead, taskRows, rowFractals);
+                    WeightedTile(keySegment, tile, firstTile, keyEnd, kvHead, taskRows, rowFractals);
                 }
             }
             SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
@@ -347,11 +349,11 @@ public:
             for (int64_t step = 0; step < tiles + 2; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
-                    ScoreTileKeyShare(tile, firstTile, keyEnd, kvHead, rowFractals, taskRows);
+                    ScoreTile(keyShareSegment, tile, firstTile, keyEnd, kvHead, rowFractals, taskRows);
                 }
                 if (step >= 2) {
                     const int64_t tile = step - 2;
-                    WeightedTileKeyShare(tile, firstTile, keyEnd, kvHead, taskRows, rowFractals);
+                    WeightedTile(keyShareSegment, tile, firstTile, keyEnd, kvHead, taskRows, rowFractals);
                 }
             }
             SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
@@ -373,6 +375,8 @@ public:
 
     __aicore__ inline void RunVector()
     {
+        const Segment keySegment = KeySegment();
+        const Segment keyShareSegment = KeyShareSegment();
         SetFlag<HardEvent::MTE3_V>(kProbFree);
         SetFlag<HardEvent::MTE3_V>(kProbFree + 1);
         SetFlag<HardEvent::V_MTE2>(kScoreFree);
@@ -407,11 +411,11 @@ public:
             for (int64_t step = 0; step < tiles + 2; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
-                    SoftmaxTileKey(tile, firstTile, keyEnd, rows, rowBegin);
+                    SoftmaxTile(keySegment, tile, firstTile, keyEnd, rows, rowBegin);
                 }
                 if (step >= 2) {
                     const int64_t tile = step - 2;
-                    UpdateTileKey(tile, rows, rowBegin);
+                    UpdateTile(keySegment, tile, rows, rowBegin);
                 }
             }
             SetFlag<HardEvent::V_MTE3>(kRowMaxReady);
@@ -453,11 +457,11 @@ public:
             for (int64_t step = 0; step < tiles + 2; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
-                    SoftmaxTileKeyShare(tile, firstTile, keyEnd, rows, rowBegin);
+                    SoftmaxTile(keyShareSegment, tile, firstTile, keyEnd, rows, rowBegin);
                 }
                 if (step >= 2) {
                     const int64_t tile = step - 2;
-                    UpdateTileKeyShare(tile, rows, rowBegin);
+                    UpdateTile(keyShareSegment, tile, rows, rowBegin);
                 }
             }
             SetFlag<HardEvent::V_MTE3>(kRowMaxReady);
@@ -480,6 +484,43 @@ public:
     }
 
 private:
+    // What the stages of the attentions that are merged differ in.
+    struct Segment {
+        const GlobalTensor<half> &keyGm;
+        const GlobalTensor<float> &scoreRingGm;  // ring of score tiles, cube to vector
+        const GlobalTensor<half> &probRingGm;  // ring of probability tiles, vector to cube
+        const GlobalTensor<half> &valueGm;
+        const GlobalTensor<float> &outRingGm;  // ring of weighted sums, cube to vector
+        int64_t keyStrideK;  // elements between neighbours of key along K
+        int64_t keyStrideT;  // elements between neighbours of key along T
+        int64_t rowsPerTask;  // query rows of a task, at most
+        int64_t valueStrideK;  // elements between neighbours of value along K
+        int64_t valueStrideT;  // elements between neighbours of value along T
+        uint16_t scoreRingReady;
+        uint16_t probRingReady;
+        uint16_t outRingReady;
+    };
+
+    // Those of the attention over key.
+    __aicore__ inline Segment KeySegment()
+    {
+        return {
+            keyGm_, scoreRingKeyGm_, probRingKeyGm_, valueGm_, outRingKeyGm_, keyStrideK_,
+            keyStrideT_, rowsPerTaskKey_, valueStrideK_, valueStrideT_, kScoreRingKeyReady,
+            kProbRingKeyReady, kOutRingKeyReady
+        };
+    }
+
+    // Those of the attention over keyShare.
+    __aicore__ inline Segment KeyShareSegment()
+    {
+        return {
+            keyShareGm_, scoreRingKeyShareGm_, probRingKeyShareGm_, valueShareGm_, outRingKeyShareGm_,
+            keyShareStrideK_, keyShareStrideU_, rowsPerTaskKeyShare_, valueShareStrideK_,
+            valueShareStrideU_, kScoreRingKeyShareReady, kProbRingKeyShareReady, kOutRingKeyShareReady
+        };
+    }
+
     __aicore__ static inline int64_t MinOf(int64_t a, int64_t b)
     {
         return a < b ? a : b;
@@ -520,13 +561,13 @@ private:
     }
 
     // Scores of one key tile, query times keys transposed, to their ring slot.
-    __aicore__ inline void ScoreTileKey(int64_t tile, int64_t firstTile, int64_t keyEnd, int64_t kvHead,
-        int64_t rowFractals, int64_t taskRows)
+    __aicore__ inline void ScoreTile(const Segment &segment, int64_t tile, int64_t firstTile, int64_t keyEnd,
+        int64_t kvHead, int64_t rowFractals, int64_t taskRows)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
-        const int64_t keyTile = kvHead * keyStrideK_ + firstKey * keyStrideT_;
+        const int64_t keyTile = kvHead * segment.keyStrideK + firstKey * segment.keyStrideT;
         for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
             const int64_t cols = MinOf(kBaseN, keys - n0);
             {
@@ -537,13 +578,14 @@ private:
                     LocalTensor<half> keyL1 = l1_[kKeyL1 + keyL1Slot_ * kKeyL1Slot].ReinterpretCast<half>();
                     // to L1, row by row where one copy cannot express the pitch; then to L0A and L0B
                     WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-                    if (keyStrideT_ <= 65535) {
-                        DataCopy(keyL1, keyGm_[keyTile + n0 * keyStrideT_],
-                            Nd2NzParams(1, cols, headDim_, 0, keyStrideT_, RoundUp(cols, kFractal), 1, 0));
+                    if (segment.keyStrideT <= 65535) {
+                        DataCopy(keyL1, segment.keyGm[keyTile + n0 * segment.keyStrideT],
+                            Nd2NzParams(1, cols, headDim_, 0, segment.keyStrideT, RoundUp(cols, kFractal), 1,
+                                0));
                     } else {
                         for (int64_t row = 0; row < cols; ++row) {
                             DataCopy(keyL1[row * kFractal],
-                                keyGm_[keyTile + n0 * keyStrideT_ + row * keyStrideT_],
+                                segment.keyGm[keyTile + n0 * segment.keyStrideT + row * segment.keyStrideT],
                                 Nd2NzParams(1, 1, headDim_, 0, headDim_, RoundUp(cols, kFractal), 1, 0));
                         }
                     }
@@ -576,7 +618,7 @@ private:
                 }
                 SetFlag<HardEvent::M_FIX>(kScoreL0Ready + scoreL0Slot_);
                 WaitFlag<HardEvent::M_FIX>(kScoreL0Ready + scoreL0Slot_);
-                Fixpipe<float, float, CFG_ROW_MAJOR>(scoreRingKeyGm_[slot * rowsPerTaskKey_ * kTileKeys + n0],
+                Fixpipe<float, float, CFG_ROW_MAJOR>(segment.scoreRingGm[slot * segment.rowsPerTask * kTileKeys + n0],
                     scoreL0,
                     FixpipeParamsV220(RoundUp(cols, kFractal), taskRows, rowFractals * kFractal, kTileKeys,
                         false));
@@ -584,22 +626,22 @@ private:
                 scoreL0Slot_ ^= 1;
             }
         }
-        CrossCoreSetFlag<2, PIPE_FIX>(kScoreRingKeyReady);
+        CrossCoreSetFlag<2, PIPE_FIX>(segment.scoreRingReady);
     }
 
     // Weighted sum of one tile's values, probabilities times values, to its ring slot.
-    __aicore__ inline void WeightedTileKey(int64_t tile, int64_t firstTile, int64_t keyEnd, int64_t kvHead,
-        int64_t taskRows, int64_t rowFractals)
+    __aicore__ inline void WeightedTile(const Segment &segment, int64_t tile, int64_t firstTile,
+        int64_t keyEnd, int64_t kvHead, int64_t taskRows, int64_t rowFractals)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
-        const int64_t valueTile = kvHead * valueStrideK_ + firstKey * valueStrideT_;
-        CrossCoreWaitFlag(kProbRingKeyReady);
+        const int64_t valueTile = kvHead * segment.valueStrideK + firstKey * segment.valueStrideT;
+        CrossCoreWaitFlag(segment.probRingReady);
         {
             LocalTensor<half> probL1 = l1_[kProbL1 + probL1Slot_ * kProbL1Slot].ReinterpretCast<half>();
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
-            DataCopy(probL1, probRingKeyGm_[slot * rowsPerTaskKey_ * kTileKeys],
+            DataCopy(probL1, segment.probRingGm[slot * segment.rowsPerTask * kTileKeys],
                 Nd2NzParams(1, taskRows, keys, 0, kTileKeys, rowFractals * kFractal, 1, 0));
             for (int64_t d0 = 0; d0 < kHeadDimBucket; d0 += kBaseN) {
                 const int64_t width = kBaseN;
@@ -614,14 +656,14 @@ private:
                                 l1_[kValueL1 + valueL1Slot_ * kValueL1Slot].ReinterpretCast<half>();
                             // to L1, row by row where one copy cannot express the pitch; then to L0A and L0B
                             WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
-                            if (valueStrideT_ <= 65535) {
-                                DataCopy(valueL1, valueGm_[valueTile + k0 * valueStrideT_ + d0],
-                                    Nd2NzParams(1, depth, MinOf(width, headDim_ - d0), 0, valueStrideT_,
-                                        RoundUp(depth, kFractal), 1, 0));
+                            if (segment.valueStrideT <= 65535) {
+                                DataCopy(valueL1, segment.valueGm[valueTile + k0 * segment.valueStrideT + d0],
+                                    Nd2NzParams(1, depth, MinOf(width, headDim_ - d0), 0,
+                                        segment.valueStrideT, RoundUp(depth, kFractal), 1, 0));
                             } else {
                                 for (int64_t row = 0; row < depth; ++row) {
                                     DataCopy(valueL1[row * kFractal],
-                                        valueGm_[valueTile + k0 * valueStrideT_ + d0 + row * valueStrideT_],
+                                        segment.valueGm[valueTile + k0 * segment.valueStrideT + d0 + row * segment.valueStrideT],
                                         Nd2NzParams(1, 1, MinOf(width, headDim_ - d0), 0,
                                             MinOf(width, headDim_ - d0), RoundUp(depth, kFractal), 1, 0));
                                 }
@@ -660,7 +702,7 @@ private:
                     }
                     SetFlag<HardEvent::M_FIX>(kOutL0Ready + outL0Slot_);
                     WaitFlag<HardEvent::M_FIX>(kOutL0Ready + outL0Slot_);
-                    Fixpipe<float, float, CFG_ROW_MAJOR>(outRingKeyGm_[slot * rowsPerTaskKey_ * kHeadDimBucket + d0],
+                    Fixpipe<float, float, CFG_ROW_MAJOR>(segment.outRingGm[slot * segment.rowsPerTask * kHeadDimBucket + d0],
                         outL0,
                         FixpipeParamsV220(width, taskRows, rowFractals * kFractal, kHeadDimBucket, false));
                     SetFlag<HardEvent::FIX_M>(kOutL0Free + outL0Slot_);
@@ -670,7 +712,7 @@ private:
             SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
             probL1Slot_ ^= 1;
         }
-        CrossCoreSetFlag<2, PIPE_FIX>(kOutRingKeyReady);
+        CrossCoreSetFlag<2, PIPE_FIX>(segment.outRingReady);
     }
 
     // Query rows of the task from global memory to L1.
@@ -687,161 +729,6 @@ private:
         }
     }
 
-    // Scores of one key tile, query times keys transposed, to their ring slot.
-    __aicore__ inline void ScoreTileKeyShare(int64_t tile, int64_t firstTile, int64_t keyEnd, int64_t kvHead,
-        int64_t rowFractals, int64_t taskRows)
-    {
-        const int64_t slot = tile % kRing;
-        const int64_t firstKey = (firstTile + tile) * kTileKeys;
-        const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
-        const int64_t keyTile = kvHead * keyShareStrideK_ + firstKey * keyShareStrideU_;
-        for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
-            const int64_t cols = MinOf(kBaseN, keys - n0);
-            {
-                LocalTensor<float> scoreL0 =
-                    l0c_[kScoreL0 + scoreL0Slot_ * kScoreL0Slot].ReinterpretCast<float>();
-                WaitFlag<HardEvent::FIX_M>(kScoreL0Free + scoreL0Slot_);
-                {
-                    LocalTensor<half> keyL1 = l1_[kKeyL1 + keyL1Slot_ * kKeyL1Slot].ReinterpretCast<half>();
-                    // to L1, row by row where one copy cannot express the pitch; then to L0A and L0B
-                    WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-                    if (keyShareStrideU_ <= 65535) {
-                        DataCopy(keyL1, keyShareGm_[keyTile + n0 * keyShareStrideU_],
-                            Nd2NzParams(1, cols, headDim_, 0, keyShareStrideU_, RoundUp(cols, kFractal), 1,
-                                0));
-                    } else {
-                        for (int64_t row = 0; row < cols; ++row) {
-                            DataCopy(keyL1[row * kFractal],
-                                keyShareGm_[keyTile + n0 * keyShareStrideU_ + row * keyShareStrideU_],
-                                Nd2NzParams(1, 1, headDim_, 0, headDim_, RoundUp(cols, kFractal), 1, 0));
-                        }
-                    }
-                    SetFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
-                    WaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
-                    {
-                        LocalTensor<half> leftL0 =
-                            l0a_[kLeftL0 + leftL0Slot_ * kLeftL0Slot].ReinterpretCast<half>();
-                        LocalTensor<half> rightL0 =
-                            l0b_[kRightL0 + leftL0Slot_ * kRightL0Slot].ReinterpretCast<half>();
-                        const int64_t depthFractals = CeilDiv(kHeadDimBucket, kFractal);
-                        const int64_t columnFractals = CeilDiv(cols, kFractal);
-                        WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                        for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
-                            LoadData(leftL0[rowGroup * depthFractals * (kFractal * kFractal)],
-                                queryL1_[rowGroup * (kFractal * kFractal)],
-                                LoadData2DParams(0, depthFractals, rowFractals, 0, 0, false, 0));
-                        }
-                        LoadData(rightL0, keyL1,
-                            LoadData2DParams(0, depthFractals * columnFractals, 1, 0, 0, false, 0));
-                        SetFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
-                        WaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
-                        Mmad(scoreL0, leftL0, rightL0,
-                            MmadParams(rowFractals * kFractal, cols, kHeadDimBucket, 0, false, true));
-                        SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                        leftL0Slot_ ^= 1;
-                    }
-                    SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-                    keyL1Slot_ ^= 1;
-                }
-                SetFlag<HardEvent::M_FIX>(kScoreL0Ready + scoreL0Slot_);
-                WaitFlag<HardEvent::M_FIX>(kScoreL0Ready + scoreL0Slot_);
-                Fixpipe<float, float, CFG_ROW_MAJOR>(scoreRingKeyShareGm_[slot * rowsPerTaskKeyShare_ * kTileKeys + n0],
-                    scoreL0,
-                    FixpipeParamsV220(RoundUp(cols, kFractal), taskRows, rowFractals * kFractal, kTileKeys,
-                        false));
-                SetFlag<HardEvent::FIX_M>(kScoreL0Free + scoreL0Slot_);
-                scoreL0Slot_ ^= 1;
-            }
-        }
-        CrossCoreSetFlag<2, PIPE_FIX>(kScoreRingKeyShareReady);
-    }
-
-    // Weighted sum of one tile's values, probabilities times values, to its ring slot.
-    __aicore__ inline void WeightedTileKeyShare(int64_t tile, int64_t firstTile, int64_t keyEnd,
-        int64_t kvHead, int64_t taskRows, int64_t rowFractals)
-    {
-        const int64_t slot = tile % kRing;
-        const int64_t firstKey = (firstTile + tile) * kTileKeys;
-        const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
-        const int64_t valueTile = kvHead * valueShareStrideK_ + firstKey * valueShareStrideU_;
-        CrossCoreWaitFlag(kProbRingKeyShareReady);
-        {
-            LocalTensor<half> probL1 = l1_[kProbL1 + probL1Slot_ * kProbL1Slot].ReinterpretCast<half>();
-            WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
-            DataCopy(probL1, probRingKeyShareGm_[slot * rowsPerTaskKeyShare_ * kTileKeys],
-                Nd2NzParams(1, taskRows, keys, 0, kTileKeys, rowFractals * kFractal, 1, 0));
-            for (int64_t d0 = 0; d0 < kHeadDimBucket; d0 += kBaseN) {
-                const int64_t width = kBaseN;
-                {
-                    LocalTensor<float> outL0 =
-                        l0c_[kOutL0 + outL0Slot_ * kOutL0Slot].ReinterpretCast<float>();
-                    WaitFlag<HardEvent::FIX_M>(kOutL0Free + outL0Slot_);
-                    for (int64_t k0 = 0; k0 < keys; k0 += kBaseK) {
-                        const int64_t depth = MinOf(kBaseK, keys - k0);
-                        {
-                            LocalTensor<half> valueL1 =
-                                l1_[kValueL1 + valueL1Slot_ * kValueL1Slot].ReinterpretCast<half>();
-                            // to L1, row by row where one copy cannot express the pitch; then to L0A and L0B
-                            WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
-                            if (valueShareStrideU_ <= 65535) {
-                                DataCopy(valueL1, valueShareGm_[valueTile + k0 * valueShareStrideU_ + d0],
-                                    Nd2NzParams(1, depth, MinOf(width, headDim_ - d0), 0, valueShareStrideU_,
-                                        RoundUp(depth, kFractal), 1, 0));
-                            } else {
-                                for (int64_t row = 0; row < depth; ++row) {
-                                    DataCopy(valueL1[row * kFractal],
-                                        valueShareGm_[valueTile + k0 * valueShareStrideU_ + d0 + row * valueShareStrideU_],
-                                        Nd2NzParams(1, 1, MinOf(width, headDim_ - d0), 0,
-                                            MinOf(width, headDim_ - d0), RoundUp(depth, kFractal), 1, 0));
-                                }
-                            }
-                            SetFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
-                            WaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
-                            {
-                                LocalTensor<half> leftL0 =
-                                    l0a_[kLeftL0 + leftL0Slot_ * kLeftL0Slot].ReinterpretCast<half>();
-                                LocalTensor<half> rightL0 =
-                                    l0b_[kRightL0 + leftL0Slot_ * kRightL0Slot].ReinterpretCast<half>();
-                                const int64_t depthFractals = CeilDiv(depth, kFractal);
-                                const int64_t columnFractals = CeilDiv(width, kFractal);
-                                WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                                for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
-                                    LoadData(leftL0[rowGroup * depthFractals * (kFractal * kFractal)],
-                                        probL1[(k0 / kFractal * rowFractals + rowGroup) * (kFractal * kFractal)],
-                                        LoadData2DParams(0, depthFractals, rowFractals, 0, 0, false, 0));
-                                }
-                                for (int64_t depthGroup = 0; depthGroup < depthFractals; ++depthGroup) {
-                                    LoadDataWithTranspose(rightL0[depthGroup * columnFractals * (kFractal * kFractal)],
-                                        valueL1[depthGroup * (kFractal * kFractal)],
-                                        LoadData2dTransposeParams(0, columnFractals, depthFractals, 0, 0));
-                                }
-                                SetFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
-                                WaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
-                                PipeBarrier<PIPE_M>();
-                                Mmad(outL0, leftL0, rightL0,
-                                    MmadParams(rowFractals * kFractal, width, depth, 0, false, k0 == 0));
-                                SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                                leftL0Slot_ ^= 1;
-                            }
-                            SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
-                            valueL1Slot_ ^= 1;
-                        }
-                    }
-                    SetFlag<HardEvent::M_FIX>(kOutL0Ready + outL0Slot_);
-                    WaitFlag<HardEvent::M_FIX>(kOutL0Ready + outL0Slot_);
-                    Fixpipe<float, float, CFG_ROW_MAJOR>(outRingKeyShareGm_[slot * rowsPerTaskKeyShare_ * kHeadDimBucket + d0],
-                        outL0,
-                        FixpipeParamsV220(width, taskRows, rowFractals * kFractal, kHeadDimBucket, false));
-                    SetFlag<HardEvent::FIX_M>(kOutL0Free + outL0Slot_);
-                    outL0Slot_ ^= 1;
-                }
-            }
-            SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
-            probL1Slot_ ^= 1;
-        }
-        CrossCoreSetFlag<2, PIPE_FIX>(kOutRingKeyShareReady);
-    }
-
     // Vector stages
 
     // Rows that have seen no key yet.
@@ -853,19 +740,20 @@ private:
     }
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
-    __aicore__ inline void SoftmaxTileKey(int64_t tile, int64_t firstTile, int64_t keyEnd, int64_t rows,
-        int64_t rowBegin)
+    __aicore__ inline void SoftmaxTile(const Segment &segment, int64_t tile, int64_t firstTile,
+        int64_t keyEnd, int64_t rows, int64_t rowBegin)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
-        CrossCoreWaitFlag(kScoreRingKeyReady);
+        CrossCoreWaitFlag(segment.scoreRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
             {
                 LocalTensor<float> score = ub_[kScore + scoreSlot_ * kScoreSlot].ReinterpretCast<float>();
                 WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-                DataCopyPad(score, scoreRingKeyGm_[(slot * rowsPerTaskKey_ + rowBegin + r0) * kTileKeys],
+                DataCopyPad(score,
+                    segment.scoreRingGm[(slot * segment.rowsPerTask + rowBegin + r0) * kTileKeys],
                     DataCopyExtParams(chunk, keys * 4, (kTileKeys - keys) * 4,
                         (kTileKeys - RoundUp(keys, 8)) / 8, 0),
                     DataCopyPadExtParams<float>(false, 0, 0, 0));
@@ -935,7 +823,8 @@ private:
                     Cast(prob, score, RoundMode::CAST_RINT, span);
                     SetFlag<HardEvent::V_MTE3>(kProbReady + probSlot_);
                     WaitFlag<HardEvent::V_MTE3>(kProbReady + probSlot_);
-                    DataCopyPad(probRingKeyGm_[(slot * rowsPerTaskKey_ + rowBegin + r0) * kTileKeys], prob,
+                    DataCopyPad(segment.probRingGm[(slot * segment.rowsPerTask + rowBegin + r0) * kTileKeys],
+                        prob,
                         DataCopyExtParams(chunk, keys * 2, (kTileKeys - RoundUp(keys, 16)) / 16,
                             (kTileKeys - keys) * 2, 0));
                     SetFlag<HardEvent::MTE3_V>(kProbFree + probSlot_);
@@ -945,21 +834,22 @@ private:
                 scoreSlot_ ^= 1;
             }
         }
-        CrossCoreSetFlag<2, PIPE_MTE3>(kProbRingKeyReady);
+        CrossCoreSetFlag<2, PIPE_MTE3>(segment.probRingReady);
     }
 
     // Adds one tile's weighted sum to the running one, rescaled to the new maximum.
-    __aicore__ inline void UpdateTileKey(int64_t tile, int64_t rows, int64_t rowBegin)
+    __aicore__ inline void UpdateTile(const Segment &segment, int64_t tile, int64_t rows, int64_t rowBegin)
     {
         const int64_t slot = tile % kRing;
-        CrossCoreWaitFlag(kOutRingKeyReady);
+        CrossCoreWaitFlag(segment.outRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
             {
                 LocalTensor<float> partial =
                     ub_[kPartial + partialSlot_ * kPartialSlot].ReinterpretCast<float>();
                 WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-                DataCopyPad(partial, outRingKeyGm_[(slot * rowsPerTaskKey_ + rowBegin + r0) * kHeadDimBucket],
+                DataCopyPad(partial,
+                    segment.outRingGm[(slot * segment.rowsPerTask + rowBegin + r0) * kHeadDimBucket],
                     DataCopyExtParams(1, chunk * kHeadDimBucket * 4, 0, 0, 0),
                     DataCopyPadExtParams<float>(false, 0, 0, 0));
                 SetFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
@@ -1022,139 +912,6 @@ private:
             Duplicate(rowMax_, float(kLowest), rows);
             Duplicate(rowSum_, float(0), rows);
             Duplicate(accumulator_, float(0), rows * kHeadDimBucket);
-        }
-    }
-
-    // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
-    __aicore__ inline void SoftmaxTileKeyShare(int64_t tile, int64_t firstTile, int64_t keyEnd, int64_t rows,
-        int64_t rowBegin)
-    {
-        const int64_t slot = tile % kRing;
-        const int64_t firstKey = (firstTile + tile) * kTileKeys;
-        const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
-        CrossCoreWaitFlag(kScoreRingKeyShareReady);
-        for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
-            const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-            {
-                LocalTensor<float> score = ub_[kScore + scoreSlot_ * kScoreSlot].ReinterpretCast<float>();
-                WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-                DataCopyPad(score,
-                    scoreRingKeyShareGm_[(slot * rowsPerTaskKeyShare_ + rowBegin + r0) * kTileKeys],
-                    DataCopyExtParams(chunk, keys * 4, (kTileKeys - keys) * 4,
-                        (kTileKeys - RoundUp(keys, 8)) / 8, 0),
-                    DataCopyPadExtParams<float>(false, 0, 0, 0));
-                SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
-                const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
-                // score * qkScale  (relay_attention.py:94)
-                WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
-                Muls(score, score, float(qkScale_), span);
-                // Lanes behind the last key take no part in the maximum, nor below in the sum.
-                if (keys % kRepeatLanes != 0) {
-                    PipeBarrier<PIPE_V>();
-                    {
-                        uint64_t lanes[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
-                        Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(kLowest), lanes, chunk, 1,
-                            kTileKeys / 8);
-                    }
-                }
-                // newMax = max(rowMax, row maximum of the tile); rescale = exp(rowMax - newMax)
-                Duplicate(lanes_, float(kLowest), chunk * kRepeatLanes);
-                for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                    PipeBarrier<PIPE_V>();
-                    Max(lanes_, lanes_, score[c0], kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 1, kRepeatLanes / 8, kRepeatLanes / 8, kTileKeys / 8));
-                }
-                PipeBarrier<PIPE_V>();
-                WholeReduceMax(tileStat_, lanes_, kRepeatLanes, chunk, 1, 1, kRepeatLanes / 8,
-                    ReduceOrder::ORDER_ONLY_VALUE);
-                PipeBarrier<PIPE_V>();
-                Max(newMax_, rowMax_[r0], tileStat_, chunk);
-                PipeBarrier<PIPE_V>();
-                Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0], newMax_, chunk);
-                PipeBarrier<PIPE_V>();
-                Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
-                Adds(rowMax_[r0], newMax_, float(0), chunk);
-                // score = exp(score - newMax)
-                Brcb(rowBlocks_, newMax_, CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
-                PipeBarrier<PIPE_V>();
-                for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                    Sub(score[c0], score[c0], rowBlocks_, kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 0, kTileKeys / 8, kTileKeys / 8, 1));
-                }
-                PipeBarrier<PIPE_V>();
-                Exp(score, score, span);
-                if (keys % kRepeatLanes != 0) {
-                    PipeBarrier<PIPE_V>();
-                    {
-                        uint64_t lanes[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
-                        Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(0), lanes, chunk, 1,
-                            kTileKeys / 8);
-                    }
-                }
-                // rowSum = rowSum * rescale + row sum of the tile
-                Duplicate(lanes_, float(0), chunk * kRepeatLanes);
-                for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                    PipeBarrier<PIPE_V>();
-                    Add(lanes_, lanes_, score[c0], kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 1, kRepeatLanes / 8, kRepeatLanes / 8, kTileKeys / 8));
-                }
-                PipeBarrier<PIPE_V>();
-                WholeReduceSum(tileStat_, lanes_, kRepeatLanes, chunk, 1, 1, kRepeatLanes / 8);
-                Mul(rowSum_[r0], rowSum_[r0], rescale_[slot * kRowsPerVector + r0], chunk);
-                PipeBarrier<PIPE_V>();
-                Add(rowSum_[r0], rowSum_[r0], tileStat_, chunk);
-                {
-                    LocalTensor<half> prob = ub_[kProb + probSlot_ * kProbSlot].ReinterpretCast<half>();
-                    WaitFlag<HardEvent::MTE3_V>(kProbFree + probSlot_);
-                    Cast(prob, score, RoundMode::CAST_RINT, span);
-                    SetFlag<HardEvent::V_MTE3>(kProbReady + probSlot_);
-                    WaitFlag<HardEvent::V_MTE3>(kProbReady + probSlot_);
-                    DataCopyPad(probRingKeyShareGm_[(slot * rowsPerTaskKeyShare_ + rowBegin + r0) * kTileKeys],
-                        prob,
-                        DataCopyExtParams(chunk, keys * 2, (kTileKeys - RoundUp(keys, 16)) / 16,
-                            (kTileKeys - keys) * 2, 0));
-                    SetFlag<HardEvent::MTE3_V>(kProbFree + probSlot_);
-                    probSlot_ ^= 1;
-                }
-                SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-                scoreSlot_ ^= 1;
-            }
-        }
-        CrossCoreSetFlag<2, PIPE_MTE3>(kProbRingKeyShareReady);
-    }
-
-    // Adds one tile's weighted sum to the running one, rescaled to the new maximum.
-    __aicore__ inline void UpdateTileKeyShare(int64_t tile, int64_t rows, int64_t rowBegin)
-    {
-        const int64_t slot = tile % kRing;
-        CrossCoreWaitFlag(kOutRingKeyShareReady);
-        for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
-            const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-            {
-                LocalTensor<float> partial =
-                    ub_[kPartial + partialSlot_ * kPartialSlot].ReinterpretCast<float>();
-                WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-                DataCopyPad(partial,
-                    outRingKeyShareGm_[(slot * rowsPerTaskKeyShare_ + rowBegin + r0) * kHeadDimBucket],
-                    DataCopyExtParams(1, chunk * kHeadDimBucket * 4, 0, 0, 0),
-                    DataCopyPadExtParams<float>(false, 0, 0, 0));
-                SetFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
-                // accumulator = accumulator * rescale + partial
-                Brcb(rowBlocks_, rescale_[slot * kRowsPerVector + r0], CeilDiv(kRowsPerStep, 8),
-                    BrcbRepeatParams(1, 8));
-                PipeBarrier<PIPE_V>();
-                for (int64_t d0 = 0; d0 < kHeadDimBucket; d0 += kRepeatLanes) {
-                    Mul(accumulator_[r0 * kHeadDimBucket + d0], accumulator_[r0 * kHeadDimBucket + d0],
-                        rowBlocks_, kRepeatLanes, chunk,
-                        BinaryRepeatParams(1, 1, 0, kHeadDimBucket / 8, kHeadDimBucket / 8, 1));
-                }
-                WaitFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
-                PipeBarrier<PIPE_V>();
-                Add(accumulator_[r0 * kHeadDimBucket], accumulator_[r0 * kHeadDimBucket], partial,
-                    chunk * kHeadDimBucket);
-                SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-                partialSlot_ ^= 1;
-            }
         }
     }
 
@@ -1428,8 +1185,6 @@ private:
     ListTensorDesc keyShareList_;
     GlobalTensor<half> valueShareGm_;
     ListTensorDesc valueShareList_;
-    GlobalTensor<half> attentionMaskGm_;
-    GlobalTensor<int64_t> seqLenGm_;
     GlobalTensor<int64_t> kvSeqLenGm_;
     GlobalTensor<int64_t> kvShareMapGm_;
     GlobalTensor<int64_t> kvShareLenGm_;

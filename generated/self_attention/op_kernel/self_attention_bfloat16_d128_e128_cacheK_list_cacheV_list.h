@@ -203,7 +203,6 @@ public:
         cacheVList_.Init(cacheV);
         Bind(tokenOffsetGm_, tokenOffset);
         Bind(seqLenGm_, seqLen);
-        Bind(layerIdGm_, layerId);
         Bind(outputGm_, output);
         Bind(scoreRingGm_, workspace + scoreRingOffset_ + blockIndex_ * scoreRingPart_);
         Bind(probRingGm_, workspace + probRingOffset_ + blockIndex_ * probRingPart_);
@@ -1085,7 +1084,6 @@ private:
     ListTensorDesc cacheVList_;
     GlobalTensor<int64_t> tokenOffsetGm_;
     GlobalTensor<int64_t> seqLenGm_;
-    GlobalTensor<int64_t> layerIdGm_;
     GlobalTensor<bfloat16_t> outputGm_;
     GlobalTensor<float> scoreRingGm_;  // ring of score tiles, cube to vector
     GlobalTensor<bfloat16_t> probRingGm_;  // ring of probability tiles, vector to cube

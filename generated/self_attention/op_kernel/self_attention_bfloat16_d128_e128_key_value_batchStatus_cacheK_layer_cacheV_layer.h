@@ -218,7 +218,6 @@ public:
         Bind(cacheVGm_, cacheV);
         Bind(tokenOffsetGm_, tokenOffset);
         Bind(seqLenGm_, seqLen);
-        Bind(layerIdGm_, layerId);
         Bind(batchStatusGm_, batchStatus);
         Bind(outputGm_, output);
         Bind(scoreRingGm_, workspace + scoreRingOffset_ + blockIndex_ * scoreRingPart_);
@@ -1218,7 +1217,6 @@ private:
     GlobalTensor<bfloat16_t> cacheVGm_;
     GlobalTensor<int64_t> tokenOffsetGm_;
     GlobalTensor<int64_t> seqLenGm_;
-    GlobalTensor<int64_t> layerIdGm_;
     GlobalTensor<int64_t> batchStatusGm_;
     GlobalTensor<bfloat16_t> outputGm_;
     GlobalTensor<float> scoreRingGm_;  // ring of score tiles, cube to vector

@@ -203,7 +203,6 @@ public:
         cacheVList_.Init(cacheV);
         Bind(tokenOffsetGm_, tokenOffset);
         Bind(seqLenGm_, seqLen);
-        Bind(layerIdGm_, layerId);
         Bind(outputGm_, output);
         Bind(scoreRingGm_, workspace + scoreRingOffset_ + blockIndex_ * scoreRingPart_);
         Bind(probRingGm_, workspace + probRingOffset_ + blockIndex_ * probRingPart_);
@@ -1081,7 +1080,6 @@ private:
     ListTensorDesc cacheVList_;
     GlobalTensor<int64_t> tokenOffsetGm_;
     GlobalTensor<int64_t> seqLenGm_;
-    GlobalTensor<int64_t> layerIdGm_;
     GlobalTensor<half> outputGm_;
     GlobalTensor<float> scoreRingGm_;  // ring of score tiles, cube to vector
     GlobalTensor<half> probRingGm_;  // ring of probability tiles, vector to cube
