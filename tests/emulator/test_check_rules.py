@@ -88,6 +88,10 @@ VECTOR = {
         "Duplicate(z, 1.0f, 64); TQue<TPosition::VECIN, 1> q; pipe.InitBuffer(q, 1, 256); auto a1 = q.DeQue<float>();",
         "Duplicate(z, 1.0f, 64); TQue<TPosition::VECIN, 1> q; pipe.InitBuffer(q, 1, 256); auto a1 = q.AllocTensor<float>(); q.EnQue(a1); a1 = q.DeQue<float>(); q.FreeTensor(a1);",
     ),
+    "select_register": (
+        _FILL + "SetVectorMask<float>(0, 255); LocalTensor<float> s(TPosition::VECCALC, 65536, 8); SetCmpMask(s); ALL Select(y, x.ReinterpretCast<uint8_t>(), x, 1, BinaryRepeatParams());",
+        _FILL + "SetVectorMask<float>(0, 255); LocalTensor<float> s(TPosition::VECCALC, 65536, 8); Duplicate(s, 1.0f, 8); ALL SetCmpMask(s); ALL Select(y, x.ReinterpretCast<uint8_t>(), x, 1, BinaryRepeatParams());",
+    ),
     "slice_range": (
         "SliceInfo f[] = {{0, 40, 7, 3, 87}}, t[] = {{0, 47, 0, 3, 48}}; Duplicate(z, 1.0f, 64); DataCopy(x, ga, t, f, 1);",
         "SliceInfo f[] = {{0, 54, 7, 3, 87}}, t[] = {{0, 47, 0, 3, 48}}; Duplicate(z, 1.0f, 64); DataCopy(x, ga, t, f, 1);",
@@ -136,6 +140,7 @@ ELSEWHERE = {
     "test_launch.py": {"cache_not_cleaned", "shared_cache_line", "stale_cache_line"},
     "test_soft_sync.py": {"sync_workspace"},
     "test_image_loads.py": {"window_range"},
+    "test_public_forms.py": {"deq_scale", "spm_range"},
 }  # fmt: skip
 
 _GROUPS = [("v", VECTOR, "AIV_ONLY", "UB %s DONE"), ("c", CUBE, "AIC_ONLY", checks._CUBE + " %s }"), ("m", MIX, "MIX_AIC_1_2", "pipe.Destroy(); %s }")]  # fmt: skip

@@ -16,7 +16,7 @@ HEADERS = sorted((ROOT / "attndsl" / "emulator" / "include" / "ascendc").glob("*
 # found by no declaration of the shape that the test knows
 NO_DECLARATION = {
     "printf", "assert", "ascendc_assert", "asc_dump_gm", "asc_dump_ubuf", "asc_dump_l1buf", "asc_dump_cbuf",
-    "SliceInfo",
+    "SliceInfo", "InitSpmBuffer", "Print", "ToFile",
 }  # fmt: skip
 
 
@@ -29,7 +29,7 @@ def _declared() -> set[str]:
     for header in HEADERS:
         text = re.sub(r"(?ms)^namespace (?:\w+::)?detail \{.*?^\}  // namespace.*?$", "", header.read_text())
         names |= set(re.findall(r"(?m)^(?:inline |constexpr )*[\w:<>]+[*&]? ([A-Z]\w+)\(", text))
-        names |= set(re.findall(r"(?m)^ATTNEMU_\w+\(([A-Z]\w+),", text))
+        names |= set(re.findall(r"(?m)^ATTNEMU_\w+\(([A-Z]\w+)[,)]", text))
         names |= set(re.findall(r"(?m)^class (\w+)", text))
         names |= set(re.findall(r"(?m)^  void ([A-Z]\w+)\(const LocalTensor", text)) - {"Name"}
     return names
@@ -43,7 +43,7 @@ def test_the_table_is_what_the_headers_have() -> None:
 
 
 def test_what_is_missing_does_not_compile_and_is_named() -> None:
-    missing = _section("Missing APIs") - {"ArithProgression", "Sort", "TPipe"}
+    missing = _section("Missing APIs") - {"ArithProgression", "Sort", "DataCopy", "ICPU_RUN_KF"}
     assert not missing & _declared()
     names = sorted(missing)
     for first in range(0, len(names), 8):  # the exception keeps the first messages

@@ -7,6 +7,7 @@
 #include "ascendc/debug.h"
 #include "ascendc/group_barrier.h"
 #include "ascendc/macros.h"
+#include "ascendc/operators.h"
 #include "ascendc/output_fill.h"
 #include "ascendc/params.h"
 #include "ascendc/pipe.h"

@@ -114,7 +114,7 @@ void run_float(VectorOp op, const LaneOperand& dst, const LaneOperand* src, int 
   }
 }
 
-void run_integer(VectorOp op, const LaneOperand& dst, const LaneOperand* src, int n, const LaneShape& s, int64_t scalar) {
+void run_integer(VectorOp op, const LaneOperand& dst, const LaneOperand* src, int n, const LaneShape& s, int64_t scalar, bool rounds) {
   uint32_t bits = dtype_size(dst.type) * 8;
   for (uint32_t r = 0; r < s.repeats; ++r) {
     int64_t out[kMax] = {};
@@ -122,6 +122,7 @@ void run_integer(VectorOp op, const LaneOperand& dst, const LaneOperand* src, in
       if (!s.of(r).test(i)) continue;
       int64_t a = n > 0 ? integer_lane(src[0], r, i) : 0, b = n > 1 ? integer_lane(src[1], r, i) : 0;
       out[i] = compute_integer(op, 0, a, b, scalar, bits);
+      if (rounds && scalar > 0) out[i] += a >> (scalar > bits ? bits - 1 : scalar - 1) & 1;
     }
     for (uint32_t i = 0; i < s.lanes; ++i)
       if (s.of(r).test(i)) store_integer(dst, r, i, out[i]);
@@ -205,7 +206,7 @@ void elementwise(const char* what, const SourceLine& at, VectorOp op, const Lane
   propagate(dst, all, used, shape);
   if (op == VectorOp::Fill || op == VectorOp::Index || op == VectorOp::Copy) run_bits(op, dst, sources, shape, scalar);
   else if (is_float(dst.type)) run_float(op, dst, sources, n, shape, static_cast<float>(scalar.value));
-  else run_integer(op, dst, sources, n, shape, static_cast<int64_t>(scalar.value));
+  else run_integer(op, dst, sources, n, shape, static_cast<int64_t>(scalar.value), scalar.rounds);
 }
 
 }  // namespace attnemu

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <vector>
 
@@ -125,6 +126,19 @@ void transpose(const std::vector<float>& from, std::vector<T>& to, uint32_t rows
       for (uint32_t r = r0; r < rows && r < r0 + 16; ++r) to[static_cast<size_t>(c) * rows + r] = static_cast<T>(from[static_cast<size_t>(r) * columns + c]);
 }
 
+// To 11 bits behind the leading one, nearest; ties to even or to zero.
+void round_to_hf32(std::vector<float>& values) {
+  constexpr uint32_t kDropped = 12, kTie = 1u << (kDropped - 1);
+  for (float& v : values) {
+    if (!std::isfinite(v)) continue;
+    uint32_t bits;
+    std::memcpy(&bits, &v, 4);
+    bool up = !core->reg.hf32_to_zero && (bits >> kDropped & 1);
+    bits = (bits + kTie - (up ? 0 : 1)) & ~0u << kDropped;
+    std::memcpy(&v, &bits, 4);
+  }
+}
+
 bool check_product(Instruction& ins, Place c, DType ct, Place a, DType at, Place b, DType bt, const Place* bias, const Product& p) {
   auto in = [&](const Place& x, MemoryKind want, const char* name) {
     return ins.require(x.memory && x.memory->kind == want, "wrong_position", "%s is in %s; %s is wanted", name,
@@ -169,6 +183,10 @@ void multiply(const char* what, const SourceLine& at, Place c, DType c_type, Pla
   if (vector) for (uint32_t i = 0; i < p.k; ++i) float_a[i] = element_value(a_type, a.memory->data + a.at, i);
   else unpack(*a.memory, a.at, a_type, p.m, p.k, groups, 1, float_a.data());
   unpack(*b.memory, b.at, b_type, p.n, p.k, 1, columns, float_b.data());
+  if (element == 4 && core->reg.hf32) {
+    round_to_hf32(float_a);
+    round_to_hf32(float_b);
+  }
   if (machine->knobs.initcheck) {
     if (vector) row_ok.assign(1, a.memory->is_defined(a.at, ea.run));
     else defined_rows(*a.memory, a.at, a_type, p.m, p.k, groups, 1, row_ok);

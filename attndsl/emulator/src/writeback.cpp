@@ -4,19 +4,10 @@
 
 #include "attnemu/cube.h"
 #include "lane_values.h"
+#include "quant_word.h"
 
 namespace attnemu {
 namespace {
-
-// The 64-bit quantisation word: the hardware keeps 1 + 8 + 10 bits of the scale.
-struct QuantWord {
-  float scale;
-  int offset;
-  explicit QuantWord(uint64_t w) : scale(float_of(static_cast<uint32_t>(w) & 0xFFFFE000u)) {
-    offset = static_cast<int>(w >> 37 & 0x1FF);
-    if (offset >= 256) offset -= 512;
-  }
-};
 
 void store_value(uint8_t* out, DType to, Quantise q, const uint8_t* in, DType from, uint64_t word, bool relu) {
   double v = from == DType::I32 ? static_cast<double>(decode_integer(from, in)) : decode(from, in);

@@ -181,6 +181,13 @@ void SetFixPipeConfig(const LocalTensor<T>& words, bool isUnitFlag = false, attn
   attnemu::core->reg.quant_words_set = true;
 }
 
+// The tensor for relu is reserved: an empty one is passed.
+template <class T>
+void SetFixPipeConfig(const LocalTensor<T>& reluPre, const LocalTensor<T>& quantPre, bool isUnitFlag = false, attnemu::SourceLine at = attnemu::SourceLine::here()) {
+  detail::require(reluPre.GetLength() == 0, "unsupported", at, "SetFixPipeConfig: a tensor for relu is not modelled; pass an empty LocalTensor");
+  SetFixPipeConfig(quantPre, isUnitFlag, at);
+}
+
 namespace detail {
 constexpr bool per_channel(QuantMode_t q) { return q == VDEQF16 || q == VREQ8 || q == VQF322B8_PRE; }
 

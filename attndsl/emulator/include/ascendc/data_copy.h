@@ -29,13 +29,13 @@ inline bool require(bool holds, const char* rule, const SourceLine& at, const st
   return holds;
 }
 
-// Bursts of 32-byte blocks with gaps.
+// Bursts of blocks with gaps: of 32 bytes where the data come from, of `unit` where they go.
 inline void copy_blocks(Pipe pipe, attnemu::Place to, attnemu::Place from, const DataCopyParams& p, uint32_t unit, bool atomic, const SourceLine& at) {
   require(p.blockCount <= 4095, "copy_range", at, attnemu::format("DataCopy: blockCount %u is at most 4095", p.blockCount));
   attnemu::Bursts b;
   b.run = static_cast<uint64_t>(p.blockLen) * unit;
   b.count = p.blockCount;
-  b.from_step = b.run + static_cast<uint64_t>(p.srcStride) * unit;
+  b.from_step = b.run + static_cast<uint64_t>(p.srcStride) * attnemu::kBlock;
   b.to_step = b.run + static_cast<uint64_t>(p.dstStride) * unit;
   b.atomic = atomic;
   attnemu::copy_bursts("DataCopy", at, pipe, to, from, b);
@@ -98,7 +98,8 @@ void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const uint3
 }
 template <class T>
 void DataCopy(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t count, attnemu::SourceLine at = attnemu::SourceLine::here()) {
-  DataCopy(dst, src, detail::whole<T>(count, at), at);
+  attnemu::MemoryKind from = detail::memory_of(src.position()), to = detail::memory_of(dst.position());
+  if (!detail::bad_path(from, to, at)) detail::copy_blocks(detail::path(from, to), dst.place(), src.place(), detail::whole<T>(count, at), attnemu::kBlock, false, at);
 }
 
 template <class T>

@@ -98,6 +98,30 @@ void DumpTensor(const GlobalTensor<T>& t, uint32_t desc, uint32_t dumpSize, cons
 template <class Tensor>
 void DumpAccChkPoint(const Tensor& t, uint32_t index, uint32_t countOff, uint32_t dumpSize) { DumpTensor(t[countOff], index, dumpSize); }
 
+// A row a block of 32 bytes, with the number of its first element.
+template <class T>
+void LocalTensor<T>::Print(uint32_t len) const {
+  constexpr uint32_t kRow = attnemu::kBlock / sizeof(T);
+  const attnemu::Place from = place();
+  for (uint32_t i = 0; i < len && i < GetSize() && from.memory && from.at + (i + 1ull) * sizeof(T) <= from.memory->bytes; ++i) {
+    T v;
+    std::memcpy(&v, from.memory->data + from.at + i * sizeof(T), sizeof(T));
+    if (i % kRow == 0) std::printf("%s%04u : ", i ? "\n" : "", i);
+    std::printf("%s ", detail::value_text(v).c_str());
+  }
+  std::printf("\n");
+}
+template <class T>
+int32_t LocalTensor<T>::ToFile(const std::string& fileName) const {
+  const attnemu::Place from = place();
+  uint64_t bytes = address_.dataLen;
+  if (!from.memory || from.at + bytes > from.memory->bytes) return 1;
+  std::FILE* file = std::fopen(fileName.c_str(), "wb");
+  if (!file) return 1;
+  bool whole = std::fwrite(from.memory->data + from.at, 1, bytes, file) == bytes;
+  return std::fclose(file) == 0 && whole ? 0 : 1;
+}
+
 inline void Trap(attnemu::SourceLine at = attnemu::SourceLine::here()) { detail::assertion_failed("Trap", at, ""); }
 // Off on the device, too, unless a build asks for it.
 inline void PrintTimeStamp(uint32_t) {}

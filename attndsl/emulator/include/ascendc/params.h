@@ -88,10 +88,13 @@ struct UnaryRepeatParams {
   UnaryRepeatParams() = default;
   UnaryRepeatParams(uint16_t dstBlkStrideIn, uint16_t srcBlkStrideIn, uint8_t dstRepStrideIn, uint8_t srcRepStrideIn)
       : dstBlkStride(dstBlkStrideIn), srcBlkStride(srcBlkStrideIn), dstRepStride(dstRepStrideIn), srcRepStride(srcRepStrideIn) {}
+  UnaryRepeatParams(uint16_t dstBlkStrideIn, uint16_t srcBlkStrideIn, uint8_t dstRepStrideIn, uint8_t srcRepStrideIn, bool halfBlockIn)
+      : dstBlkStride(dstBlkStrideIn), srcBlkStride(srcBlkStrideIn), dstRepStride(dstRepStrideIn), srcRepStride(srcRepStrideIn), halfBlock(halfBlockIn) {}
   uint16_t dstBlkStride = 1;
   uint16_t srcBlkStride = 1;
   uint8_t dstRepStride = 8;
   uint8_t srcRepStride = 8;
+  bool halfBlock = false;  // read by no instruction: CastDequant takes a template argument
 };
 
 struct BrcbRepeatParams {
@@ -256,6 +259,16 @@ struct LoadData3DParamsV2 {
         enTranspose(enTransposeIn), enSmallK(enSmallKIn), padValue(padValueIn) {
     for (int i = 0; i < 4; ++i) padList[i] = pad[i];
   }
+  LoadData3DParamsV2(const uint8_t (&pad)[4], uint16_t l1HIn, uint16_t l1WIn, uint16_t channelSizeIn, uint16_t kExtensionIn,
+                     uint16_t mExtensionIn, uint16_t kStartPtIn, uint16_t mStartPtIn, uint8_t strideWIn, uint8_t strideHIn,
+                     uint8_t filterWIn, uint8_t filterHIn, uint8_t dilationFilterWIn, uint8_t dilationFilterHIn,
+                     bool enTransposeIn, bool enSmallKIn, T padValueIn, bool filterSizeWIn, bool filterSizeHIn, bool fMatrixCtrlIn)
+      : LoadData3DParamsV2(pad, l1HIn, l1WIn, channelSizeIn, kExtensionIn, mExtensionIn, kStartPtIn, mStartPtIn, strideWIn, strideHIn,
+                           filterWIn, filterHIn, dilationFilterWIn, dilationFilterHIn, enTransposeIn, enSmallKIn, padValueIn) {
+    filterSizeW = filterSizeWIn;
+    filterSizeH = filterSizeHIn;
+    fMatrixCtrl = fMatrixCtrlIn;
+  }
   uint8_t padList[4] = {0, 0, 0, 0};
   uint16_t l1H = 0, l1W = 0, channelSize = 0, kExtension = 0, mExtension = 0, kStartPt = 0, mStartPt = 0;
   uint8_t strideW = 1, strideH = 1, filterW = 1, filterH = 1, dilationFilterW = 1, dilationFilterH = 1;
@@ -292,6 +305,7 @@ struct LoadDataRepeatParam {
 };
 
 struct FixpipeConfig {
+  constexpr FixpipeConfig(CO2Layout formatIn) : format(formatIn) {}
   CO2Layout format;
 };
 constexpr FixpipeConfig CFG_NZ = {CO2Layout::NZ};

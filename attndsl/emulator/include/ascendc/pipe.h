@@ -3,7 +3,7 @@
 #include <memory>
 #include <vector>
 
-#include "sync.h"
+#include "spm_buffer.h"
 
 namespace AscendC {
 
@@ -67,7 +67,7 @@ inline void report_buffers(bool fits, const char* rule, const SourceLine& at, co
 
 }  // namespace detail
 
-class TPipe {
+class TPipe : public SpmBuffer {
  public:
   explicit TPipe(attnemu::SourceLine at = attnemu::SourceLine::here()) : at_(at) { Init(); }
   ~TPipe() {

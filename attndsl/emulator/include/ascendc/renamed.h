@@ -57,7 +57,14 @@ void GetReduceMaxMinCount(T& value, T& index) {
   index = detail::value_of_bits<T>(attnemu::core->reg.reduce_count);
 }
 template <class T>
+void GetReduceMaxMinCount(T& value) {
+  T index;
+  GetReduceMaxMinCount(value, index);
+}
+template <class T>
 void GetReduceRepeatMaxMinSpr(T& value, T& index) { GetReduceMaxMinCount(value, index); }
+template <class T>
+void GetReduceRepeatMaxMinSpr(T& value) { GetReduceMaxMinCount(value); }
 template <class T>
 T GetAccVal() {
   static_assert(detail::one_of<T, half, float>, "GetAccVal: half or float");

@@ -23,6 +23,13 @@ void PipeBarrier(attnemu::SourceLine at = attnemu::SourceLine::here()) {
   if constexpr (pipe == PIPE_ALL) attnemu::pipe_barrier_all(at);
   else attnemu::pipe_barrier(detail::pipe_of(pipe), at);
 }
+// Events between two pipes that are named one by one.
+template <pipe_t src, pipe_t dst>
+class TQueSync {
+ public:
+  void SetFlag(TEventID id, attnemu::SourceLine at = attnemu::SourceLine::here()) { attnemu::set_flag(detail::pipe_of(src), detail::pipe_of(dst), id, at); }
+  void WaitFlag(TEventID id, attnemu::SourceLine at = attnemu::SourceLine::here()) { attnemu::wait_flag(detail::pipe_of(src), detail::pipe_of(dst), id, at); }
+};
 template <uint8_t modeId, pipe_t pipe>
 void CrossCoreSetFlag(uint16_t flagId, attnemu::SourceLine at = attnemu::SourceLine::here()) {
   static_assert(modeId <= 2, "modes are 0, 1 and 2");

@@ -27,6 +27,8 @@ inline int64_t GetSystemCycle() {
 inline GM_ADDR GetUserWorkspace(GM_ADDR workspace) { return workspace; }
 inline void SetSysWorkspace(GM_ADDR) {}
 inline void SetSysWorkSpace(GM_ADDR) {}
+inline void SetSysWorkspaceForce(GM_ADDR) {}
+inline void SetSysWorkSpacePtr(GM_ADDR) {}
 inline GM_ADDR GetSysWorkSpacePtr() { return nullptr; }
 
 template <class T>
@@ -89,10 +91,16 @@ void SetVectorMask(int32_t len) {
   attnemu::core->reg.mask[0] = counter ? static_cast<uint64_t>(len) : m.bits[0];
   attnemu::core->reg.mask[1] = counter ? 0 : m.bits[1];
 }
-inline void SetDeqScale(half scale) { attnemu::core->reg.deq_scale = scale; }
 inline void SetHF32Mode(bool on) { attnemu::core->reg.hf32 = on; }
-inline void SetHF32TransMode(bool) {}
+inline void SetHF32TransMode(bool toZero) { attnemu::core->reg.hf32_to_zero = toZero; }
+enum class HF32Mode { ENABLE, DISABLE };
+enum class HF32TransMode { NEAREST_ZERO, NEAREST_EVEN };
+inline void SetHF32Mode(HF32Mode mode) { SetHF32Mode(mode == HF32Mode::ENABLE); }
+inline void SetHF32TransMode(HF32TransMode mode) { SetHF32TransMode(mode == HF32TransMode::NEAREST_ZERO); }
+// The order in which a product visits its fractals has no effect on results.
 inline void SetMMLayoutTransform(bool) {}
+inline void SetMMRowMajor() {}
+inline void SetMMColumnMajor() {}
 template <class T, TPosition pos = TPosition::MAX>
 void SetPadValue(T value) {
   attnemu::core->reg.pad_value = detail::bits_of_value(value);
@@ -126,6 +134,12 @@ template <int8_t startBit, int8_t endBit>
 int64_t GetCtrlSpr() {
   static_assert(startBit == 48 && endBit == 48, "GetCtrlSpr: only bit 48 is modelled");
   return attnemu::core->reg.saturate ? 0 : 1;
+}
+
+template <int8_t startBit, int8_t endBit>
+void ResetCtrlSpr() {
+  static_assert(startBit == 48 && endBit == 48, "ResetCtrlSpr: only bit 48 is modelled");
+  attnemu::core->reg.saturate = attnemu::machine->knobs.saturate;
 }
 
 // dav-c220.

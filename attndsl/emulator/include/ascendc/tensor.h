@@ -1,6 +1,7 @@
 // Views of memory: LocalTensor on chip, GlobalTensor in global memory.
 #pragma once
 #include <cstring>
+#include <string>
 
 #include "attnemu/scalar.h"
 #include "shape_info.h"
@@ -17,6 +18,8 @@ struct TBuffAddr {
   uint8_t logicPos = 0;
   uint32_t notes = 0;  // of the face: see shape_info.h
 };
+
+template <class T> class LocalTensor;
 
 namespace detail {
 // Where in global memory `p` lies; null memory after a finding when it lies in no registered array.
@@ -40,12 +43,45 @@ template <class T> T value_of_bits(uint64_t bits) {
   std::memcpy(&v, &bits, sizeof(T));
   return v;
 }
+
+// What tensor(i) gives: GetValue where it is read, SetValue where it is assigned to.
+template <class Tensor>
+class Element {
+ public:
+  using Value = typename Tensor::PrimType;
+  Element(const Tensor& tensor, uint64_t index, const SourceLine& at) : tensor_(tensor), index_(index), at_(at) {}
+  operator Value() const { return tensor_.GetValue(static_cast<Index>(index_), at_); }
+  Element& operator=(Value v) {
+    tensor_.SetValue(static_cast<Index>(index_), v, at_);
+    return *this;
+  }
+  Element& operator=(const Element& other) { return *this = static_cast<Value>(other); }
+  template <class V> Element& operator+=(const V& v) { return *this = static_cast<Value>(static_cast<Value>(*this) + v); }
+  template <class V> Element& operator-=(const V& v) { return *this = static_cast<Value>(static_cast<Value>(*this) - v); }
+  template <class V> Element& operator*=(const V& v) { return *this = static_cast<Value>(static_cast<Value>(*this) * v); }
+  template <class V> Element& operator/=(const V& v) { return *this = static_cast<Value>(static_cast<Value>(*this) / v); }
+
+ private:
+  using Index = typename Tensor::Index;
+  const Tensor tensor_;
+  uint64_t index_;
+  SourceLine at_;
+};
+
+enum class Sign : uint8_t { Add, Sub, Mul, Div, And, Or, Less, Greater, Equal, NotEqual, LessEqual, GreaterEqual };
+// An operator on whole tensors; assigning it to a tensor executes it.
+template <class T, Sign sign>
+struct Expression {
+  LocalTensor<T> left, right;
+  SourceLine at;
+};
 }  // namespace detail
 
 template <class T>
 class LocalTensor {
  public:
   using PrimType = PrimT<T>;
+  using Index = uint32_t;
   LocalTensor() = default;
   explicit LocalTensor(TBuffAddr& address) { SetAddr(address); }
   LocalTensor(TPosition position, uint32_t byteAddress, uint32_t elements)
@@ -87,6 +123,28 @@ class LocalTensor {
     attnemu::scalar_store(place(index), detail::bits_of_value(static_cast<T>(value)), sizeof(T), "SetValue", at);
   }
 
+  detail::Element<LocalTensor> operator()(uint32_t offset, attnemu::SourceLine at = attnemu::SourceLine::here()) const { return {*this, offset, at}; }
+
+  // The right operand of an operator, with the line on which it stands.
+  struct Right {
+    Right(const LocalTensor& t, attnemu::SourceLine line = attnemu::SourceLine::here()) : tensor(&t), at(line) {}
+    const LocalTensor* tensor;
+    attnemu::SourceLine at;
+  };
+#define ATTNEMU_SIGN(sign, Name) \
+  detail::Expression<T, detail::Sign::Name> operator sign(Right right) const { return {*this, *right.tensor, right.at}; }
+  ATTNEMU_SIGN(+, Add) ATTNEMU_SIGN(-, Sub) ATTNEMU_SIGN(*, Mul) ATTNEMU_SIGN(/, Div) ATTNEMU_SIGN(&, And) ATTNEMU_SIGN(|, Or)
+  ATTNEMU_SIGN(<, Less) ATTNEMU_SIGN(>, Greater) ATTNEMU_SIGN(==, Equal) ATTNEMU_SIGN(!=, NotEqual)
+  ATTNEMU_SIGN(<=, LessEqual) ATTNEMU_SIGN(>=, GreaterEqual)
+#undef ATTNEMU_SIGN
+  template <class U, detail::Sign sign>
+  void operator=(const detail::Expression<U, sign>& e);  // operators.h
+
+  // Debugging aids of CPU mode (debug.h).
+  void Print() const { Print(GetSize()); }
+  void Print(uint32_t len) const;
+  int32_t ToFile(const std::string& fileName) const;
+
   // For the face's own use.
   const TBuffAddr& address() const { return address_; }
   TPosition position() const { return static_cast<TPosition>(address_.logicPos); }
@@ -101,6 +159,7 @@ template <class T>
 class GlobalTensor {
  public:
   using PrimType = PrimT<T>;
+  using Index = uint64_t;
   GlobalTensor() = default;
   void SetGlobalBuffer(T* buffer) { pointer_ = buffer; size_ = 0; }
   void SetGlobalBuffer(T* buffer, uint64_t elements) { pointer_ = buffer; size_ = elements; }
@@ -109,6 +168,12 @@ class GlobalTensor {
   uint64_t GetSize() const { return size_; }
   void SetShapeInfo(const ShapeInfo& s) { notes_ = detail::note(notes_, &s, nullptr); }
   ShapeInfo GetShapeInfo() const { return detail::tensor_notes()[notes_].shape; }
+  template <class U>
+  GlobalTensor<U> ReinterpretCast() const {
+    GlobalTensor<U> t;
+    t.SetGlobalBuffer(reinterpret_cast<U*>(pointer_), size_ * sizeof(T) / sizeof(U));
+    return t;
+  }
   GlobalTensor operator[](uint64_t offset) const {
     GlobalTensor t = *this;
     t.pointer_ = moved(offset);
@@ -123,6 +188,7 @@ class GlobalTensor {
     attnemu::Place p = detail::global_place(pointer_ + offset, "SetValue", at);
     if (p.memory) attnemu::scalar_store(p, detail::bits_of_value(value), sizeof(T), "SetValue", at);
   }
+  detail::Element<GlobalTensor> operator()(uint64_t offset, attnemu::SourceLine at = attnemu::SourceLine::here()) const { return {*this, offset, at}; }
   // Values are the same either way; that it passes by L2 is not in the timeline.
   template <CacheRwMode mode = CacheRwMode::RW>
   void SetL2CacheHint(CacheMode) {}

@@ -120,34 +120,56 @@ ATTNEMU_SCALAR(ShiftRight, uint16_t, int16_t, uint32_t, int32_t)
 ATTNEMU_SCALAR(LeakyRelu, half, float)
 #undef ATTNEMU_SCALAR
 
+// The bit shifted out last is added to signed results.
+#define ATTNEMU_BY_MASK(Mask)                                                                                            \
+  template <class T, bool isSetMask = true>                                                                              \
+  void ShiftRight(const LocalTensor<T>& dst, const LocalTensor<T>& src, const T& scalar, Mask, const uint8_t repeatTimes, \
+                  const UnaryRepeatParams& p, bool roundEn, ATTNEMU_AT) {                                                \
+    static_assert(detail::one_of<T, uint16_t, int16_t, uint32_t, int32_t>, "ShiftRight: no such element type on Atlas A2"); \
+    detail::LaneOperand s = detail::lanes(src, p.srcBlkStride, p.srcRepStride);                                          \
+    attnemu::Scalar by = detail::scalar_of(scalar);                                                                      \
+    by.rounds = roundEn && std::is_signed_v<T>;                                                                          \
+    attnemu::elementwise("ShiftRight", at, attnemu::VectorOp::ShiftRight, detail::lanes(dst, p.dstBlkStride, p.dstRepStride), &s, 1, \
+                         detail::shape<isSetMask>(mask, repeatTimes, detail::per_repeat<T>(), "ShiftRight", at), by);    \
+  }
+ATTNEMU_BY_MASK(uint64_t mask)
+ATTNEMU_BY_MASK(const uint64_t mask[])
+#undef ATTNEMU_BY_MASK
+
 namespace detail {
 // Instructions whose source may be narrower than the destination.
 template <class T, class U>
 constexpr bool widening = (std::is_same_v<T, U> && one_of<T, half, float>) || (std::is_same_v<T, float> && std::is_same_v<U, half>);
 }  // namespace detail
 
-// dst += src * scalar
-template <class T, class U, bool isSetMask = true>
-void Axpy(const LocalTensor<T>& dst, const LocalTensor<U>& src, const U& scalar, uint64_t mask, const uint8_t repeatTimes, const UnaryRepeatParams& p, ATTNEMU_AT) {
-  static_assert(detail::widening<T, U>, "Axpy: no such combination of element types on Atlas A2");
-  detail::LaneOperand s = detail::lanes(src, p.srcBlkStride, p.srcRepStride);
-  attnemu::elementwise("Axpy", at, attnemu::VectorOp::Axpy, detail::lanes(dst, p.dstBlkStride, p.dstRepStride), &s, 1,
-                       detail::shape<isSetMask>(mask, repeatTimes, detail::per_repeat<T, U>(), "Axpy", at), detail::scalar_of(scalar));
-}
+// dst += src * scalar, and dst += src0 * src1
+#define ATTNEMU_BY_MASK(Mask)                                                                                            \
+  template <class T, class U, bool isSetMask = true>                                                                     \
+  void Axpy(const LocalTensor<T>& dst, const LocalTensor<U>& src, const U& scalar, Mask, const uint8_t repeatTimes,      \
+            const UnaryRepeatParams& p, ATTNEMU_AT) {                                                                    \
+    static_assert(detail::widening<T, U>, "Axpy: no such combination of element types on Atlas A2");                     \
+    detail::LaneOperand s = detail::lanes(src, p.srcBlkStride, p.srcRepStride);                                          \
+    attnemu::elementwise("Axpy", at, attnemu::VectorOp::Axpy, detail::lanes(dst, p.dstBlkStride, p.dstRepStride), &s, 1, \
+                         detail::shape<isSetMask>(mask, repeatTimes, detail::per_repeat<T, U>(), "Axpy", at),            \
+                         detail::scalar_of(scalar));                                                                     \
+  }                                                                                                                      \
+  template <class T, class U, bool isSetMask = true>                                                                     \
+  void MulAddDst(const LocalTensor<T>& dst, const LocalTensor<U>& src0, const LocalTensor<U>& src1, Mask,                \
+                 const uint8_t repeatTimes, const BinaryRepeatParams& p, ATTNEMU_AT) {                                   \
+    static_assert(detail::widening<T, U>, "MulAddDst: no such combination of element types on Atlas A2");                \
+    detail::LaneOperand s[2] = {detail::lanes(src0, p.src0BlkStride, p.src0RepStride), detail::lanes(src1, p.src1BlkStride, p.src1RepStride)}; \
+    attnemu::elementwise("MulAddDst", at, attnemu::VectorOp::MulAddDst, detail::lanes(dst, p.dstBlkStride, p.dstRepStride), s, 2, \
+                         detail::shape<isSetMask>(mask, repeatTimes, detail::per_repeat<T, U>(), "MulAddDst", at));      \
+  }
+ATTNEMU_BY_MASK(uint64_t mask)
+ATTNEMU_BY_MASK(const uint64_t mask[])
+#undef ATTNEMU_BY_MASK
 template <class T, class U>
 void Axpy(const LocalTensor<T>& dst, const LocalTensor<U>& src, const U& scalar, const int32_t& calCount, ATTNEMU_AT) {
   static_assert(detail::widening<T, U>, "Axpy: no such combination of element types on Atlas A2");
   constexpr uint32_t per = detail::per_repeat<T, U>();
   detail::LaneOperand s = detail::dense(src, per);
   attnemu::elementwise("Axpy", at, attnemu::VectorOp::Axpy, detail::dense(dst, per), &s, 1, detail::count_shape(calCount, per, "Axpy", at), detail::scalar_of(scalar));
-}
-// dst += src0 * src1
-template <class T, class U, bool isSetMask = true>
-void MulAddDst(const LocalTensor<T>& dst, const LocalTensor<U>& src0, const LocalTensor<U>& src1, uint64_t mask, const uint8_t repeatTimes, const BinaryRepeatParams& p, ATTNEMU_AT) {
-  static_assert(detail::widening<T, U>, "MulAddDst: no such combination of element types on Atlas A2");
-  detail::LaneOperand s[2] = {detail::lanes(src0, p.src0BlkStride, p.src0RepStride), detail::lanes(src1, p.src1BlkStride, p.src1RepStride)};
-  attnemu::elementwise("MulAddDst", at, attnemu::VectorOp::MulAddDst, detail::lanes(dst, p.dstBlkStride, p.dstRepStride), s, 2,
-                       detail::shape<isSetMask>(mask, repeatTimes, detail::per_repeat<T, U>(), "MulAddDst", at));
 }
 template <class T, class U>
 void MulAddDst(const LocalTensor<T>& dst, const LocalTensor<U>& src0, const LocalTensor<U>& src1, const int32_t& calCount, ATTNEMU_AT) {
@@ -201,10 +223,15 @@ void CreateVecIndex(LocalTensor<T> dst, const T& first, uint32_t calCount, ATTNE
   attnemu::elementwise("CreateVecIndex", at, attnemu::VectorOp::Index, detail::lanes(dst), nullptr, 0,
                        detail::count_shape(calCount, detail::per_repeat<T>(), "CreateVecIndex", at), detail::scalar_of(first));
 }
-template <class T>
-void CreateVecIndex(LocalTensor<T>& dst, const T& first, uint64_t mask, uint8_t repeatTimes, uint16_t dstBlkStride, uint8_t dstRepStride, ATTNEMU_AT) {
-  attnemu::elementwise("CreateVecIndex", at, attnemu::VectorOp::Index, detail::lanes(dst, dstBlkStride, dstRepStride), nullptr, 0,
-                       detail::shape<true>(mask, repeatTimes, detail::per_repeat<T>(), "CreateVecIndex", at), detail::scalar_of(first));
-}
+#define ATTNEMU_BY_MASK(Mask)                                                                                            \
+  template <class T>                                                                                                     \
+  void CreateVecIndex(LocalTensor<T>& dst, const T& first, Mask, uint8_t repeatTimes, uint16_t dstBlkStride, uint8_t dstRepStride, ATTNEMU_AT) { \
+    static_assert(detail::one_of<T, int16_t, half, int32_t, float>, "CreateVecIndex: no such element type on Atlas A2"); \
+    attnemu::elementwise("CreateVecIndex", at, attnemu::VectorOp::Index, detail::lanes(dst, dstBlkStride, dstRepStride), nullptr, 0, \
+                         detail::shape<true>(mask, repeatTimes, detail::per_repeat<T>(), "CreateVecIndex", at), detail::scalar_of(first)); \
+  }
+ATTNEMU_BY_MASK(uint64_t mask)
+ATTNEMU_BY_MASK(const uint64_t mask[])
+#undef ATTNEMU_BY_MASK
 
 }  // namespace AscendC

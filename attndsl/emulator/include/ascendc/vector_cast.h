@@ -83,4 +83,76 @@ void Cast(const LocalTensor<To>& dst, const LocalTensor<From>& src, const RoundM
   detail::cast<To, From>(at, detail::cast_operand(dst, per), detail::cast_operand(src, per), detail::count_shape(calCount, per, "Cast", at), mode);
 }
 
+// Dequantisation: from int16 by the words of SetDeqScale, from int32 to half by its half.
+struct VdeqInfo {
+  VdeqInfo() = default;
+  VdeqInfo(const float (&scales)[16], const int16_t (&offsets)[16], const bool (&signs)[16]) {
+    for (int i = 0; i < 16; ++i) {
+      vdeqScale[i] = scales[i];
+      vdeqOffset[i] = offsets[i];
+      vdeqSignMode[i] = signs[i];
+    }
+  }
+  float vdeqScale[16] = {};
+  int16_t vdeqOffset[16] = {};
+  bool vdeqSignMode[16] = {};
+};
+namespace detail {
+inline uint64_t quant_word(float scale, int16_t offset, bool is_signed) {
+  return bits_of_value(scale) | (static_cast<uint64_t>(static_cast<uint16_t>(offset)) & 0x1FF) << 37 | static_cast<uint64_t>(is_signed) << 46;
+}
+}  // namespace detail
+inline void SetDeqScale(half scale) { attnemu::core->reg.deq_scale = scale; }
+inline void SetDeqScale(float scale, int16_t offset, bool signMode) {
+  attnemu::core->reg.deq_word = detail::quant_word(scale, offset, signMode);
+  attnemu::core->reg.deq_words = false;
+}
+// The scalar unit fills the tensor: a kernel orders S before V.
+template <class T>
+void SetDeqScale(const LocalTensor<T>& vdeq, const VdeqInfo& info, ATTNEMU_AT) {
+  static_assert(std::is_same_v<T, uint64_t>, "SetDeqScale: the words are uint64");
+  for (uint32_t i = 0; i < 16; ++i) vdeq.SetValue(i, detail::quant_word(info.vdeqScale[i], info.vdeqOffset[i], info.vdeqSignMode[i]), at);
+  attnemu::core->reg.deq_word = vdeq.GetPhyAddr();
+  attnemu::core->reg.deq_words = true;
+}
+
+namespace detail {
+template <bool isVecDeq, bool halfBlock, class T, class U>
+void dequantise(const char* what, const LocalTensor<T>& dst, const LocalTensor<U>& src, const LaneShape& s, const UnaryRepeatParams& p, const SourceLine& at) {
+  static_assert((std::is_same_v<U, int16_t> && one_of<T, int8_t, uint8_t>) || (std::is_same_v<U, int32_t> && std::is_same_v<T, half>),
+                "CastDeq, CastDequant: int16 to int8 or uint8, int32 to half");
+  LaneOperand to = lanes(dst, p.dstBlkStride, p.dstRepStride), from = lanes(src, p.srcBlkStride, p.srcRepStride);
+  if constexpr (std::is_same_v<T, half>) {
+    attnemu::convert(what, at, to, from, s, attnemu::Rounding::Rint);
+  } else {
+    const attnemu::Registers& r = attnemu::core->reg;
+    bool fits = isVecDeq == r.deq_words;
+    if (!fits) complain("deq_scale", at, attnemu::format("%s: with isVecDeq = %s the scale comes from SetDeqScale(%s)", what, isVecDeq ? "true" : "false", isVecDeq ? "tensor, VdeqInfo" : "float, int16_t, bool"));
+    bool sign = std::is_same_v<T, int8_t>;
+    if (fits && !isVecDeq && (r.deq_word >> 46 & 1) != sign)
+      complain("deq_scale", at, attnemu::format("%s: a result of type %s wants signMode = %s in SetDeqScale", what, sign ? "int8" : "uint8", sign ? "true" : "false"));
+    if (fits) attnemu::dequantise_halves(what, at, to, from, s, isVecDeq, halfBlock);
+  }
+}
+}  // namespace detail
+
+#define ATTNEMU_DEQUANTISE(Name)                                                                                         \
+  template <class T, class U, bool isSetMask = true, bool isVecDeq = true, bool halfBlock = true>                        \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<U>& src, const uint64_t mask[], uint8_t repeatTime, const UnaryRepeatParams& p, ATTNEMU_AT) { \
+    detail::dequantise<isVecDeq, halfBlock>(#Name, dst, src, detail::shape<isSetMask>(mask, repeatTime, detail::per_repeat<T, U>(), #Name, at), p, at); \
+  }                                                                                                                      \
+  template <class T, class U, bool isSetMask = true, bool isVecDeq = true, bool halfBlock = true>                        \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<U>& src, const int32_t mask, uint8_t repeatTime, const UnaryRepeatParams& p, ATTNEMU_AT) { \
+    detail::dequantise<isVecDeq, halfBlock>(#Name, dst, src, detail::shape<isSetMask>(static_cast<uint64_t>(mask), repeatTime, detail::per_repeat<T, U>(), #Name, at), p, at); \
+  }                                                                                                                      \
+  template <class T, class U, bool isVecDeq = true, bool halfBlock = true>                                               \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<U>& src, const uint32_t count, ATTNEMU_AT) {                    \
+    UnaryRepeatParams p;                                                                                                 \
+    if constexpr (sizeof(U) == 4) p.dstRepStride = 4;                                                                    \
+    detail::dequantise<isVecDeq, halfBlock>(#Name, dst, src, detail::count_shape(count, detail::per_repeat<T, U>(), #Name, at), p, at); \
+  }
+ATTNEMU_DEQUANTISE(CastDeq)
+ATTNEMU_DEQUANTISE(CastDequant)
+#undef ATTNEMU_DEQUANTISE
+
 }  // namespace AscendC

@@ -52,6 +52,12 @@ void Compare(const LocalTensor<T>& src0, const LocalTensor<T>& src1, CMPMODE mod
   attnemu::compare_to_register("Compare", at, detail::lanes(src0, p.src0BlkStride, p.src0RepStride), detail::lanes(src1, p.src1BlkStride, p.src1RepStride),
                                detail::comparison(mode), detail::shape<isSetMask>(mask, 1, detail::per_repeat<T>(), "Compare", at));
 }
+template <class T, bool isSetMask = true>
+void Compare(const LocalTensor<T>& src0, const LocalTensor<T>& src1, CMPMODE mode, const uint64_t mask[], const BinaryRepeatParams& p, ATTNEMU_AT) {
+  if (!detail::comparable<T>(mode, "Compare", at)) return;
+  attnemu::compare_to_register("Compare", at, detail::lanes(src0, p.src0BlkStride, p.src0RepStride), detail::lanes(src1, p.src1BlkStride, p.src1RepStride),
+                               detail::comparison(mode), detail::shape<isSetMask>(mask, 1, detail::per_repeat<T>(), "Compare", at));
+}
 template <class T, class U, bool isSetMask = true>
 void CompareScalar(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const T scalar, CMPMODE mode, const uint64_t mask, uint8_t repeatTimes, const UnaryRepeatParams& p, ATTNEMU_AT) {
   static_assert(detail::one_of<U, uint8_t, int8_t>, "CompareScalar: the result is uint8 or int8");
@@ -60,6 +66,10 @@ void CompareScalar(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const 
   constexpr uint32_t per = detail::per_repeat<T>();
   attnemu::compare("CompareScalar", at, dst.memory(), dst.GetPhyAddr(), detail::lanes(src0, p.srcBlkStride, p.srcRepStride), nullptr, static_cast<double>(scalar),
                    detail::comparison(mode), detail::LaneShape::masked(detail::LaneMask::first(per), repeatTimes, per));
+}
+template <class T, class U, bool isSetMask = true>
+void CompareScalar(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const T scalar, CMPMODE mode, const uint64_t mask[], uint8_t repeatTimes, const UnaryRepeatParams& p, ATTNEMU_AT) {
+  CompareScalar<T, U, isSetMask>(dst, src0, scalar, mode, mask[0], repeatTimes, p, at);
 }
 template <class T, class U>
 void CompareScalar(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const T scalar, CMPMODE mode, uint32_t calCount, ATTNEMU_AT) {
@@ -103,7 +113,18 @@ void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMask, const Loca
                     detail::shape<isSetMask>(mask, repeatTimes, detail::per_repeat<T>(), "Select", at), at);
 }
 template <class T, class U, bool isSetMask = true>
+void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMask, const LocalTensor<T>& src0, const LocalTensor<T>& src1, SELMODE mode, const uint64_t mask[], uint8_t repeatTimes, const BinaryRepeatParams& p, ATTNEMU_AT) {
+  detail::LaneOperand b = detail::lanes(src1, p.src1BlkStride, p.src1RepStride);
+  detail::select<T>(detail::lanes(dst, p.dstBlkStride, p.dstRepStride), selMask, detail::lanes(src0, p.src0BlkStride, p.src0RepStride), &b, 0, mode,
+                    detail::shape<isSetMask>(mask, repeatTimes, detail::per_repeat<T>(), "Select", at), at);
+}
+template <class T, class U, bool isSetMask = true>
 void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMask, const LocalTensor<T>& src0, T scalar, SELMODE mode, uint64_t mask, uint8_t repeatTimes, const BinaryRepeatParams& p, ATTNEMU_AT) {
+  detail::select<T>(detail::lanes(dst, p.dstBlkStride, p.dstRepStride), selMask, detail::lanes(src0, p.src0BlkStride, p.src0RepStride), nullptr, static_cast<double>(scalar), mode,
+                    detail::shape<isSetMask>(mask, repeatTimes, detail::per_repeat<T>(), "Select", at), at);
+}
+template <class T, class U, bool isSetMask = true>
+void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMask, const LocalTensor<T>& src0, T scalar, SELMODE mode, const uint64_t mask[], uint8_t repeatTimes, const BinaryRepeatParams& p, ATTNEMU_AT) {
   detail::select<T>(detail::lanes(dst, p.dstBlkStride, p.dstRepStride), selMask, detail::lanes(src0, p.src0BlkStride, p.src0RepStride), nullptr, static_cast<double>(scalar), mode,
                     detail::shape<isSetMask>(mask, repeatTimes, detail::per_repeat<T>(), "Select", at), at);
 }
@@ -114,6 +135,16 @@ void Select(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTe
   detail::LaneOperand b = detail::lanes(src1, p.src1BlkStride, p.src1RepStride);
   attnemu::select("Select", at, detail::lanes(dst, p.dstBlkStride, p.dstRepStride), nullptr, 0, attnemu::SelectBits::Register,
                   detail::lanes(src0, p.src0BlkStride, p.src0RepStride), &b, 0, detail::register_shape(repeatTimes, detail::per_repeat<T>()), false);
+}
+// The scalar is the comparison register's first element, the mask register decides about lanes.
+template <class T, class U>
+void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMask, const LocalTensor<T>& src0, uint8_t repeatTimes, const BinaryRepeatParams& p, ATTNEMU_AT) {
+  const attnemu::Registers& r = attnemu::core->reg;
+  if (!r.compare_mask_defined) return detail::complain("select_register", at, "Select: SetCmpMask must leave the scalar in the comparison register first");
+  T scalar;
+  std::memcpy(&scalar, r.compare_mask, sizeof(T));
+  detail::select<T>(detail::lanes(dst, p.dstBlkStride, p.dstRepStride), selMask, detail::lanes(src0, p.src0BlkStride, p.src0RepStride), nullptr, static_cast<double>(scalar),
+                    SELMODE::VSEL_TENSOR_SCALAR_MODE, detail::register_shape(repeatTimes, detail::per_repeat<T>()), at);
 }
 
 }  // namespace AscendC

@@ -23,6 +23,13 @@ void Gather(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTen
                   detail::shape<true>(mask, repeatTimes, detail::per_repeat<T>(), "Gather", at));
 }
 template <class T>
+void Gather(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint32_t>& offsets, const uint32_t srcBaseAddr, const uint64_t mask[],
+            const uint8_t repeatTimes, const uint16_t dstRepStride, ATTNEMU_AT) {
+  static_assert(kFillType<T>, "Gather: " ATTNEMU_FILL_TYPES);
+  attnemu::gather("Gather", at, detail::lanes(dst, 1, dstRepStride), detail::lanes(src), detail::lanes(offsets), srcBaseAddr,
+                  detail::shape<true>(mask, repeatTimes, detail::per_repeat<T>(), "Gather", at));
+}
+template <class T>
 void Gatherb(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint32_t>& offsets, const uint8_t repeatTimes, const GatherRepeatParams& p, ATTNEMU_AT) {
   static_assert(detail::one_of<T, uint16_t, uint32_t>, "Gatherb: uint16 or uint32");
   attnemu::gather_blocks("Gatherb", at, detail::lanes(dst, p.dstBlkStride, p.dstRepStride), detail::lanes(src), detail::lanes(offsets), repeatTimes);
@@ -47,13 +54,15 @@ uint64_t gather_mask(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint3
 template <class T, GatherMaskMode mode = defaultGatherMaskMode>
 void GatherMask(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint8_t pattern, const bool reduceMode, const uint32_t mask, const GatherMaskParams& p,
                 uint64_t& rsvdCnt, ATTNEMU_AT) {
-  rsvdCnt = detail::gather_mask(dst, src, pattern, nullptr, 0, reduceMode, mask, p, at);
+  rsvdCnt = attnemu::core->reg.gathered = detail::gather_mask(dst, src, pattern, nullptr, 0, reduceMode, mask, p, at);
 }
 template <class T, class U, GatherMaskMode mode = defaultGatherMaskMode>
 void GatherMask(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<U>& pattern, const bool reduceMode, const uint32_t mask, const GatherMaskParams& p,
                 uint64_t& rsvdCnt, ATTNEMU_AT) {
   static_assert(detail::one_of<U, uint16_t, uint32_t> && sizeof(U) == sizeof(T), "GatherMask: the bits are uint16 for 16-bit and uint32 for 32-bit elements");
-  rsvdCnt = detail::gather_mask(dst, src, 0, pattern.memory(), pattern.GetPhyAddr(), reduceMode, mask, p, at);
+  rsvdCnt = attnemu::core->reg.gathered = detail::gather_mask(dst, src, 0, pattern.memory(), pattern.GetPhyAddr(), reduceMode, mask, p, at);
 }
+// Of the latest GatherMask. The kernel orders V before S.
+inline int64_t GetGatherMaskRemainCount() { return static_cast<int64_t>(attnemu::core->reg.gathered); }
 
 }  // namespace AscendC

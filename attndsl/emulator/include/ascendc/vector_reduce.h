@@ -113,6 +113,13 @@ void reduce_tensor(const char* what, const SourceLine& at, attnemu::Reduction op
     detail::reduce_tensor(#Name, at, attnemu::Reduction::Op, calIndex, dst, src, work,                                   \
                           detail::shape<true>(static_cast<uint64_t>(mask), detail::repeats(repeatTimes, #Name, at), detail::per_repeat<T>(), #Name, at), \
                           static_cast<uint32_t>(srcRepStride));                                                          \
+  }                                                                                                                      \
+  template <class T>                                                                                                     \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<T>& work, const uint64_t mask[],     \
+            const int32_t repeatTimes, const int32_t srcRepStride, bool calIndex = false, ATTNEMU_AT) {                  \
+    detail::reduce_tensor(#Name, at, attnemu::Reduction::Op, calIndex, dst, src, work,                                   \
+                          detail::shape<true>(mask, detail::repeats(repeatTimes, #Name, at), detail::per_repeat<T>(), #Name, at), \
+                          static_cast<uint32_t>(srcRepStride));                                                          \
   }
 ATTNEMU_REDUCE_EXTREME(ReduceMax, Max)
 ATTNEMU_REDUCE_EXTREME(ReduceMin, Min)
@@ -127,6 +134,11 @@ void ReduceSum(const LocalTensor<T>& dst, const LocalTensor<T>& src, const Local
   detail::reduce_tensor("ReduceSum", at, attnemu::Reduction::Sum, false, dst, src, work,
                         detail::shape<true>(static_cast<uint64_t>(mask), detail::repeats(repeatTimes, "ReduceSum", at), detail::per_repeat<T>(), "ReduceSum", at),
                         static_cast<uint32_t>(srcRepStride));
+}
+template <class T>
+void ReduceSum(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<T>& work, const uint64_t mask[], const int32_t repeatTimes, const int32_t srcRepStride, ATTNEMU_AT) {
+  detail::reduce_tensor("ReduceSum", at, attnemu::Reduction::Sum, false, dst, src, work,
+                        detail::shape<true>(mask, detail::repeats(repeatTimes, "ReduceSum", at), detail::per_repeat<T>(), "ReduceSum", at), static_cast<uint32_t>(srcRepStride));
 }
 
 }  // namespace AscendC

@@ -137,6 +137,16 @@ void TransDataTo5HD(uint64_t dst[16], uint64_t src[16], const TransDataTo5HDPara
   }
   TransDataTo5HD(to, from, p, at);
 }
+// The same with the addresses in two tensors of 16 words of 64 bits, which kernels fill by SetValue; the scalar unit reads them.
+template <class T>
+void TransDataTo5HD(const LocalTensor<uint64_t>& dst, const LocalTensor<uint64_t>& src, const TransDataTo5HDParams& p, ATTNEMU_AT) {
+  uint64_t to[16], from[16];
+  for (uint32_t i = 0; i < 16; ++i) {
+    to[i] = dst.GetValue(i, at);
+    from[i] = src.GetValue(i, at);
+  }
+  TransDataTo5HD<T>(to, from, p, at);
+}
 // One 16x16 matrix of 16-bit elements.
 template <class T>
 void Transpose(const LocalTensor<T>& dst, const LocalTensor<T>& src, ATTNEMU_AT) {

@@ -34,6 +34,8 @@ struct Registers {
   uint8_t compare_mask[32] = {};
   bool compare_mask_defined = false;
   float deq_scale = 1.0f;
+  uint64_t deq_word = 0;                   // quantisation word of int16 sources, or the address of 16 of them in UB
+  bool deq_words = false;                  // the address of 16
   uint64_t pad_value = 0;
   bool pad_value_set = false;
   uint64_t load_pad_value = 0;
@@ -47,10 +49,11 @@ struct Registers {
   uint64_t quant_words_at = 0;         // words a column, in the fixpipe buffer
   bool quant_words_set = false;
   uint16_t nd_num = 1, nd_source_stride = 0, nd_target_stride = 0;
-  bool hf32 = false;
+  bool hf32 = false, hf32_to_zero = false;  // fp32 operands of products are rounded; ties go to zero, else to even
   bool saturate = false;
   uint64_t reduce_value = 0, reduce_count = 0, reduce_sum = 0;  // bits of the latest extreme, its index, the latest sum
   uint16_t merged[4] = {};
+  uint64_t gathered = 0;                   // elements that the latest compaction kept
 };
 
 class Core {

@@ -12,6 +12,7 @@ using VectorOp = Op;  // those of ATTNEMU_LANE_OPS
 struct Scalar {
   double value = 0;     // for arithmetic
   uint64_t bits = 0;    // for Fill
+  bool rounds = false;  // of shifts to the right: the bit shifted out last is added
 };
 
 // dst = op(sources..., scalar) lane by lane. Half and bfloat16 compute in fp32 and round once (to nearest even).
@@ -23,6 +24,10 @@ void convert(const char* what, const SourceLine& at, const LaneOperand& dst, con
 
 // Between half and 4-bit elements (of which 64 fill a block), saturating.
 void convert_nibbles(const char* what, const SourceLine& at, const LaneOperand& dst, const LaneOperand& src, const LaneShape& shape, Rounding mode);
+
+// int16 to 8 bits: src * scale rounded to even, plus offset, saturated. By one word, or (`word_each`) by 16, one for each lane of a
+// block; the 16 results of a block fill the low or the high half of a block of dst.
+void dequantise_halves(const char* what, const SourceLine& at, const LaneOperand& dst, const LaneOperand& src, const LaneShape& shape, bool word_each, bool high);
 
 // dst = convert(op(a, b)): the operation in the sources' type, then one rounding (to nearest even, saturating).
 enum class CompoundOp : uint8_t { AddReluCast, SubReluCast, MulCast, AddDeqRelu };
