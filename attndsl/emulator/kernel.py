@@ -13,11 +13,15 @@ from pathlib import Path
 
 from attndsl.emulator.errors import KernelCrashed, KernelTimeout, LaunchError
 from attndsl.emulator.global_memory import Argument, GlobalMemory, folder_for
+from attndsl.emulator.halves import Half, compile_half, halves_of
 from attndsl.emulator.knobs import Knobs
+from attndsl.emulator.launch_syntax import kernels
 from attndsl.emulator.process import run_process
+from attndsl.emulator.program_sources import read_unit
 from attndsl.emulator.report import Report, report_of
 from attndsl.emulator.toolchain import (
     KERNEL_FLAGS,
+    LINK_FLAGS,
     PRELUDE,
     Compiler,
     cache_dir,
@@ -84,12 +88,25 @@ def build_all(
             flags = [*KERNEL_FLAGS, *made.include_flags]
             flags += [part for include in include_dirs for part in ("-I", str(Path(include).resolve()))]
             flags += [f"-D{define}" for define in defines]
-            _compile(compiler, flags, text, path, entries, extras, folder, made.objects)
+            halves = _halves(text, path, include_dirs, defines)
+            _compile(compiler, flags, text, path, entries, extras, folder, made.objects, halves)
             publish(folder, target)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
     source_dir = str(path.parent) if path else ""
     return {entry: Kernel(entry, target / "kernel", source_dir) for entry in entries}
+
+
+def _halves(
+    text: str, path: Path | None, include_dirs: Sequence[str | Path], defines: Sequence[str]
+) -> list[Half]:
+    texts = (
+        [text]
+        if path is None
+        else list(read_unit(path, [Path(d) for d in include_dirs], defines).texts.values())
+    )
+    said = [KINDS[kernel.kind] for part in texts for kernel in kernels(part) if kernel.kind is not None]
+    return halves_of(texts, defines, said or ["MIX_AIC_1_2"])
 
 
 def _compile(
@@ -101,6 +118,7 @@ def _compile(
     extras: Sequence[Path],
     folder: Path,
     objects: Sequence[Path],
+    halves: Sequence[Half],
 ) -> None:
     if path is None:
         # "kernel.cpp" is how findings name a source given as text
@@ -113,12 +131,18 @@ def _compile(
     ]
     (folder / "main.cpp").write_text("\n".join(lines) + "\n")
     what = path.name if path else "the kernel"
-    parts = ["main.o"]
-    run_compiler(compiler, [*flags, "-I", ".", "-c", "main.cpp", "-o", "main.o"], what, cwd=folder)
-    for number, extra in enumerate(extras):
-        parts.append(f"extra{number}.o")
-        run_compiler(compiler, [*flags, "-c", extra, "-o", parts[-1]], extra.name, cwd=folder)
-    run_compiler(compiler, [*parts, *objects, "-o", "kernel"], what, cwd=folder)
+    jobs: list[tuple[list[str | Path], str]] = [([*flags, "-I", ".", "main.cpp"], what)]
+    jobs += [([*flags, extra], extra.name) for extra in extras]
+    parts = []
+    if len(halves) == 2:
+        for half in halves:
+            compile_half(compiler, half, jobs, what, folder)
+    else:
+        for number, (arguments, name) in enumerate(jobs):
+            parts.append(f"part{number}.o")
+            chosen = [flag for half in halves for flag in half.defines]
+            run_compiler(compiler, [*arguments, *chosen, "-c", "-o", parts[-1]], name, cwd=folder)
+    run_compiler(compiler, [*parts, *objects, *LINK_FLAGS, "-o", "kernel"], what, cwd=folder)
 
 
 def build(

@@ -13,7 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from attndsl.emulator.errors import LaunchError
+from attndsl.emulator.halves import Half, compile_half, halves_of
+from attndsl.emulator.kernel import KINDS
 from attndsl.emulator.knobs import Knobs
+from attndsl.emulator.launch_syntax import guessed_kind, kernels
 from attndsl.emulator.process import Ended, run_process
 from attndsl.emulator.program_sources import (
     Unit,
@@ -26,6 +29,7 @@ from attndsl.emulator.program_sources import (
 from attndsl.emulator.report import Finding, microseconds
 from attndsl.emulator.toolchain import (
     KERNEL_FLAGS,
+    LINK_FLAGS,
     cache_dir,
     digest,
     publish,
@@ -201,19 +205,34 @@ def build_program(
                 flags = [*KERNEL_FLAGS, "-I", str(work), *made.include_flags]
                 flags += [part for folder in folders for part in ("-I", str(folder))]
                 flags += [f"-D{define}" for define in defines]
-                parts = []
+                jobs: list[tuple[list[str | Path], str]] = []
                 for number, unit in enumerate(units):
                     source, near = write_unit(unit, work, number, entries)
                     quoted = [part for folder in near for part in ("-iquote", str(folder))]
+                    jobs.append(([*flags, *quoted, source.name], unit.path.name))
+                halves = _halves(units, defines)
+                if len(halves) == 2:
+                    for half in halves:
+                        compile_half(compiler, half, jobs, files[0].name, work)
+                # the host's reading knows neither macro, unless all of the program's kernels are of one half
+                chosen = [flag for half in halves for flag in half.defines] if len(halves) == 1 else []
+                parts: list[str | Path] = []
+                for number, (arguments, name) in enumerate(jobs):
                     parts.append(f"unit{number}.o")
-                    command = [*flags, *quoted, "-c", source.name, "-o", parts[-1]]
-                    run_compiler(compiler, command, unit.path.name, cwd=work)
-                link: list[str | Path] = [*parts, *made.host_objects, "-o", "program"]
+                    run_compiler(compiler, [*arguments, *chosen, "-c", "-o", parts[-1]], name, cwd=work)
+                link = [*parts, *made.host_objects, *LINK_FLAGS, "-o", "program"]
                 run_compiler(compiler, link, files[0].name, cwd=work)
                 publish(work, target)
             finally:
                 shutil.rmtree(work, ignore_errors=True)
     return Program(files[0], target / "program")
+
+
+def _halves(units: Sequence[Unit], defines: Sequence[str]) -> list[Half]:
+    texts = [unit.active(file) for unit in units for file in unit.texts]
+    kinds = {kernel.kind for text in texts for kernel in kernels(text)}
+    guess = guessed_kind(texts)
+    return halves_of(texts, defines, {KINDS[guess if kind is None else kind] for kind in kinds})
 
 
 def _missing_units(

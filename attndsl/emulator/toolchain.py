@@ -30,6 +30,8 @@ _COMMON = ("-std=c++17", "-ffp-contract=off", "-march=native", "-w")
 RUNTIME_FLAGS = (*_COMMON, "-O2", "-fno-math-errno")
 # kernels spend their time in the runtime: compiling fast matters more than what is compiled
 KERNEL_FLAGS = (*_COMMON, "-Og")
+# halves of a kernel are libraries that call back into the executable
+LINK_FLAGS = ("-rdynamic", "-ldl")
 COMPILE_SECONDS = 300
 """A compiler that takes longer (endless templates) is stopped."""
 _ONLY_FOR_KERNELS = {"harness"}

@@ -16,13 +16,14 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "attnemu/halves.h"
 #include "attnemu/report.h"
 
 namespace attnemu {
 namespace {
 
 struct Entry { int arguments; EntryCall call; };
-std::map<std::string, Entry>& entries() { static std::map<std::string, Entry> e; return e; }
+ByHalf<Entry>& entries() { static ByHalf<Entry> e; return e; }
 std::map<std::pair<std::string, long>, int>& notes() { static std::map<std::pair<std::string, long>, int> n; return n; }
 uint64_t key = 0;
 
@@ -146,12 +147,12 @@ void catch_crashes() {
 }
 
 int launch(const Request& r) {
-  auto found = entries().find(r.entry);
-  if (found == entries().end()) throw std::runtime_error("no kernel of that name: " + r.entry);
+  load_halves();
+  const Entry* found = entries().find_any(r.entry);
+  if (!found) throw std::runtime_error("no kernel of that name: " + r.entry);
   int given = 0;
   for (const Array& a : r.arrays) given += a.argument;
-  if (found->second.arguments != given)
-    throw std::runtime_error(format("%s takes %d arguments, %d were given", r.entry.c_str(), found->second.arguments, given));
+  if (found->arguments != given) throw std::runtime_error(format("%s takes %d arguments, %d were given", r.entry.c_str(), found->arguments, given));
   if (r.limit) {
     rlimit limit{r.limit, r.limit};
     setrlimit(RLIMIT_AS, &limit);
@@ -181,8 +182,7 @@ int launch(const Request& r) {
     mprotect(base + end, 4096, PROT_NONE);  // a wild pointer behind the array ends the run
   }
   catch_crashes();
-  EntryCall call = found->second.call;
-  m.run([&] { call(arguments.data()); });
+  m.run([&] { of_running_half(entries(), r.entry).call(arguments.data()); });
   write_report(r, m);
   return 0;
 }
@@ -190,7 +190,7 @@ int launch(const Request& r) {
 }  // namespace
 
 bool register_entry(const char* name, int arguments, EntryCall call) {
-  entries()[name] = {arguments, call};
+  entries().add(name, {arguments, call});
   return true;
 }
 

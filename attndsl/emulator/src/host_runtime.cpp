@@ -20,7 +20,7 @@ namespace {
 struct Entry { int arguments; EntryCall call; };
 template <class K, class V>
 using Table = std::map<K, V>;
-Table<std::string, Entry>& entries() { static Table<std::string, Entry> t; return t; }
+ByHalf<Entry>& entries() { static ByHalf<Entry> t; return t; }
 Table<std::string, int>& noted_types() { static Table<std::string, int> t; return t; }
 Table<std::string, int>& noted_kinds() { static Table<std::string, int> t; return t; }
 
@@ -182,6 +182,7 @@ void launch_kernel(const char* name, uint32_t blocks, void* stream, const std::f
     report_host("memcheck", "illegal_blocks", at, format("%s is launched on %u blocks; 1 to %u are possible", name, blocks, kMostBlocks), "");
     return;
   }
+  load_halves();
   keep_before_halt = keep_findings_of_launch;
   std::unique_ptr<Machine> made = device_for(name, blocks);
   Machine& m = *made;
@@ -196,17 +197,17 @@ void launch_kernel(const char* name, uint32_t blocks, void* stream, const std::f
 }
 
 void launch_entry(const char* name, uint32_t blocks, void* stream, void* const* arguments, int count, const SourceLine& at) {
-  auto found = entries().find(name);
-  if (found == entries().end() || found->second.arguments != count) {
-    std::fprintf(stderr, "attnemu-error: %s takes %d arguments, %d were given\n", name, found == entries().end() ? 0 : found->second.arguments, count);
+  load_halves();
+  const Entry* found = entries().find_any(name);
+  if (!found || found->arguments != count) {
+    std::fprintf(stderr, "attnemu-error: %s takes %d arguments, %d were given\n", name, found ? found->arguments : 0, count);
     std::exit(3);
   }
-  EntryCall call = found->second.call;
-  launch_kernel(name, blocks, stream, [&] { call(arguments); }, at);
+  launch_kernel(name, blocks, stream, [&] { of_running_half(entries(), name).call(arguments); }, at);
 }
 
 bool register_entry(const char* name, int arguments, EntryCall call) {
-  entries()[name] = {arguments, call};
+  entries().add(name, {arguments, call});
   return true;
 }
 

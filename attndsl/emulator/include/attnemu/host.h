@@ -5,7 +5,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "base.h"
+#include "halves.h"
 
 #ifndef __vector__
 #define __vector__
@@ -33,6 +33,20 @@ struct BlockNumberOfCore {
   operator int64_t() const;
 };
 
+// Registers, in a half, what the closure of a launch calls there.
+template <class Call, class... A>
+struct SiteNote {
+  template <size_t... I>
+  static void call(const void* closure, void* const* arguments, std::index_sequence<I...>) {
+    (*static_cast<const Call*>(closure))(*static_cast<A*>(arguments[I])...);
+  }
+  static void call(const void* closure, void* const* arguments) { call(closure, arguments, std::index_sequence_for<A...>{}); }
+  static std::string name() { return names_of_types<Call, A...>(); }
+  static const bool noted;
+};
+template <class Call, class... A>
+const bool SiteNote<Call, A...>::noted = note_site(SiteNote<Call, A...>::name(), &SiteNote<Call, A...>::call);
+
 template <class Call>
 struct PreparedLaunch {
   const char* name;
@@ -43,7 +57,11 @@ struct PreparedLaunch {
   // Arguments are copied at the launch, as the device does.
   template <class... A>
   void operator()(A... arguments) {
-    launch_kernel(name, blocks, stream, [&] { call(arguments...); }, at);
+    (void)SiteNote<Call, A...>::noted;
+    void* places[sizeof...(A) + 1] = {const_cast<void*>(static_cast<const void*>(&arguments))..., nullptr};
+    launch_kernel(name, blocks, stream, [&] {
+      if (!call_in_half(SiteNote<Call, A...>::name(), name, &call, places)) call(arguments...);
+    }, at);
   }
 };
 
