@@ -91,6 +91,8 @@ class Writer:
             yield from self._branch(statement, held)
         elif isinstance(statement, Alloc):
             yield from self._lifetime(statement, held)
+        elif isinstance(statement, Barrier):
+            yield from self._barrier(statement)
         else:
             yield self._order(statement)
 
@@ -122,9 +124,16 @@ class Writer:
         yield f"{_INDENT}}}"
         yield "}"
 
+    def _barrier(self, barrier: Barrier) -> Iterator[str]:
+        call = f"PipeBarrier<PIPE_{barrier.pipe.value}>();"
+        if barrier.when is None:
+            yield call
+            return
+        yield f"if ({self._spelling.expr(barrier.when)}) {{"
+        yield _INDENT + call
+        yield "}"
+
     def _order(self, statement: Statement) -> str:
-        if isinstance(statement, Barrier):
-            return f"PipeBarrier<PIPE_{statement.pipe.value}>();"
         if isinstance(statement, SetEvent):
             call = "WaitFlag" if isinstance(statement, WaitEvent) else "SetFlag"
             pair = f"{statement.source.value}_{statement.target.value}"

@@ -53,11 +53,9 @@ def _rounded(context: Context, source: Buffer, offset: Expr, each_run: EachRun) 
     """The rows in the dtype of the result, stored."""
     s, name, width = context.schedule, context.computation.output.name, context.value_dim
     dtype = context.parameter(name).dtype
-    pitch = context.problem.value_bucket
-    if dtype == "int8":
-        pitch = -(-pitch // _INT8_BLOCK) * _INT8_BLOCK  # rows start on a block
+    pitch = _pitch(context, dtype)
     meaning = "finished rows in the dtype of the result"
-    result = context.in_ub("result", dtype, s.rows * pitch, meaning, s.slots)
+    result = context.in_ub("result", dtype, s.rows * int(pitch.value), meaning, s.slots)
 
     def store(run: Run) -> Statement:
         target = context.rows.place(context, name, run, width)
@@ -69,17 +67,25 @@ def _rounded(context: Context, source: Buffer, offset: Expr, each_run: EachRun) 
     )
 
 
-def _to_floats(context: Context, source: Buffer, offset: Expr, result: Buffer, pitch: int) -> Statement:
+def _pitch(context: Context, dtype: str) -> Const:
+    """Lanes of a row of the result: rows start on a block."""
+    bucket = context.value_bucket
+    padded = -(-int(bucket.value) // _INT8_BLOCK) * _INT8_BLOCK
+    return bucket if dtype != "int8" or padded == bucket.value else Const(padded)
+
+
+def _to_floats(context: Context, source: Buffer, offset: Expr, result: Buffer, pitch: Const) -> Statement:
     span = CHUNK * context.value_bucket
     return Convert(
         dst=whole(result, 0, span), src=whole(source, offset, span), mode="CAST_RINT", where=context.where
     )
 
 
-def _to_int8(context: Context, source: Buffer, offset: Expr, result: Buffer, pitch: int) -> Statement:
+def _to_int8(context: Context, source: Buffer, offset: Expr, result: Buffer, pitch: Const) -> Statement:
     """Integral fp32 rows by way of fp16, which holds them exactly; row by row where rows get wider."""
     bucket, span = context.value_bucket, CHUNK * pitch
-    half = context.in_ub("resultHalf", "float16", context.schedule.rows * pitch, "integral results in fp16")
+    elements = context.schedule.rows * int(pitch.value)
+    half = context.in_ub("resultHalf", "float16", elements, "integral results in fp16")
     row = Convert(
         dst=whole(half, _ROW * pitch, bucket),
         src=whole(source, offset + _ROW * bucket, bucket),
@@ -88,7 +94,7 @@ def _to_int8(context: Context, source: Buffer, offset: Expr, result: Buffer, pit
     by_row = For(var=_ROW, end=CHUNK, body=seq(row), disjoint=(half,), runs=True)
     at_once = Convert(dst=whole(half, 0, span), src=whole(source, offset, span), mode="CAST_RINT")
     return seq(
-        at_once if pitch == int(bucket.value) else by_row,
+        at_once if pitch.same(bucket) else by_row,
         Convert(dst=whole(result, 0, span), src=whole(half, 0, span), mode="CAST_RINT"),
     )
 

@@ -7,7 +7,8 @@ that are not known to be complete when the pipe starts its next instruction:
                          the order of starting
     SetEvent p -> q      the event knows what p knows, and that everything issued on p before is complete
     WaitEvent p -> q     q learns what the event knows
-    Barrier p            everything issued on p before is complete for p
+    Barrier p            everything issued on p before is complete for p; with a condition, what was done
+                         to its buffer, whether by the barrier or by the core itself
 
 Branches join by union, loops run to a fixpoint, so every path is covered; a loop may run no time at all
 unless it surely runs (trips.py).
@@ -32,11 +33,13 @@ from attndsl.schedule.touches import Touches, TouchIndex
 from attndsl.schedule.trips import surely_run
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Instruction
+from attndsl.tile.instructions.base import OwnOrder
 from attndsl.tile.statements import (
     Alloc,
     Barrier,
     For,
     If,
+    Note,
     Seq,
     SetEvent,
     Stage,
@@ -213,7 +216,7 @@ class Walker:
         if isinstance(statement, SetEvent):
             return statement, self._raise(statement, state)
         if isinstance(statement, Barrier):
-            return statement, self._complete(statement.pipe, state)
+            return statement, self._complete(statement.pipe, state, statement.buffer)
         if isinstance(statement, For):
             return self._loop(statement, state)
         if isinstance(statement, If):
@@ -243,13 +246,21 @@ class Walker:
         result: Statement = item
         clashes = state.unfinished[item.pipe] & self.index.clashing[item]
         if self._insert and clashes & self.index.of_pipe[item.pipe]:
-            result = seq(Barrier(pipe=item.pipe, where=item.where), item)
-            state = self._complete(item.pipe, state)
+            ordered = self._own_order(item, clashes & self.index.of_pipe[item.pipe])
+            result = seq(*_barrier(item, ordered), item)
+            state = self._complete(item.pipe, state, ordered.buffer if ordered else None)
         else:
             for earlier, buffer in self.index.members(clashes):
                 assert isinstance(buffer, Buffer)
                 self._report(Conflict(earlier, item, buffer))
         return result, state.issue(self.index.of[item])
+
+    def _own_order(self, item: Instruction, clashes: Touches) -> OwnOrder | None:
+        """What the pipe promises of its own, where the instruction clashes with none but itself."""
+        promised = item.own_order()
+        if promised is None or any(pair != (item, promised.buffer) for pair in self.index.members(clashes)):
+            return None
+        return promised
 
     def _ages(self, event: SetEvent) -> range:
         """The age of the id in use; where a slot is named outright it may be any."""
@@ -284,9 +295,12 @@ class Walker:
         after.raised = state.raised & ~bit
         return after
 
-    def _complete(self, pipe: Pipe, state: State) -> State:
-        """Behind a barrier."""
-        return state.knowing(pipe, state.unfinished[pipe] & ~self.index.of_pipe[pipe])
+    def _complete(self, pipe: Pipe, state: State, buffer: Buffer | None = None) -> State:
+        """Behind a barrier, or behind one for a buffer alone."""
+        complete = self.index.of_pipe[pipe]
+        if buffer is not None:
+            complete &= self.index.of_buffers((buffer,))
+        return state.knowing(pipe, state.unfinished[pipe] & ~complete)
 
     def _loop(self, loop: For, state: State) -> tuple[Statement, State]:
         """An innermost loop gets its barrier in front where that saves the one inside."""
@@ -361,6 +375,17 @@ class Walker:
                         turned.events[name, (age + 1) % len(ids)] = known
             after = turned
         return (lifetime.with_children((body,)) if body is not lifetime.body else lifetime), after
+
+
+def _barrier(item: Instruction, ordered: OwnOrder | None) -> tuple[Statement, ...]:
+    """The barrier in front of an instruction, conditional where its pipe has an order of its own."""
+    if ordered is None:
+        return (Barrier(pipe=item.pipe, where=item.where),)
+    when, buffer = ordered.unordered, ordered.buffer
+    return (
+        Note(text=ordered.reason),
+        Barrier(pipe=item.pipe, when=when, buffer=buffer, where=item.where),
+    )
 
 
 def _barriers(statement: Statement) -> int:

@@ -89,7 +89,8 @@ def headline(statement: Statement) -> str:
     if isinstance(statement, Stage):
         return f"stage {statement.name} on {statement.core.value}"
     if isinstance(statement, Barrier):
-        return f"barrier {statement.pipe.value}"
+        when = "" if statement.when is None else f" when {statement.when}"
+        return f"barrier {statement.pipe.value}{when}"
     if isinstance(statement, SetEvent):
         return _event(statement)
     if isinstance(statement, SetCrossFlag):

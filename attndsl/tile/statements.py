@@ -215,9 +215,15 @@ class WaitEvent(SetEvent):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Barrier(Statement):
-    """Earlier instructions of the pipe complete before a later one starts."""
+    """Earlier instructions of the pipe complete before a later one starts.
+
+    ``when``: where this does not hold the core orders by itself what the pipe does to ``buffer``, for which
+    alone the barrier is then meant.
+    """
 
     pipe: Pipe
+    when: Expr | None = None
+    buffer: Buffer | None = None
 
 
 BLOCK_MODE, DEVICE_MODE = 2, 0

@@ -8,7 +8,22 @@ from attndsl.schedule.hazards import find_conflicts, insert_barriers
 from attndsl.symbolic import Symbol
 from attndsl.tile.statements import Alloc, Barrier, If, seq
 
-from .trees import MTE2, MTE3, V, awaited, compute, fill, load, loop, order, raised, store, ub
+from .trees import (
+    L0C,
+    MTE2,
+    MTE3,
+    V,
+    accumulate,
+    awaited,
+    compute,
+    fill,
+    load,
+    loop,
+    order,
+    raised,
+    store,
+    ub,
+)
 
 X, Y, Z = ub("x"), ub("y"), ub("z")
 TEST = Symbol("n") > 0
@@ -202,3 +217,28 @@ def test_a_barrier_moves_out_of_a_loop_that_does_not_need_it_inside():
     assert kinds == ["Seq", "Fill", "Barrier", "For", "Seq", "Unary"]
     carried = insert_barriers(seq(loop(compute(X, X))))
     assert [type(item).__name__ for item in carried.walk()] == ["Seq", "For", "Seq", "Barrier", "Unary"]
+
+
+def barriers(statement):
+    return [item for item in statement.walk() if isinstance(item, Barrier)]
+
+
+def test_a_product_behind_itself_needs_a_barrier_only_where_it_is_small():
+    done = insert_barriers(seq(loop(accumulate())))
+    (barrier,) = barriers(done)
+    assert barrier.buffer is L0C and barrier.when is not None
+    assert [barrier.when.evaluate({"m": rows}) for rows in (16, 32, 48)] == [True, True, False]
+    assert find_conflicts(done) == () and insert_barriers(done) is done
+
+
+def test_a_product_behind_another_needs_its_barrier_always():
+    """Rows of the two may differ: the other may be a small one."""
+    done = insert_barriers(seq(accumulate(True), loop(accumulate())))
+    assert [item.when for item in barriers(done)] == [None]
+    assert find_conflicts(done) == ()
+
+
+def test_a_barrier_for_a_buffer_orders_nothing_else():
+    limited = Barrier(pipe=V, when=TEST, buffer=Y)
+    assert pairs(fill(X), limited, compute(Z, X)) == ["V>V on x"]
+    assert pairs(fill(X), Barrier(pipe=V, when=TEST, buffer=X), compute(Z, X)) == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from attndsl.hardware import MemorySpace, Pipe
 from attndsl.symbolic import Const, Symbol
 from attndsl.tile.buffers import Buffer, GlobalTensor
-from attndsl.tile.instructions import Fill, Instruction, LoadRows, StoreRows, Unary
+from attndsl.tile.instructions import Fill, Instruction, LoadRows, Mmad, StoreRows, Unary
 from attndsl.tile.statements import For, SetEvent, Statement, WaitEvent, seq
 
 V, MTE2, MTE3 = Pipe.V, Pipe.MTE2, Pipe.MTE3
@@ -34,6 +34,24 @@ def compute(target: Buffer, source: Buffer) -> Instruction:
 def fill(target: Buffer) -> Instruction:
     """V writes the buffer."""
     return Fill(dst=target.region(0, 1, 64), value=Const(0.0))
+
+
+L0A = Buffer(name="left", space=MemorySpace.L0A, dtype="float16", elements=4096)
+L0B = Buffer(name="right", space=MemorySpace.L0B, dtype="float16", elements=4096)
+L0C = Buffer(name="sum", space=MemorySpace.L0C, dtype="float32", elements=4096)
+
+
+def accumulate(first: bool = False) -> Instruction:
+    """M adds a product of run-time rows to L0C."""
+    return Mmad(
+        dst=L0C.region(),
+        a=L0A.region(),
+        b=L0B.region(),
+        m=Symbol("m"),
+        n=Const(64),
+        k=Const(16),
+        initial=Const(first),
+    )
 
 
 def raised(name: str, source: Pipe, target: Pipe, **more: object) -> SetEvent:

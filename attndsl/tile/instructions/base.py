@@ -61,6 +61,18 @@ class Names(Protocol):
         """A GlobalTensor at an element offset."""
 
 
+@dataclass(frozen=True, slots=True)
+class OwnOrder:
+    """An instruction finds ``buffer`` as it left it itself the time before, without a barrier.
+
+    ``unordered``: the condition under which it does not; ``reason``: the same for the reader.
+    """
+
+    buffer: Buffer
+    unordered: Expr
+    reason: str
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Instruction(Statement):
     """One AscendC call.
@@ -97,6 +109,10 @@ class Instruction(Statement):
             region = getattr(self, spec.name)
             if isinstance(region, Region):
                 yield region.buffer, row_elements(machine, region)
+
+    def own_order(self) -> OwnOrder | None:
+        """What its pipe promises about two of these instructions in a row; None: nothing."""
+        return None
 
     @abstractmethod
     def run(self, machine: Machine) -> None:

@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from attndsl.hardware import ATLAS_A2, Core, MemorySpace, Pipe
-from attndsl.symbolic import Const, Expr, Named, round_up
+from attndsl.symbolic import Const, Expr, Named, as_expr, round_up
 from attndsl.tile.buffers import Buffer, GlobalRegion, GlobalTensor, Region, item_bytes
 from attndsl.tile.instructions.base import (
     Array,
@@ -22,6 +22,7 @@ from attndsl.tile.instructions.base import (
     Instruction,
     Machine,
     Names,
+    OwnOrder,
     block_elements,
     cxx,
     gm_view,
@@ -288,6 +289,14 @@ class Mmad(Instruction):
 
     def writes(self) -> tuple[Buffer, ...]:
         return (self.dst.buffer,)
+
+    def own_order(self) -> OwnOrder:
+        least = ATLAS_A2.mmad_overlap_fractals
+        return OwnOrder(
+            buffer=self.dst.buffer,
+            unordered=self.m * self.n < as_expr(least) * FRACTAL_SIZE * FRACTAL_SIZE,
+            reason=f"from {least} fractals on the cube itself accumulates products in order",
+        )
 
     def run(self, machine: Machine) -> None:
         m, n, k = (int(machine.value(x)) for x in (self.m, self.n, self.k))

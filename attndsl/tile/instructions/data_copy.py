@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from attndsl.hardware import ATLAS_A2, Core, MemorySpace, Pipe
-from attndsl.symbolic import Const, Expr, round_up
+from attndsl.symbolic import Const, Expr, constant_value, round_up
 from attndsl.tile.buffers import Buffer, GlobalRegion, GlobalTensor, Region, item_bytes
 from attndsl.tile.instructions.base import (
     Instruction,
@@ -28,7 +28,7 @@ from attndsl.tile.instructions.limits import Finding, at_most_rule, multiple_rul
 
 def _gm_gap(region: GlobalRegion) -> Expr:
     """Bytes between the end of a row and the start of the next in global memory."""
-    if is_one(region.rows) or region.pitch.same(Const(0)):
+    if is_one(region.rows) or region.pitch.same(Const(0)) or region.pitch.same(region.cols):
         return Const(0)
     return (region.pitch - region.cols) * item_bytes(region.tensor.dtype)
 
@@ -37,7 +37,9 @@ def _ub_gap(region: Region) -> Expr:
     """Blocks between the padded end of a row and the start of the next in the unified buffer."""
     if is_one(region.rows) or region.pitch.same(Const(0)):
         return Const(0)
-    block = block_elements(region.buffer.dtype)
+    block, columns = block_elements(region.buffer.dtype), constant_value(region.cols)
+    if columns is not None and columns % block == 0 and region.pitch.same(region.cols):
+        return Const(0)
     return (region.pitch - round_up(region.cols, block)) // block
 
 
