@@ -531,7 +531,10 @@ private:
                             }
                             SetFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                             WaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
-                            PipeBarrier<PIPE_M>();
+                            // from 10 fractals on the cube itself accumulates products in order
+                            if (rowFractals * kFractal * kHeadDimBucket < 10 * kFractal * kFractal) {
+                                PipeBarrier<PIPE_M>();
+                            }
                             Mmad(outL0, leftL0, rightL0,
                                 MmadParams(rowFractals * kFractal, kHeadDimBucket, depth, 0, false, k0 == 0));
                             SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
@@ -751,15 +754,16 @@ private:
                     LocalTensor<int8_t> result =
                         ub_[kResult + resultSlot_ * kResultSlot].ReinterpretCast<int8_t>();
                     PipeBarrier<PIPE_V>();
-                    Cast(resultHalf_, accumulator_[r0 * kHeadDimBucket], RoundMode::CAST_RINT, chunk * 128);
+                    Cast(resultHalf_, accumulator_[r0 * kHeadDimBucket], RoundMode::CAST_RINT,
+                        chunk * kHeadDimBucket);
                     WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                     PipeBarrier<PIPE_V>();
-                    Cast(result, resultHalf_, RoundMode::CAST_RINT, chunk * 128);
+                    Cast(result, resultHalf_, RoundMode::CAST_RINT, chunk * kHeadDimBucket);
                     SetFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
                     WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
                     DataCopyPad(attentionOutGm_[batch * attentionOutStrideB_ + head * attentionOutStrideN_],
                         result,
-                        DataCopyExtParams(chunk, headDim_, (128 - RoundUp(headDim_, 32)) / 32,
+                        DataCopyExtParams(chunk, headDim_, (kHeadDimBucket - RoundUp(headDim_, 32)) / 32,
                             attentionOutStrideN_ - headDim_, 0));
                     SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                     resultSlot_ ^= 1;
@@ -788,10 +792,7 @@ private:
                     leavingMaxSlot_ ^= 1;
                 }
                 DataCopyPad(partialOutGm_[(split * rowTotal_ + batch * queryHeads_ + head) * kHeadDimBucket],
-                    accumulator_[r0 * kHeadDimBucket],
-                    DataCopyExtParams(chunk, kHeadDimBucket * 4,
-                        (kHeadDimBucket - RoundUp(kHeadDimBucket, 8)) / 8,
-                        (kHeadDimBucket - kHeadDimBucket) * 4, 0));
+                    accumulator_[r0 * kHeadDimBucket], DataCopyExtParams(chunk, kHeadDimBucket * 4, 0, 0, 0));
             }
         }
     }
@@ -905,15 +906,15 @@ private:
                 LocalTensor<int8_t> result =
                     ub_[kResult + resultSlot_ * kResultSlot].ReinterpretCast<int8_t>();
                 PipeBarrier<PIPE_V>();
-                Cast(resultHalf_, accumulator_, RoundMode::CAST_RINT, chunk * 128);
+                Cast(resultHalf_, accumulator_, RoundMode::CAST_RINT, chunk * kHeadDimBucket);
                 WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                 PipeBarrier<PIPE_V>();
-                Cast(result, resultHalf_, RoundMode::CAST_RINT, chunk * 128);
+                Cast(result, resultHalf_, RoundMode::CAST_RINT, chunk * kHeadDimBucket);
                 SetFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
                 WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
                 DataCopyPad(attentionOutGm_[batch * attentionOutStrideB_ + head * attentionOutStrideN_],
                     result,
-                    DataCopyExtParams(chunk, headDim_, (128 - RoundUp(headDim_, 32)) / 32,
+                    DataCopyExtParams(chunk, headDim_, (kHeadDimBucket - RoundUp(headDim_, 32)) / 32,
                         attentionOutStrideN_ - headDim_, 0));
                 SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                 resultSlot_ ^= 1;

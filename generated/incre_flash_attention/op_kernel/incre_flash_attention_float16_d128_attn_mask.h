@@ -530,7 +530,10 @@ private:
                             }
                             SetFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                             WaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
-                            PipeBarrier<PIPE_M>();
+                            // from 10 fractals on the cube itself accumulates products in order
+                            if (rowFractals * kFractal * kHeadDimBucket < 10 * kFractal * kFractal) {
+                                PipeBarrier<PIPE_M>();
+                            }
                             Mmad(outL0, leftL0, rightL0,
                                 MmadParams(rowFractals * kFractal, kHeadDimBucket, depth, 0, false, k0 == 0));
                             SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
@@ -747,7 +750,7 @@ private:
                     WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
                     DataCopyPad(attentionOutGm_[batch * attentionOutStrideB_ + head * attentionOutStrideN_],
                         result,
-                        DataCopyExtParams(chunk, headDim_ * 2, (128 - RoundUp(headDim_, 16)) / 16,
+                        DataCopyExtParams(chunk, headDim_ * 2, (kHeadDimBucket - RoundUp(headDim_, 16)) / 16,
                             (attentionOutStrideN_ - headDim_) * 2, 0));
                     SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                     resultSlot_ ^= 1;
@@ -776,10 +779,7 @@ private:
                     leavingMaxSlot_ ^= 1;
                 }
                 DataCopyPad(partialOutGm_[(split * rowTotal_ + batch * queryHeads_ + head) * kHeadDimBucket],
-                    accumulator_[r0 * kHeadDimBucket],
-                    DataCopyExtParams(chunk, kHeadDimBucket * 4,
-                        (kHeadDimBucket - RoundUp(kHeadDimBucket, 8)) / 8,
-                        (kHeadDimBucket - kHeadDimBucket) * 4, 0));
+                    accumulator_[r0 * kHeadDimBucket], DataCopyExtParams(chunk, kHeadDimBucket * 4, 0, 0, 0));
             }
         }
     }
@@ -871,7 +871,7 @@ private:
                 WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
                 DataCopyPad(attentionOutGm_[batch * attentionOutStrideB_ + head * attentionOutStrideN_],
                     result,
-                    DataCopyExtParams(chunk, headDim_ * 2, (128 - RoundUp(headDim_, 16)) / 16,
+                    DataCopyExtParams(chunk, headDim_ * 2, (kHeadDimBucket - RoundUp(headDim_, 16)) / 16,
                         (attentionOutStrideN_ - headDim_) * 2, 0));
                 SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                 resultSlot_ ^= 1;

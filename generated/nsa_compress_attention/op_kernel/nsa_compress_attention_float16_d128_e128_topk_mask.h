@@ -598,7 +598,10 @@ private:
                                 }
                                 SetFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                                 WaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
-                                PipeBarrier<PIPE_M>();
+                                // from 10 fractals on the cube itself accumulates products in order
+                                if (rowFractals * kFractal * width < 10 * kFractal * kFractal) {
+                                    PipeBarrier<PIPE_M>();
+                                }
                                 Mmad(outL0, leftL0, rightL0,
                                     MmadParams(rowFractals * kFractal, width, depth, 0, false, k0 == 0));
                                 SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
@@ -971,14 +974,15 @@ private:
                     const int64_t queryIndex = firstQuery + rowBegin + r0;
                     DataCopyPad(attentionOutGm_[(firstToken + queryIndex) * attentionOutStrideS_ + head * attentionOutStrideN_],
                         result,
-                        DataCopyExtParams(chunk, valueDim_ * 2, (128 - RoundUp(valueDim_, 16)) / 16,
+                        DataCopyExtParams(chunk, valueDim_ * 2,
+                            (kValueDimBucket - RoundUp(valueDim_, 16)) / 16,
                             (attentionOutStrideS_ - valueDim_) * 2, 0));
                 } else {
                     for (int64_t row = 0; row < chunk; ++row) {
                         const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                         const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
                         DataCopyPad(attentionOutGm_[(firstToken + queryIndex) * attentionOutStrideS_ + head * attentionOutStrideN_],
-                            result[row * 128], DataCopyExtParams(1, valueDim_ * 2, 0, 0, 0));
+                            result[row * kValueDimBucket], DataCopyExtParams(1, valueDim_ * 2, 0, 0, 0));
                     }
                 }
                 SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);

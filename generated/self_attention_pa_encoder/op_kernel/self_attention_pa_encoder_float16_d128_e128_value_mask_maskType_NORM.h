@@ -569,7 +569,10 @@ private:
                             }
                             SetFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                             WaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
-                            PipeBarrier<PIPE_M>();
+                            // from 10 fractals on the cube itself accumulates products in order
+                            if (rowFractals * kFractal * kValueDimBucket < 10 * kFractal * kFractal) {
+                                PipeBarrier<PIPE_M>();
+                            }
                             Mmad(outL0, leftL0, rightL0,
                                 MmadParams(rowFractals * kFractal, kValueDimBucket, depth, 0, false,
                                     k0 == 0));
@@ -790,14 +793,15 @@ private:
                         const int64_t queryIndex = firstQuery + rowBegin + r0;
                         DataCopyPad(outputGm_[(firstToken + queryIndex) * outputStrideS_ + head * outputStrideN_],
                             result,
-                            DataCopyExtParams(chunk, valueDim_ * 2, (128 - RoundUp(valueDim_, 16)) / 16,
+                            DataCopyExtParams(chunk, valueDim_ * 2,
+                                (kValueDimBucket - RoundUp(valueDim_, 16)) / 16,
                                 (outputStrideS_ - valueDim_) * 2, 0));
                     } else {
                         for (int64_t row = 0; row < chunk; ++row) {
                             const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                             const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
                             DataCopyPad(outputGm_[(firstToken + queryIndex) * outputStrideS_ + head * outputStrideN_],
-                                result[row * 128], DataCopyExtParams(1, valueDim_ * 2, 0, 0, 0));
+                                result[row * kValueDimBucket], DataCopyExtParams(1, valueDim_ * 2, 0, 0, 0));
                         }
                     }
                     SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
@@ -852,8 +856,7 @@ private:
                     const int64_t queryIndex = firstQuery + rowBegin + r0;
                     DataCopyPad(partialOutGm_[(split * rowTotal_ + (firstToken + queryIndex) * queryHeads_ + head) * kValueDimBucket],
                         accumulator_[r0 * kValueDimBucket],
-                        DataCopyExtParams(chunk, kValueDimBucket * 4,
-                            (kValueDimBucket - RoundUp(kValueDimBucket, 8)) / 8,
+                        DataCopyExtParams(chunk, kValueDimBucket * 4, 0,
                             (queryHeads_ * kValueDimBucket - kValueDimBucket) * 4, 0));
                 } else {
                     for (int64_t row = 0; row < chunk; ++row) {
@@ -956,7 +959,7 @@ private:
                 WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
                 DataCopyPad(outputGm_[(firstToken + queryIndex) * outputStrideS_ + head * outputStrideN_],
                     result,
-                    DataCopyExtParams(chunk, valueDim_ * 2, (128 - RoundUp(valueDim_, 16)) / 16,
+                    DataCopyExtParams(chunk, valueDim_ * 2, (kValueDimBucket - RoundUp(valueDim_, 16)) / 16,
                         (outputStrideN_ - valueDim_) * 2, 0));
                 SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                 resultSlot_ ^= 1;

@@ -574,7 +574,10 @@ private:
                             }
                             SetFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                             WaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
-                            PipeBarrier<PIPE_M>();
+                            // from 10 fractals on the cube itself accumulates products in order
+                            if (rowFractals * kFractal * kHeadDimBucket < 10 * kFractal * kFractal) {
+                                PipeBarrier<PIPE_M>();
+                            }
                             Mmad(outL0, leftL0, rightL0,
                                 MmadParams(rowFractals * kFractal, kHeadDimBucket, depth, 0, false, k0 == 0));
                             SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
@@ -818,14 +821,15 @@ private:
                         const int64_t queryIndex = firstQuery + rowBegin + r0;
                         DataCopyPad(outputGm_[(firstToken + queryIndex) * outputStrideS_ + head * outputStrideN_],
                             result,
-                            DataCopyExtParams(chunk, headDim_ * 2, (128 - RoundUp(headDim_, 16)) / 16,
+                            DataCopyExtParams(chunk, headDim_ * 2,
+                                (kHeadDimBucket - RoundUp(headDim_, 16)) / 16,
                                 (outputStrideS_ - headDim_) * 2, 0));
                     } else {
                         for (int64_t row = 0; row < chunk; ++row) {
                             const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                             const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
                             DataCopyPad(outputGm_[(firstToken + queryIndex) * outputStrideS_ + head * outputStrideN_],
-                                result[row * 128], DataCopyExtParams(1, headDim_ * 2, 0, 0, 0));
+                                result[row * kHeadDimBucket], DataCopyExtParams(1, headDim_ * 2, 0, 0, 0));
                         }
                     }
                     SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
@@ -880,8 +884,7 @@ private:
                     const int64_t queryIndex = firstQuery + rowBegin + r0;
                     DataCopyPad(partialOutGm_[(split * rowTotal_ + (firstToken + queryIndex) * queryHeads_ + head) * kHeadDimBucket],
                         accumulator_[r0 * kHeadDimBucket],
-                        DataCopyExtParams(chunk, kHeadDimBucket * 4,
-                            (kHeadDimBucket - RoundUp(kHeadDimBucket, 8)) / 8,
+                        DataCopyExtParams(chunk, kHeadDimBucket * 4, 0,
                             (queryHeads_ * kHeadDimBucket - kHeadDimBucket) * 4, 0));
                 } else {
                     for (int64_t row = 0; row < chunk; ++row) {
@@ -984,7 +987,7 @@ private:
                 WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
                 DataCopyPad(outputGm_[(firstToken + queryIndex) * outputStrideS_ + head * outputStrideN_],
                     result,
-                    DataCopyExtParams(chunk, headDim_ * 2, (128 - RoundUp(headDim_, 16)) / 16,
+                    DataCopyExtParams(chunk, headDim_ * 2, (kHeadDimBucket - RoundUp(headDim_, 16)) / 16,
                         (outputStrideN_ - headDim_) * 2, 0));
                 SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                 resultSlot_ ^= 1;
