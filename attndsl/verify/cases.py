@@ -1,7 +1,8 @@
 """Cases: legal calls of an operator, an endless deterministic stream that covers pairs of values first.
 
 Case number ``i`` of a seed is the same however many cases are asked for. Each new case is the one, of a few
-legal candidates, that covers most pairs of values not covered before (AETG, Cohen et al. 1997). The modes of
+legal candidates, that covers most pairs of values not covered before (AETG, Cohen et al. 1997). What has come
+in none of the first cases is then asked for by name, so that few cases have every feature. The modes of
 an operator, which are operators of their own, take turns. Kernels cost seconds to compile, so their number
 grows slower than that of the cases: beyond an allowance a case reuses a specialisation and varies
 everything else.
@@ -24,7 +25,7 @@ from attndsl.spec.errors import CallError
 from attndsl.spec.layout import Array
 from attndsl.spec.operator import Operator
 from attndsl.verify.data import Filler
-from attndsl.verify.features import work_of
+from attndsl.verify.features import declared_features, possible_features, work_of
 from attndsl.verify.integers import Integers
 from attndsl.verify.solve import solve
 from attndsl.verify.space import Assignment, CaseSpace
@@ -37,6 +38,11 @@ _ATTEMPTS = 15
 _PINNED = 5
 """Attempts with the work that it is the case's turn to have."""
 _PAIR_TRIES = 2
+_OVERDUE = 16
+"""Cases of a mode after which a feature that none of them has is asked for: half of a third of 96."""
+_FEATURE_WALKS = 8
+_FIRST = 1 << 30
+"""The score of a candidate that goes before all others."""
 _KERNEL_PINNED = 3
 """Attempts with a kernel that exists, or with the head size that a new one shall have."""
 
@@ -138,6 +144,8 @@ class _Member:
         self._kernels: dict[tuple[Any, ...], int] = {}
         self._head = head_variable(space)
         self._tries: collections.Counter[tuple[Any, ...]] = collections.Counter()
+        self._seen: set[str] = set()
+        self._missing: dict[str, dict[str, Any]] | None = None
 
     def prepare(self) -> None:
         """Find out which optional tensors no legal call passes."""
@@ -176,6 +184,7 @@ class _Member:
                 if any(array.size > MAX_ROW_ELEMENTS for array in call.arrays.values()):
                     continue  # lengths made a tensor that follows from them larger than sizes alone tell
                 self._covered |= _pairs(self.space.canonical(assignment))
+                self._seen |= declared_features(call)
                 key = kernel_key(self.space, assignment)
                 self._kernels[key] = self._kernels.get(key, 0) + 1
                 return case
@@ -184,6 +193,8 @@ class _Member:
     def _candidates(
         self, rng: np.random.Generator, turn: int, attempt: int
     ) -> Iterator[tuple[int, int, Assignment]]:
+        if turn >= _OVERDUE and (asked := self._overdue(rng, _regime(turn, attempt))) is not None:
+            yield _FIRST, -1, asked
         for position in range(CANDIDATES):
             pins = self._pins(rng, turn, attempt)
             if position == 0 and attempt < _KERNEL_PINNED and len(self._kernels) < allowance(turn):
@@ -194,6 +205,24 @@ class _Member:
             new = _pairs(self.space.canonical(assignment)) - self._covered
             score = sum(3 if {a, b} <= self._heavy else 1 for (a, _), (b, _) in new)
             yield score, position, assignment
+
+    def _overdue(self, rng: np.random.Generator, regime: str) -> Assignment | None:
+        """An assignment with a feature that no case has, of those that legal calls have. No allowance of
+        kernels is asked: a feature without a case would be one that nothing has checked."""
+        if self._missing is None:
+            known = possible_features(self.space)
+            self._missing = {name: known[name] for name in sorted(known.keys() - self._seen)}
+            for name, feature in list(self._missing.items()):
+                if solve(self.space, rng, {**feature, REGIME: "any"}, walks=_FEATURE_WALKS) is None:
+                    del self._missing[name]
+        names = [name for name in self._missing if name not in self._seen]
+        for pick in rng.permutation(len(names)):
+            pins: dict[str, Any] = {**self._missing[names[int(pick)]], **self._never}
+            if regime:
+                pins[REGIME] = regime
+            if (found := solve(self.space, rng, pins)) is not None:
+                return found
+        return None
 
     def _pins(self, rng: np.random.Generator, turn: int, attempt: int) -> dict[str, Any]:
         pins: dict[str, Any] = {}

@@ -44,7 +44,8 @@ class BackendResult:
 @dataclass(frozen=True, kw_only=True)
 class Row:
     """One case with what each backend made of it. ``mode``: the operator that took the call; ``bucket``: the
-    head size the kernel is made for; ``source``: the operator's name, or the spec file as it was given."""
+    head size the kernel is made for; ``source``: the operator's name, or the spec file as it was given;
+    ``computes_in``: the floating dtype of its results, which is not ``dtype`` where queries are integers."""
 
     operator: str
     source: str
@@ -55,6 +56,7 @@ class Row:
     layout: str
     features: tuple[str, ...]
     dtype: str
+    computes_in: str
     bucket: int
     data: str
     work: Work
@@ -143,13 +145,14 @@ class Verification:
         return found
 
     def pooled(self, backend: str) -> dict[str, Ratios]:
-        """By dtype, the ratios of all elements of the cases with random data taken together."""
+        """By dtype of results, the ratios of all elements of the cases with random data taken together."""
         mine: dict[str, Errors] = {}
         other: dict[str, Errors] = {}
         for row, result in self._of(backend):
             if row.data != PROBE and result.errors is not None and result.benchmark is not None:
-                mine[row.dtype] = mine.get(row.dtype, Errors()) + result.errors
-                other[row.dtype] = other.get(row.dtype, Errors()) + result.benchmark
+                dtype = row.computes_in
+                mine[dtype] = mine.get(dtype, Errors()) + result.errors
+                other[dtype] = other.get(dtype, Errors()) + result.benchmark
         return {dtype: ratios(mine[dtype], other[dtype], dtype) for dtype in mine}
 
     def features(self, backend: str) -> dict[str, dict[str, int]]:

@@ -123,6 +123,7 @@ def run_case(case: Case, backends: Iterable[str] = BACKENDS, level: Level | None
         layout=" ".join(dict.fromkeys(key for key in call.layouts.values() if key)),
         features=features_of(case, call),
         dtype=call.dtype,
+        computes_in=benchmark.io_dtype(call).name,
         bucket=ATLAS_A2.whole_fractals(extents.get("D", 1)),
         data=case.data,
         work=work_of(case.space, call),

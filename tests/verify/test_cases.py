@@ -13,8 +13,9 @@ import attndsl.verify
 from attndsl import ops
 from attndsl.spec.arguments import split_of
 from attndsl.spec.loader import load, shipped_names
+from attndsl.verify import cases
 from attndsl.verify.cases import Case, Stream, allowance, spaces
-from attndsl.verify.features import declared_features, features_of, work_of
+from attndsl.verify.features import declared_features, features_of, possible_features, work_of
 from attndsl.verify.integers import Integers
 from attndsl.verify.solve import solve
 from attndsl.verify.values import FILL, MAX_ROW_ELEMENTS, MAX_SCORES, REGIME
@@ -232,6 +233,20 @@ def test_features_occur(name, features):
     assert features - made(name).seen() == set()
 
 
+def test_a_feature_that_no_case_has_is_asked_for_by_name(monkeypatch):
+    """Once, when it is overdue; those that no legal call has are given up."""
+    member = Stream(ops.self_attention, seed=0).members[0]
+    rare, impossible = "maskType=SLIDING_WINDOW_COMPRESS", "maskType=CAUSAL_MASK"
+    known = possible_features(member.space)
+    monkeypatch.setattr(
+        cases, "possible_features", lambda _: {name: known[name] for name in (impossible, rare)}
+    )
+    monkeypatch.setattr(cases, "_OVERDUE", 2)
+    member.prepare()
+    drawn = [member.next(ops.self_attention, number, number) for number in range(4)]
+    assert [rare in declared_features(case.outline()) for case in drawn] == [False, False, True, False]
+
+
 def test_disabled_arguments_are_found_out_from_the_constraints(incre):
     assert incre.stream.excluded == ("dequant_scale1", "quant_scale1", "dequant_scale2")
 
@@ -281,10 +296,10 @@ def test_rows_that_must_not_be_read_are_spoilt(incre):
     found = [solve(space, rng, {**pins, "B": 5, "longest(actual_seq_lengths)": 100}) for _ in range(12)]
     made = [(each, Integers(space, each, rng).solve()) for each in found if each is not None]
     drawn = [Case(incre.operator, space, 0, 0, *each) for each in made if each[1] is not None]
-    cases = [case for case in drawn if looked_at(case.outline())][:2]
-    assert cases
+    picked = [case for case in drawn if looked_at(case.outline())][:2]
+    assert picked
     kinds = collections.Counter()
-    for case, attempt in itertools.product(cases, range(6)):  # filled anew in each attempt
+    for case, attempt in itertools.product(picked, range(6)):  # filled anew in each attempt
         call = replace(case, attempt=attempt).call()
         for rows, length in zip(
             call.views["value"].astype(float), call.arrays["actual_seq_lengths"], strict=True

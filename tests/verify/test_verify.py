@@ -30,7 +30,8 @@ from attndsl.spec.loader import load
 from attndsl.verify import run_case, runner, verify
 from attndsl.verify.cases import Case, Stream
 from attndsl.verify.compare import LEVELS
-from attndsl.verify.results import BEYOND_TARGET, MISS, NOT_LOWERED, PASS
+from attndsl.verify.integers import Integers
+from attndsl.verify.results import BEYOND_TARGET, MISS, NOT_LOWERED, PASS, Verification
 from attndsl.verify.solve import solve
 from attndsl.verify.values import FILL, RECIPROCAL_ROOT, REGIME
 
@@ -105,6 +106,24 @@ def test_the_reference_agrees_with_float64_for_every_operator(name):
     found = verify(getattr(ops, name), cases=6, backends=())
     assert [(row.case, row.results[0].message) for row in found.misses] == []
     assert found.counts("reference") == {PASS: 6}
+
+
+def test_integer_queries_are_pooled_by_the_dtype_of_their_results():
+    """Thresholds are those of floats; the table shows what is passed."""
+    space = next(
+        member.space
+        for member in Stream(ops.self_attention).members
+        if "quantType" in member.space.operator.settings
+    )
+    rng = np.random.default_rng(0)
+    assignment = solve(space, rng, {"quantType": 3, "outDataType": 27, FILL: "normal", REGIME: "any"})
+    case = Case(ops.self_attention, space, 0, 0, assignment, Integers(space, assignment, rng).solve())
+    row = run_case(case, ("reference",))
+    assert (row.dtype, row.computes_in, row.ok) == ("int8", "bfloat16", True)
+    found = Verification(
+        operator="self_attention", seed=0, backends=("reference",), rows=(row,), excluded=(), seconds=0.0
+    )
+    assert list(found.to_json()["backends"]["reference"]["pooled"]) == ["bfloat16"]
 
 
 WANTED = {
