@@ -117,9 +117,13 @@ class Writer:
         count, index, array = _name(statement.count), _name(statement.index), statement.array
         begin, extent = (self._spelling.expr(bound) for bound in (statement.begin, statement.extent))
         more = f"{index} < {extent} && {count} < {array.capacity}"
+        condition, left = statement.condition, f"{index}sToSkip"
         yield f"int64_t {count} = 0;"
+        if not statement.skip.same(Const(0)):
+            yield f"int64_t {left} = {self._spelling.expr(statement.skip)};"
+            condition = condition & (Symbol(left, f"{left}--") <= 0)
         yield f"for (int64_t {index} = {begin}; {more}; ++{index}) {{"
-        yield f"{_INDENT}if ({self._spelling.expr(statement.condition)}) {{"
+        yield f"{_INDENT}if ({self._spelling.expr(condition)}) {{"
         yield f"{_INDENT * 2}{array.member}[{count}++] = {index};"
         yield f"{_INDENT}}}"
         yield "}"

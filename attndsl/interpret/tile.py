@@ -287,11 +287,14 @@ class _CoreRun:
 
     def _collect(self, statement: Collect) -> None:
         found: list[int] = []
+        skip = int(self.value(statement.skip))
         for value in range(int(self.value(statement.begin)), int(self.value(statement.extent))):
             if len(found) == statement.array.capacity:
                 break
             if statement.condition.evaluate({**self._scalars, statement.index.name: value}):
-                found.append(value)
+                if skip <= 0:
+                    found.append(value)
+                skip -= 1
         self._scalars[statement.array.name] = np.array(found, np.int64)
         self._scalars[statement.count.name] = len(found)
 

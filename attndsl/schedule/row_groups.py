@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from attndsl.folds import total
 from attndsl.graph import nodes
 from attndsl.schedule.context import (
     BATCH,
@@ -36,7 +35,7 @@ from attndsl.tile.statements import Collect, For, Let, Seq, Statement, seq
 
 LIST_ENTRY, MEMBER_TILE, MEMBERS = Symbol("listEntry"), Symbol("memberTile"), Symbol("members")
 ROW_BATCH = Symbol("rowBatch")
-_FOUND, _CANDIDATE, _BEFORE = Symbol("found"), Symbol("candidate"), Symbol("before")
+_FOUND, _CANDIDATE = Symbol("found"), Symbol("candidate")
 _MEMBER, _ROW = Symbol("member"), Symbol("row")
 
 
@@ -92,16 +91,13 @@ class GroupedRows(RowSpace):
         """The batch rows of the task: of those that name the entry, a run of ``membersPerTask``."""
         per_task = tiling_scalar("membersPerTask")
 
-        def names_it(row: Symbol) -> Expr:
-            return context.in_kernel(self.index, {"b": row}) == LIST_ENTRY
-
-        before = total(names_it(_BEFORE), _BEFORE, _CANDIDATE)
         collect = Collect(
             array=self.member_rows,
             count=_FOUND,
             index=_CANDIDATE,
             extent=tiling_scalar("batchRows"),
-            condition=names_it(_CANDIDATE) & (before >= MEMBER_TILE * per_task),
+            condition=context.in_kernel(self.index, {"b": _CANDIDATE}) == LIST_ENTRY,
+            skip=MEMBER_TILE * per_task,
             where=self.where,
         )
         return [collect, Let(symbol=MEMBERS, value=minimum(_FOUND, per_task))]

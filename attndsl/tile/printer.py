@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from attndsl.hardware import ATLAS_A2
+from attndsl.symbolic import Const
 from attndsl.tile.instructions import Instruction
 from attndsl.tile.program import Program
 from attndsl.tile.statements import (
@@ -79,6 +80,7 @@ def headline(statement: Statement) -> str:
     if isinstance(statement, Collect):
         span = f"{statement.begin}..{statement.extent} where {statement.condition}"
         most = f"at most {statement.array.capacity}"
+        most += "" if statement.skip.same(Const(0)) else f" behind the first {statement.skip}"
         return f"{statement.array.name}, {statement.count} := {statement.index} in {span} ({most})"
     if isinstance(statement, For):
         step = "" if str(statement.step) == "1" else f" by {statement.step}"

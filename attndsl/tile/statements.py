@@ -76,7 +76,7 @@ class PickTensor(Statement):
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Collect(Statement):
     """``array`` holds, in ascending order, the ``index`` of begin <= index < extent for which ``condition``
-    holds; ``count`` is their number.
+    holds, the first ``skip`` of them left out; ``count`` is their number.
 
     Ends early when the array is full: collecting again with ``begin`` one behind the last element goes on.
     The array stays as it is until it is collected again; ``count`` is a scalar as of a :class:`Let`.
@@ -88,6 +88,7 @@ class Collect(Statement):
     extent: Expr
     condition: Expr
     begin: Expr = field(default_factory=lambda: Const(0))
+    skip: Expr = field(default_factory=lambda: Const(0))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -159,3 +159,22 @@ def test_shared_keys_are_read_once_for_a_group():
     read = execute(prepare(call)).counters["gm_read_bytes"]
     assert read["keyShare[0]"] == read["valueShare[0]"] == 200 * 32 * 2
     assert all(read[f"key[{row}]"] == 20 * 32 * 2 for row in range(8))
+
+
+@pytest.mark.skipif(find_compiler() is None, reason="no C++ compiler")
+@pytest.mark.parametrize(
+    ("batch", "heads", "shared", "runs"),
+    [(6, 4, 2100, 1), (16, 16, 70, 1), (17, 16, 70, 2)],
+    ids=["split keys", "a full task", "one row more"],
+)
+def test_shared_keys_are_read_once_for_128_rows(batch, heads, shared, runs):
+    """Of two groups and two key/value heads, keys split over cores or not; again for each further task."""
+    where = [0, 1] * batch
+    call = relay_call(2 * batch, 2, heads, 2, 16, 3, shared, [shared, shared - 1], where)
+    arrays, total, where, lengths, options = call
+    bound = ops.relay_attention.bind(*arrays, *reserved(arrays), total, where, lengths, **options)
+    launch = prepare(bound)
+    assert (launch.tiling["splitsKeyShare"] > 1) == (shared > 2000)
+    read = execute(launch).counters["gm_read_bytes"]
+    for group, length in enumerate(lengths):
+        assert read[f"keyShare[{group}]"] == read[f"valueShare[{group}]"] == runs * length * 2 * 16 * 2

@@ -209,6 +209,31 @@ def test_a_full_array_ends_the_collection():
         assert run.arguments["found"].tolist() == [10, 12, 14, 16, 0, 0]
 
 
+@pytest.mark.parametrize(("skip", "kept"), [(0, [10, 12, 14]), (2, [14, 16]), (9, [])])
+def test_the_first_that_are_skipped_are_not_collected(skip, kept):
+    """Condition with an ``or``, which the count of the skipped must not get into."""
+    found = GlobalTensor(name="found", dtype="float16", role="output")
+    numbers = GlobalTensor(name="numbers", dtype="float16", role="input")
+    array, one = ScalarArray(name="some", capacity=3), UB.region(0, 1, 1)
+    collect = Collect(
+        array=array, count=COUNT, index=INDEX, extent=as_expr(BATCH),
+        condition=(OF_ROW.at(INDEX) == 2) | (OF_ROW.at(INDEX) == 7), skip=Const(0) + BLOCK_INDEX * 0 + skip,
+    )  # fmt: skip
+    load = LoadRows(dst=one, src=numbers.region(array.at(M), 1, 1))
+    copy = seq(load, StoreRows(dst=found.region(M, 1, 1), src=one))
+    copies = For(var=M, end=COUNT, body=seq(Alloc(buffers=(UB,), body=copy)))
+    only = If(condition=(SUB_BLOCK == 0) & (BLOCK_INDEX == 0), then=seq(collect, copies))
+    stage = Stage(name="Late", core=Core.AIV, doc="Copies what is left.", body=seq(only))
+    program = made(seq(stage), (OF_ROW, numbers, found), blocks=1)
+    given = {
+        "group_of_row": np.array([2, 0, 7, 3, 2, 0, 2], np.int32),
+        "numbers": np.arange(10, 17).astype(np.float16),
+        "found": np.zeros(3, np.float16),
+    }
+    for run in run_both(program, given):
+        assert run.arguments["found"].tolist() == kept + [0] * (3 - len(kept))
+
+
 def test_an_element_beyond_the_list_is_an_error():
     given = arguments([1] * BATCH) | {"list_entry": np.full(BATCH, ENTRIES, np.int64)}
     with pytest.raises(IndexError, match="keys: element 3 of a list of 3 is picked"):

@@ -323,8 +323,9 @@ public:
             const int64_t firstHead = kvHead * group_ + headTile * headsPerTask_;
             const int64_t heads = MinOf(headsPerTask_, group_ - headTile * headsPerTask_);
             int64_t found = 0;
+            int64_t candidatesToSkip = memberTile * membersPerTask_;
             for (int64_t candidate = 0; candidate < batchRows_ && found < 128; ++candidate) {
-                if (kvShareMapGm_.GetValue(candidate) == listEntry && SumOfKvShareMap(candidate, listEntry) >= memberTile * membersPerTask_) {
+                if (kvShareMapGm_.GetValue(candidate) == listEntry && candidatesToSkip-- <= 0) {
                     memberRows_[found++] = candidate;
                 }
             }
@@ -433,8 +434,9 @@ public:
             const int64_t firstHead = kvHead * group_ + headTile * headsPerTask_;
             const int64_t heads = MinOf(headsPerTask_, group_ - headTile * headsPerTask_);
             int64_t found = 0;
+            int64_t candidatesToSkip = memberTile * membersPerTask_;
             for (int64_t candidate = 0; candidate < batchRows_ && found < 128; ++candidate) {
-                if (kvShareMapGm_.GetValue(candidate) == listEntry && SumOfKvShareMap(candidate, listEntry) >= memberTile * membersPerTask_) {
+                if (kvShareMapGm_.GetValue(candidate) == listEntry && candidatesToSkip-- <= 0) {
                     memberRows_[found++] = candidate;
                 }
             }
@@ -534,15 +536,6 @@ private:
     __aicore__ static inline int64_t RoundUp(int64_t a, int64_t b)
     {
         return (a + b - 1) / b * b;
-    }
-
-    __aicore__ inline int64_t SumOfKvShareMap(int64_t extent, int64_t listEntry)
-    {
-        int64_t found = 0;
-        for (int64_t before = 0; before < extent; ++before) {
-            found += kvShareMapGm_.GetValue(before) == listEntry;
-        }
-        return found;
     }
 
     template <typename T>
