@@ -60,6 +60,23 @@ VECTOR = {
         _FILL + "Select(z, x.ReinterpretCast<uint8_t>(), x, x, SELMODE::VSEL_TENSOR_SCALAR_MODE, 64);",
         _FILL + "Select(z, x.ReinterpretCast<uint8_t>(), x, x, SELMODE::VSEL_TENSOR_TENSOR_MODE, 64);",
     ),
+    "misaligned_in_global_memory": (
+        "Duplicate(z, 1.0f, 64); GlobalTensor<float> g; g.SetGlobalBuffer((__gm__ float*)(a + 2)); DataCopy(x, g, 8);",
+        "Duplicate(z, 1.0f, 64); GlobalTensor<half> g; g.SetGlobalBuffer((__gm__ half*)(a + 2)); DataCopy(x.ReinterpretCast<half>(), g, 16);",
+    ),
+    "misaligned_padded_copy": (
+        "Duplicate(z, 1.0f, 64); GlobalTensor<float> g; g.SetGlobalBuffer((__gm__ float*)(b + 2)); SYNC(V_MTE3) DataCopyPad(g, z, DataCopyExtParams(1, 8, 0, 0, 0));",
+        "Duplicate(z, 1.0f, 64); GlobalTensor<float> g; g.SetGlobalBuffer((__gm__ float*)(b + 4)); SYNC(V_MTE3) DataCopyPad(g, z, DataCopyExtParams(1, 8, 0, 0, 0));",
+    ),
+    # bits without a value decide how many elements are kept
+    "undefined_value_in_bits": (
+        _FILL + "Duplicate(y.ReinterpretCast<int32_t>(), 5, 1); ALL uint64_t kept = 0; GatherMask(y[512], x, y.ReinterpretCast<uint32_t>(), true, 33, GatherMaskParams(1, 1, 8, 1), kept);",
+        _FILL + "Duplicate(y.ReinterpretCast<int32_t>(), 5, 1); ALL uint64_t kept = 0; GatherMask(y[512], x, y.ReinterpretCast<uint32_t>(), true, 32, GatherMaskParams(1, 1, 8, 1), kept);",
+    ),
+    "undefined_value_in_a_byte_of_bits": (
+        _FILL + "Duplicate(y, 1.0f, 20); ALL CompareScalar(y[512].ReinterpretCast<uint8_t>(), y, 1.0f, CMPMODE::EQ, 64); ALL uint64_t kept = 0; GatherMask(y[640], x, y[512].ReinterpretCast<uint32_t>(), true, 21, GatherMaskParams(1, 1, 8, 1), kept);",
+        _FILL + "Duplicate(y, 1.0f, 20); ALL CompareScalar(y[512].ReinterpretCast<uint8_t>(), y, 1.0f, CMPMODE::EQ, 64); ALL uint64_t kept = 0; GatherMask(y[640], x, y[512].ReinterpretCast<uint32_t>(), true, 20, GatherMaskParams(1, 1, 8, 1), kept);",
+    ),
     "gather_mask_pattern": (
         _FILL + "uint64_t kept = 0; GatherMask(y, x, (uint8_t)8, false, 0, GatherMaskParams(1, 1, 8, 0), kept);",
         _FILL + "uint64_t kept = 0; GatherMask(y, x, (uint8_t)7, false, 0, GatherMaskParams(1, 1, 8, 0), kept);",
@@ -101,6 +118,9 @@ VECTOR = {
 _L3D = "uint8_t pad[4] = {0, 0, 0, 0}; SetFlag<HardEvent::MTE2_MTE1>(0); WaitFlag<HardEvent::MTE2_MTE1>(0); LoadData3DParamsV2<half> l(pad, %s, 64, 16, 16, 64, 0, 0, 1, 1, 1, 1, 1, 1, false, false, (half)0); LoadData(ha, h1, l); ALL"
 _LOADED = "DataCopy(h1, gh, Nd2NzParams(1, 64, 16, 0, 16, 64, 1, 0)); ALL "
 _PRODUCT = checks._READY + "Mmad(c, ha, hb, MmadParams(64, 64, 16, 0, false, true)); ALL "
+_BIAS = "LocalTensor<float> t(TPosition::C2, %s, 16); DataCopy(t, l1.Get<float>(), DataCopyParams(1, 1, 0, 0)); ALL"
+_WORDS = "LocalTensor<uint64_t> w(TPosition::C2PIPE2GM, %s, 16); DataCopy(w, l1.Get<uint64_t>()[%s], DataCopyParams(1, 1, 0, 0)); ALL "
+_BY_WORDS = "FixpipeParamsV220 f(16, 16, 64, 16, false); f.quantPre = VQF322B8_PRE; GlobalTensor<int8_t> g; g.SetGlobalBuffer((__gm__ int8_t*)o); Fixpipe<int8_t, float, CFG_ROW_MAJOR>(g, c, w, f); ALL"
 _NARROW = "FixpipeParamsV220 f(%s, 16, 64, 64, false); f.quantPre = F322F16; "
 CUBE = {
     "load3d_range": (_LOADED + _L3D % "32768", _LOADED + _L3D % "1"),
@@ -113,6 +133,9 @@ CUBE = {
         _PRODUCT + _NARROW % "15" + "Fixpipe<half, float, CFG_NZ>(h1[8192], c, f); ALL",
         _PRODUCT + _NARROW % "32" + "Fixpipe<half, float, CFG_NZ>(h1[8192], c, f); ALL",
     ),
+    "misaligned_bias": (_LOADED + _BIAS % "32", _LOADED + _BIAS % "64"),
+    "misaligned_words": (_LOADED + _WORDS % ("64", "0"), _LOADED + _WORDS % ("128", "0")),
+    "undefined_value_in_words": (_PRODUCT + _WORDS % ("0", "2048") + _BY_WORDS, _PRODUCT + _WORDS % ("0", "0") + _BY_WORDS),
     "transpose_width": (
         _LOADED + "LoadData(l0b.Get<int8_t>(), l1.Get<int8_t>(), LoadData2DParams(0, 1, 1, 0, 0, true, 0)); ALL",
         _LOADED + "LoadData(hb, h1, LoadData2DParams(0, 1, 1, 0, 0, true, 0)); ALL",

@@ -36,7 +36,9 @@ double moved_bytes(const Place& from, const Place& to, uint64_t run, uint64_t co
 }
 
 void check_operand(Instruction& ins, const Place& p, const char* name) {
-  if (p.memory && p.memory->kind != MemoryKind::GM) ins.aligned(p.memory, p.at, kBlock, name);
+  if (!p.memory || p.memory->kind == MemoryKind::GM) return;
+  uint32_t unit = p.memory->kind == MemoryKind::BT ? 64 : p.memory->kind == MemoryKind::FB ? 128 : kBlock;
+  ins.aligned(p.memory, p.at, unit, name);
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -95,6 +96,7 @@ uint64_t gather_mask(const char* what, const SourceLine& at, Memory* dst, uint64
   if (!ins) { ins.refuse(); return 0; }
   uint32_t size = dtype_size(src.type);
   std::vector<const uint8_t*> picked;
+  uint64_t unknown_at = ~0ull;  // a bit without a value decides what is kept and how much
   for (uint32_t n = 0; n < rounds.rounds; ++n) {
     LaneOperand from = src;
     from.at += static_cast<uint64_t>(n) * rounds.from_step * kBlock;
@@ -104,7 +106,9 @@ uint64_t gather_mask(const char* what, const SourceLine& at, Memory* dst, uint64
       for (uint32_t i = 0; i < shape.lanes; ++i) {
         if (!shape.of(r).test(i)) continue;
         bool take;
-        if (bits) take = bits_of_repeat(r) + i / 8 < bits->bytes && bits->data[bits_of_repeat(r) + i / 8] >> (i % 8) & 1;
+        uint64_t byte = bits_of_repeat(r) + i / 8;
+        if (bits && byte < bits->bytes && !(bits->defined_bits(byte) >> (i % 8) & 1)) unknown_at = std::min(unknown_at, byte);
+        if (bits) take = byte < bits->bytes && bits->data[byte] >> (i % 8) & 1;
         else if (pattern <= 2) take = i % 2 == pattern - 1;
         else take = pattern == 7 || i % 4 == pattern - 3;
         if (take) picked.push_back(from.lane(r, i));
@@ -122,6 +126,7 @@ uint64_t gather_mask(const char* what, const SourceLine& at, Memory* dst, uint64
   e.run = picked.size() * size;
   ins.writes(dst, e);
   if (!ins.admit({Op::GatherMask, src.type, static_cast<double>(shape.repeats)})) return 0;
+  if (unknown_at != ~0ull) ins.undefined_reaches("the number of elements kept", bits, unknown_at, 1);
   uint64_t to = dst_at;
   for (const uint8_t* p : picked) {
     bool ok = src.memory->is_defined(static_cast<uint64_t>(p - src.memory->data), size);

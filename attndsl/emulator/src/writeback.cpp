@@ -99,6 +99,8 @@ void write_back(const char* what, const SourceLine& at, Place to, DType to_type,
 
   bool undefined = false;
   uint64_t undefined_at = 0;
+  const Memory* undefined_in = from.memory;
+  bool words_known = !p.channel_words || p.channel_words->memory->is_defined(p.channel_words->at, p.n * 8ull);
   std::vector<uint8_t> line(static_cast<size_t>(p.n) * size);
   std::vector<uint64_t> words(p.n, p.quant_word);  // all are fetched before the first result leaves
   if (p.channel_words) std::memcpy(words.data(), p.channel_words->memory->data + p.channel_words->at, p.n * 8ull);
@@ -129,19 +131,23 @@ void write_back(const char* what, const SourceLine& at, Place to, DType to_type,
       if (!machine->knobs.initcheck) continue;
       for (uint32_t j = 0; j < p.n; ++j) {
         uint64_t p0 = source + j / 16 * column + j % 16 * 4, place = target + (p.row_major ? j : j / l.group * l.group_step / size + j % l.group) * static_cast<uint64_t>(size);
-        if (size == 4 && p.row_major && j % 8 == 0 && j + 8 <= p.n && p0 % 32 == 0) {
+        if (size == 4 && words_known && p.row_major && j % 8 == 0 && j + 8 <= p.n && p0 % 32 == 0) {
           uint32_t ok = from.memory->defined_at(p0) & (atomic ? to.memory->defined_at(place) : kAllBytes);
           to.memory->define_at(place, kAllBytes, ok);
           if (ok != kAllBytes && !undefined) { undefined = true; undefined_at = p0; }
           j += 7;
           continue;
         }
-        bool ok = (from.memory->defined_at(p0) & 0xF) == 0xF && (!atomic || to.memory->is_defined(place, size));
+        bool word = words_known || p.channel_words->memory->is_defined(p.channel_words->at + j * 8ull, 8);
+        bool ok = word && (from.memory->defined_at(p0) & 0xF) == 0xF && (!atomic || to.memory->is_defined(place, size));
         to.memory->define_at(place, byte_mask(0, size), ok ? kAllBytes : 0);
-        if (!ok && !undefined) { undefined = true; undefined_at = p0; }
+        if (ok || undefined) continue;
+        undefined = true;
+        undefined_at = word ? p0 : p.channel_words->at + j * 8ull;
+        undefined_in = word ? from.memory : p.channel_words->memory;
       }
     }
-  if (undefined && to.memory->output) ins.undefined_reaches(("GM output " + to.memory->name).c_str(), from.memory, undefined_at, 4);
+  if (undefined && to.memory->output) ins.undefined_reaches(("GM output " + to.memory->name).c_str(), undefined_in, undefined_at, 4);
 }
 
 }  // namespace attnemu

@@ -29,6 +29,13 @@ inline bool require(bool holds, const char* rule, const SourceLine& at, const st
   return holds;
 }
 
+// Addresses in global memory are multiples of the element's bytes.
+template <class T>
+bool whole_elements(const attnemu::Place& p, const char* what, const SourceLine& at) {
+  return require(p.at % sizeof(T) == 0, "misaligned", at,
+                 attnemu::format("%s: byte %llu of %s is no multiple of the element's %zu bytes", what, static_cast<unsigned long long>(p.at), p.memory->name.c_str(), sizeof(T)));
+}
+
 // Bursts of blocks with gaps: of 32 bytes where the data come from, of `unit` where they go.
 inline void copy_blocks(Pipe pipe, attnemu::Place to, attnemu::Place from, const DataCopyParams& p, uint32_t unit, bool atomic, const SourceLine& at) {
   require(p.blockCount <= 4095, "copy_range", at, attnemu::format("DataCopy: blockCount %u is at most 4095", p.blockCount));
@@ -57,14 +64,14 @@ void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const DataC
   attnemu::MemoryKind to = detail::memory_of(dst.position());
   if (detail::bad_path(attnemu::MemoryKind::GM, to, at)) return;
   attnemu::Place from = detail::global_place(src.GetPhyAddr(), "DataCopy", at);
-  if (from.memory) detail::copy_blocks(detail::Pipe::MTE2, dst.place(), from, p, 32, false, at);
+  if (from.memory && detail::whole_elements<T>(from, "DataCopy", at)) detail::copy_blocks(detail::Pipe::MTE2, dst.place(), from, p, 32, false, at);
 }
 template <class T>
 void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const DataCopyParams& p, attnemu::SourceLine at = attnemu::SourceLine::here()) {
   attnemu::MemoryKind from = detail::memory_of(src.position());
   if (detail::bad_path(from, attnemu::MemoryKind::GM, at)) return;
   attnemu::Place to = detail::global_place(dst.GetPhyAddr(), "DataCopy", at);
-  if (to.memory) detail::copy_blocks(detail::Pipe::MTE3, to, src.place(), p, 32, true, at);
+  if (to.memory && detail::whole_elements<T>(to, "DataCopy", at)) detail::copy_blocks(detail::Pipe::MTE3, to, src.place(), p, 32, true, at);
 }
 template <class T>
 void DataCopy(const LocalTensor<T>& dst, const LocalTensor<T>& src, const DataCopyParams& p, attnemu::SourceLine at = attnemu::SourceLine::here()) {
@@ -137,7 +144,7 @@ void DataCopyPad(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const Da
   detail::require(pad.leftPadding * sizeof(T) <= 32 && pad.rightPadding * sizeof(T) <= 32, "copy_padding", at, "DataCopyPad: a padding is at most 32 bytes");
   detail::require(sizeof(T) < 8 || (pad.leftPadding == 0 && pad.rightPadding == 0), "copy_padding", at, "DataCopyPad: 64-bit elements take no padding");
   attnemu::Place from = detail::global_place(src.GetPhyAddr(), "DataCopyPad", at);
-  if (!from.memory) return;
+  if (!from.memory || !detail::whole_elements<T>(from, "DataCopyPad", at)) return;
   attnemu::PaddedLoad l;
   l.run = p.blockLen;
   l.count = p.blockCount;
@@ -166,7 +173,7 @@ void DataCopyPad(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const Da
   detail::require(p.blockLen <= 2097151, "copy_range", at, format("DataCopyPad: blockLen %u is at most 2097151", p.blockLen));
   detail::require(p.blockLen % sizeof(T) == 0, "copy_range", at, format("DataCopyPad: blockLen %u is no multiple of the element's %zu bytes", p.blockLen, sizeof(T)));
   attnemu::Place to = detail::global_place(dst.GetPhyAddr(), "DataCopyPad", at);
-  if (!to.memory) return;
+  if (!to.memory || !detail::whole_elements<T>(to, "DataCopyPad", at)) return;
   attnemu::Bursts b;
   b.run = p.blockLen;
   b.count = p.blockCount;
