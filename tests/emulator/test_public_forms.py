@@ -62,6 +62,10 @@ OTHER = {
     "pipes_by_name": F + "TQueSync<PIPE_V, PIPE_S> s; Adds(d, a, 1.0f, 64); s.SetFlag(2); s.WaitFlag(2); d.SetValue(64, d.GetValue(0));",
     "transpose": H + "LocalTensor<uint64_t> too = ub.at<uint64_t>(32768), frm = ub.at<uint64_t>(33024); for (int i = 0; i < 16; ++i) { too.SetValue(i, d[i * 16].GetPhyAddr()); frm.SetValue(i, a[i * 16].GetPhyAddr()); }"
     " TransDataTo5HD<half>(too, frm, TransDataTo5HDParams(false, false, 1, 0, 0));",
+    "fractals": "LocalTensor<half> h = ub.at<half>(16384); GlobalTensor<half> g; g.SetGlobalBuffer((__gm__ half*)in); DataCopy(h, g, Nd2NzParams(2, 5, 40, 512, 64, 7, 1, 512));",
+    "rows": "GlobalTensor<float> g; g.SetGlobalBuffer((__gm__ float*)out + 4096); DataCopy(g, ub.at<float>(0), Nz2NdParamsFull(2, 5, 32, 2, 6, 48, 256)); PipeBarrier<PIPE_ALL>();"
+    " LocalTensor<float> back = ub.at<float>(16384); DataCopy(back, g, 512);",
+    "rows_too_near": "GlobalTensor<float> g; g.SetGlobalBuffer((__gm__ float*)out + 4096); DataCopy(g, ub.at<float>(0), Nz2NdParamsFull(1, 5, 24, 1, 6, 48, 0));",
     "remaining": F + "uint64_t kept = 0; GatherMask(d, a, (uint8_t)1, false, 0, GatherMaskParams(1, 2, 8, 0), kept); PipeBarrier<PIPE_ALL>(); ub.at<int32_t>(32768).SetValue(0, (int32_t)GetGatherMaskRemainCount());",
 }  # fmt: skip
 
@@ -299,6 +303,35 @@ def test_products_of_fp32_round_their_operands_in_hf32_mode(others):
     zero = np.uint64(0)
     np.testing.assert_array_equal(o[2], product(hf32(x, zero), hf32(w, zero)))
     assert not np.array_equal(o[0], o[1])
+
+
+def test_layouts_that_the_library_puts_together(kernels):
+    image = fresh_image(9)
+    out, report = run_image(kernels["fractals"], image)
+    assert report.ok, report.findings
+    given = get(image, 0, 1024, np.float16).view(np.uint16)
+    want = get(image, OUT, 1024, np.uint16).copy()
+    for m in range(2):
+        rows = np.lib.stride_tricks.as_strided(given[m * 512 :], (5, 40), (128, 2))
+        padded = np.zeros((5, 48), np.uint16)
+        padded[:, :40] = rows
+        for c in range(3):
+            for r in range(5):
+                at = m * 512 + (c * 7 + r) * 16
+                want[at : at + 16] = padded[r, c * 16 : c * 16 + 16]
+    np.testing.assert_array_equal(get(out, OUT, 1024, np.uint16), want)
+    out, report = run_image(kernels["rows"], image, initcheck=False)
+    assert report.ok, report.findings
+    given = get(image, 0, 4096, np.float32)
+    back = get(out, OUT, 512, np.float32)
+    for m in range(2):
+        for r in range(5):
+            for c in range(2):
+                place = m * 512 + (c * 6 + r) * 16
+                to = m * 256 + r * 48 + c * 16
+                np.testing.assert_array_equal(back[to : to + 16], given[place : place + 16])
+    report = run_image(kernels["rows_too_near"], image)[1]
+    assert "memcheck/nz2nd_range" in report.finding_counts, report.findings
 
 
 _PRINTS = """#include "kernel_operator.h"

@@ -109,10 +109,16 @@ void DataCopy(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32
   if (!detail::bad_path(from, to, at)) detail::copy_blocks(detail::path(from, to), dst.place(), src.place(), detail::whole<T>(count, at), attnemu::kBlock, false, at);
 }
 
+namespace detail {
+template <class T>
+void columns_to_blocks(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const Nd2NzParams& p, const SourceLine& at);
+}  // namespace detail
+
 template <class T>
 void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const Nd2NzParams& p, attnemu::SourceLine at = attnemu::SourceLine::here()) {
   using attnemu::format;
-  detail::require(detail::memory_of(dst.position()) == attnemu::MemoryKind::L1, "wrong_position", at, "DataCopy Nd2Nz: the destination must be in L1");
+  const attnemu::MemoryKind to = detail::memory_of(dst.position());
+  detail::require(to == attnemu::MemoryKind::L1 || to == attnemu::MemoryKind::UB, "wrong_position", at, "DataCopy Nd2Nz: the destination must be in L1 or UB");
   detail::require(p.ndNum <= 4095, "nd2nz_range", at, format("DataCopy Nd2Nz: ndNum %u is at most 4095", p.ndNum));
   detail::require(p.nValue <= 16384, "nd2nz_range", at, format("DataCopy Nd2Nz: nValue %u is at most 16384", p.nValue));
   detail::require(p.srcDValue >= p.dValue || p.nValue <= 1, "nd2nz_range", at, format("DataCopy Nd2Nz: srcDValue %u is below dValue %u (is the pitch above 65535?)", p.srcDValue, p.dValue));
@@ -120,6 +126,7 @@ void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const Nd2Nz
   detail::require(p.dstNzNStride >= 1 && p.dstNzNStride <= 16384, "nd2nz_range", at, format("DataCopy Nd2Nz: dstNzNStride %u is 1..16384", p.dstNzNStride));
   attnemu::Place from = detail::global_place(src.GetPhyAddr(), "DataCopy Nd2Nz", at);
   if (!from.memory) return;
+  if (to == attnemu::MemoryKind::UB) return detail::columns_to_blocks(dst, src, p, at);
   attnemu::RowsToFractals r;
   r.matrices = p.ndNum;
   r.rows = p.nValue;
@@ -185,6 +192,48 @@ void DataCopyPad(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const Da
 template <class T>
 void DataCopyPad(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const DataCopyParams& p, attnemu::SourceLine at = attnemu::SourceLine::here()) {
   DataCopyPad(dst, src, DataCopyExtParams(p.blockCount, p.blockLen, p.srcStride, p.dstStride, 0), at);
+}
+
+namespace detail {
+// Nd2Nz to UB, which the library puts together from padded copies, one a column of blocks; rests of blocks become zeros.
+template <class T>
+void columns_to_blocks(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const Nd2NzParams& p, const SourceLine& at) {
+  constexpr uint32_t kColumns = attnemu::kBlock / sizeof(T), kMostRows = 4095;
+  for (uint32_t m = 0; m < p.ndNum; ++m)
+    for (uint32_t c = 0; c < p.dValue; c += kColumns) {
+      uint32_t n = p.dValue - c < kColumns ? p.dValue - c : kColumns;
+      for (uint32_t r = 0; r < p.nValue; r += kMostRows) {
+        uint32_t rows = p.nValue - r < kMostRows ? p.nValue - r : kMostRows;
+        uint64_t to = m * static_cast<uint64_t>(p.dstNzMatrixStride) + (c / kColumns * static_cast<uint64_t>(p.dstNzC0Stride) + r * static_cast<uint64_t>(p.dstNzNStride)) * kColumns;
+        uint64_t from = m * static_cast<uint64_t>(p.srcNdMatrixStride) + r * static_cast<uint64_t>(p.srcDValue) + c;
+        DataCopyPad(dst[static_cast<uint32_t>(to)], src[from], DataCopyExtParams(static_cast<uint16_t>(rows), n * sizeof(T), (p.srcDValue - n) * sizeof(T), p.dstNzNStride - 1u, 0),
+                    DataCopyPadExtParams<T>(n < kColumns, 0, static_cast<uint8_t>(kColumns - n), T(0)), at);
+      }
+    }
+}
+}  // namespace detail
+
+// Fractals of 16 columns in UB to rows in global memory, put together from copies of 16 columns.
+template <class T>
+void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const Nz2NdParamsFull& p, attnemu::SourceLine at = attnemu::SourceLine::here()) {
+  static_assert(sizeof(T) == 2 || sizeof(T) == 4, "DataCopy Nz2Nd: elements of 16 or 32 bits");
+  using attnemu::format;
+  constexpr uint32_t kColumns = 16, kMostRows = 4095;
+  bool fits = detail::require(p.ndNum <= 4095, "nz2nd_range", at, format("DataCopy Nz2Nd: ndNum %u is at most 4095", p.ndNum));
+  fits &= detail::require(p.nValue >= 1 && p.nValue <= 8192, "nz2nd_range", at, format("DataCopy Nz2Nd: nValue %u is 1..8192", p.nValue));
+  fits &= detail::require(p.dValue >= 1 && p.dValue <= 8192 && p.dValue % kColumns == 0, "nz2nd_range", at, format("DataCopy Nz2Nd: dValue %u is a multiple of 16 up to 8192", p.dValue));
+  fits &= detail::require(p.srcNdMatrixStride <= 512 && (p.ndNum <= 1 || p.srcNdMatrixStride), "nz2nd_range", at, format("DataCopy Nz2Nd: srcNdMatrixStride %u is 1..512", p.srcNdMatrixStride));
+  fits &= detail::require(p.srcNStride <= 4096, "nz2nd_range", at, format("DataCopy Nz2Nd: srcNStride %u is at most 4096", p.srcNStride));
+  fits &= detail::require(p.dstDStride >= kColumns, "nz2nd_range", at, format("DataCopy Nz2Nd: dstDStride %u is below the 16 columns that a row has", p.dstDStride));
+  if (!fits) return;
+  for (uint32_t m = 0; m < p.ndNum; ++m)
+    for (uint32_t c = 0; c < p.dValue / kColumns; ++c)
+      for (uint32_t r = 0; r < p.nValue; r += kMostRows) {
+        uint32_t rows = p.nValue - r < kMostRows ? p.nValue - r : kMostRows;
+        uint32_t from = m * p.srcNdMatrixStride * 256u + (c * p.srcNStride + r) * kColumns;
+        uint64_t to = m * static_cast<uint64_t>(p.dstNdMatrixStride) + r * static_cast<uint64_t>(p.dstDStride) + c * static_cast<uint64_t>(kColumns);
+        DataCopyPad(dst[to], src[from], DataCopyExtParams(static_cast<uint16_t>(rows), kColumns * sizeof(T), 0, (p.dstDStride - kColumns) * sizeof(T), 0), at);
+      }
 }
 
 }  // namespace AscendC
