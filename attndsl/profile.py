@@ -31,8 +31,8 @@ from attndsl.verify.values import FILL, REGIME, Values, fill_of
 CALIBRATION = "uncalibrated"
 """How well predictions agree with hardware: nothing was compared yet."""
 MOST_ELEMENTS = 1 << 29
-"""Elements of keys or values that a profile takes at most: every one is computed with."""
-
+MOST_SCORES = 1 << 34
+"""Elements of a tensor, and scores, that a profile takes at most: every one is computed with."""
 
 _TRIES = 10
 
@@ -171,15 +171,6 @@ class _Typical(Values):
         return table.get(role, tuple(range(1, 65)))
 
 
-class _Large(CaseSpace):
-    """Legal calls up to what a run can hold."""
-
-    def _affordable(self, env: Mapping[str, Any]) -> bool:
-        size = {**dict.fromkeys("BNKQTDEPR", 1), **self.extents(env)}
-        rows = size["B"] * size["K"] * size["T"] * max(size["D"], size["E"])
-        return max(rows, size["P"] * size["R"] * size["K"] * size["D"]) <= MOST_ELEMENTS
-
-
 def call_of_shape(
     operator: Operator, shape: Mapping[str, int], *, dtype: str | None = None, features: Sequence[str] = ()
 ) -> Call:
@@ -193,8 +184,8 @@ def call_of_shape(
     main = operator.tensor(operator.outputs[0].like)
     if dtype is not None and dtype not in main.dtypes:
         raise ProfileError(f"{main.name} is never {dtype}; its dtypes are {', '.join(main.dtypes)}")
-    usual = _Typical(group=tuple(range(1, 129)))
-    modes = [_Large(each.operator, each.values, each.only) for each in spaces(operator, usual)]
+    usual = _Typical(group=tuple(range(1, 129)), most_elements=MOST_ELEMENTS, most_scores=MOST_SCORES)
+    modes = spaces(operator, usual)
     _known(shape, {name for mode in modes for name in _size_names(mode)}, "size")
     _known(features, {name for mode in modes for name in mode.optional}, "optional tensor")
     for mode in modes:

@@ -31,6 +31,11 @@ def test_a_call_has_the_sizes_asked_for(operator):
     assert call_of_shape(operator, SHAPE, dtype="bfloat16").dtype == "bfloat16"
 
 
+def test_a_call_may_be_as_large_as_in_practice(operator):
+    sizes = {"B": 1, "S": 16384, "num_heads": 32, "num_key_value_heads": 8, "D": 128}
+    assert call_of_shape(operator, sizes).dims["S"] == 16384
+
+
 def test_what_is_left_open_takes_a_usual_value(operator):
     call = call_of_shape(operator, {})
     assert call.dims["B"] == 1 and call.dims["S"] >= 512 and call.dims["D"] >= 64

@@ -29,7 +29,7 @@ from attndsl.verify.features import declared_features, possible_features, work_o
 from attndsl.verify.integers import Integers
 from attndsl.verify.solve import solve
 from attndsl.verify.space import Assignment, CaseSpace
-from attndsl.verify.values import FILL, GROUP, MAX_ROW_ELEMENTS, PROBE, REGIME, REGIMES, Values
+from attndsl.verify.values import FILL, GROUP, PROBE, REGIME, REGIMES, Values
 
 CANDIDATES = 3
 PROBES = 0.4
@@ -181,7 +181,7 @@ class _Member:
                     continue  # a constraint over elements of other tensors: the next candidate
                 if not work_of(self.space, call).keeps(_regime(turn, attempt)):
                     continue  # lengths made it short, or its tasks few
-                if any(array.size > MAX_ROW_ELEMENTS for array in call.arrays.values()):
+                if any(array.size > self.space.values.most_elements for array in call.arrays.values()):
                     continue  # lengths made a tensor that follows from them larger than sizes alone tell
                 self._covered |= _pairs(self.space.canonical(assignment))
                 self._seen |= declared_features(call)

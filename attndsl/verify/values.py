@@ -24,9 +24,6 @@ REGIMES = (_FEW, _MANY, "any", _FEW, _BOTH, _FEW, _MANY, "long", _FEW, _MANY)
 """What the cases of a stream are in turn. ``long``: more key tiles than the ring has slots; ``few``: tasks
 for half of the cores at most, which splits the keys; ``many``: two tasks a core or more. More than a third of
 the cases are each of these."""
-MAX_ROW_ELEMENTS = 1 << 21
-"""Elements of a key or value tensor, at most: a case takes a fraction of a second."""
-MAX_SCORES = 1 << 22
 MULTIPLES = tuple(range(16, 129, 16))
 
 
@@ -42,7 +39,11 @@ def longest_keys_of(name: str) -> str:
 
 @dataclass(frozen=True)
 class Values:
-    """Interesting values of the sizes, by their role in attention."""
+    """Interesting values of the sizes, by their role in attention.
+
+    ``most_elements``, ``most_scores``: what a tensor and all scores may have; with the usual ones a case
+    takes a fraction of a second.
+    """
 
     batch: tuple[int, ...] = (1, 2, 3, 5, 13, 27)
     kv_heads: tuple[int, ...] = (1, 2, 3, 4, 8)
@@ -58,6 +59,8 @@ class Values:
     ranks: tuple[int, ...] = (1, 2, 5, 16, 32)
     other: tuple[int, ...] = (1, 2, 3, 5, 17)
     plain: tuple[int, ...] = (1, 2, 3, 5, 17, 200, 500)
+    most_elements: int = 1 << 21
+    most_scores: int = 1 << 22
 
     def of_role(self, role: str, tile: int, ring: int) -> tuple[int, ...]:
         """Values for an attention axis; keys surround multiples of the schedule's key tile."""

@@ -14,7 +14,7 @@ from attndsl.spec.arguments import TensorSpec, given, layout_of
 from attndsl.symbolic import Compare, Symbol
 from attndsl.verify.clauses import Clause, keeps
 from attndsl.verify.quick import Function
-from attndsl.verify.values import LONG_FILLS, MAX_ROW_ELEMENTS, MAX_SCORES, REGIME, fill_of
+from attndsl.verify.values import LONG_FILLS, REGIME, fill_of
 
 if TYPE_CHECKING:
     from attndsl.verify.space import CaseSpace
@@ -57,7 +57,8 @@ class WorkClauses:
         queries = max(size["B"] * size["Q"], size["S"]) * size["N"]
         scores = size["B"] * size["N"] * size["Q"] * max(size["T"], size["U"])
         elements = max(rows * size["K"] * channels, queries * channels, *self._elements(env), 0)
-        return max(elements / MAX_ROW_ELEMENTS, scores / MAX_SCORES)
+        values = self.space.values
+        return max(elements / values.most_elements, scores / values.most_scores)
 
     @cached_property
     def _large(self) -> tuple[TensorSpec, ...]:

@@ -334,6 +334,14 @@ def test_every_operation_has_a_cost_and_every_cost_an_operation():
     assert all(cost.source and cost.head >= 0 and cost.per_unit >= 0 for cost in COSTS.values())
 
 
+def test_every_operation_on_lanes_has_a_meaning():
+    """Of floats or of integers; those that only move lanes have functions of their own."""
+    listed = re.search(r"LANE_OPS\(X\)(.*?)\n\n", OPS.read_text(), re.S)[1]
+    source = OPS.parents[2] / "src" / "elementwise.cpp"
+    meant = set(re.findall(r"case VectorOp::(\w+): return ", source.read_text()))
+    assert set(re.findall(r"X\((\w+)\)", listed)) - {"Fill", "Index", "Copy"} == meant
+
+
 @pytest.mark.parametrize("missing", ["Adds", "Barrier", "Product"])
 def test_a_missing_cost_is_an_error(kernels, missing):
     costs = {name: cost for name, cost in COSTS.items() if name != missing}

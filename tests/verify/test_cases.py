@@ -18,7 +18,7 @@ from attndsl.verify.cases import Case, Stream, allowance, spaces
 from attndsl.verify.features import declared_features, features_of, possible_features, work_of
 from attndsl.verify.integers import Integers
 from attndsl.verify.solve import solve
-from attndsl.verify.values import FILL, MAX_ROW_ELEMENTS, MAX_SCORES, REGIME
+from attndsl.verify.values import FILL, REGIME, Values
 
 USER_SPEC = Path(__file__).parent.parent / "spec" / "my_window.py"
 CASES = {
@@ -115,7 +115,7 @@ def test_lengths_stay_within_the_sizes_that_are_affordable():
     """Repairs may take another length, but none longer than the assignment says."""
     for case, call in zip(made("self_attention").cases, made("self_attention").calls, strict=True):
         size = {**dict.fromkeys("BNQT", 1), **call.extents}
-        assert size["B"] * size["N"] * size["Q"] * size["T"] <= MAX_SCORES, case.number
+        assert size["B"] * size["N"] * size["Q"] * size["T"] <= Values.most_scores, case.number
 
 
 def test_another_seed_gives_others():
@@ -128,7 +128,7 @@ def test_another_seed_gives_others():
 def test_every_case_is_a_legal_call_within_the_target(generated):
     for call in generated.calls:  # bound without an error
         call.check_target()
-        assert max(array.size for array in call.arrays.values()) <= 2 * MAX_ROW_ELEMENTS
+        assert max(array.size for array in call.arrays.values()) <= 2 * Values.most_elements
 
 
 def test_a_third_of_the_work_is_long_plentiful_and_scarce(generated):

@@ -1,4 +1,6 @@
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <unordered_map>
 
@@ -17,6 +19,12 @@ template <class F>
 void each(float* d, int n, F&& f) {
 #pragma GCC ivdep
   for (int i = 0; i < n; ++i) d[i] = f(i);
+}
+
+// The list of operations, or an API above it, is ahead of this file.
+[[noreturn]] void without_meaning(VectorOp op, const char* lanes) {
+  std::fprintf(stderr, "attnemu-error: the emulator does not know what %s does to %s lanes\n", name_of(op), lanes);
+  std::exit(3);
 }
 
 // Lanes in fp32. `d` holds the old destination where the instruction reads it.
@@ -46,7 +54,7 @@ void compute_float(VectorOp op, float* d, const float* a, const float* b, float 
     case VectorOp::Mins: return each(d, n, [=](int i) { return propagate_min(a[i], s); });
     case VectorOp::LeakyRelu: return each(d, n, [=](int i) { return a[i] >= 0 ? a[i] : a[i] * s; });
     case VectorOp::Axpy: return each(d, n, [=](int i) { return a[i] * s + d[i]; });
-    default: return;
+    default: without_meaning(op, "float");
   }
 }
 
@@ -56,7 +64,7 @@ int64_t wrapped(int64_t v, uint32_t bits) {
   return static_cast<int64_t>(static_cast<uint64_t>(v) << spare) >> spare;
 }
 
-int64_t compute_integer(VectorOp op, int64_t d, int64_t a, int64_t b, int64_t s, uint32_t bits) {
+int64_t compute_integer(VectorOp op, int64_t a, int64_t b, int64_t s, uint32_t bits) {
   switch (op) {
     case VectorOp::Add: return a + b;
     case VectorOp::Sub: return a - b;
@@ -76,7 +84,7 @@ int64_t compute_integer(VectorOp op, int64_t d, int64_t a, int64_t b, int64_t s,
     case VectorOp::Mins: return a < s ? a : s;
     case VectorOp::ShiftLeft: return s >= bits ? 0 : static_cast<int64_t>(static_cast<uint64_t>(a) << s);
     case VectorOp::ShiftRight: return a >> (s >= bits ? bits - 1 : s);
-    default: return d;
+    default: without_meaning(op, "integer");
   }
 }
 
@@ -121,7 +129,7 @@ void run_integer(VectorOp op, const LaneOperand& dst, const LaneOperand* src, in
     for (uint32_t i = 0; i < s.lanes; ++i) {
       if (!s.of(r).test(i)) continue;
       int64_t a = n > 0 ? integer_lane(src[0], r, i) : 0, b = n > 1 ? integer_lane(src[1], r, i) : 0;
-      out[i] = compute_integer(op, 0, a, b, scalar, bits);
+      out[i] = compute_integer(op, a, b, scalar, bits);
       if (rounds && scalar > 0) out[i] += a >> (scalar > bits ? bits - 1 : scalar - 1) & 1;
     }
     for (uint32_t i = 0; i < s.lanes; ++i)
