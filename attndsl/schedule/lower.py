@@ -21,6 +21,7 @@ from attndsl.schedule.inventory import Inventory
 from attndsl.schedule.key_range import key_range
 from attndsl.schedule.key_source import KeySource
 from attndsl.schedule.key_sources import key_source
+from attndsl.schedule.named_reads import named_reads
 from attndsl.schedule.padding_rows import existing_queries
 from attndsl.schedule.pattern import Attention, Computation
 from attndsl.schedule.phases import Place, Work, phases
@@ -54,7 +55,7 @@ def lower(computation: Computation, problem: Problem, schedule: Schedule) -> Pro
         for context, steps in zip(contexts, _score_steps(contexts), strict=True)
     ]
     items = [_item_loop(work) for work in works]
-    body = seq(phases(Place.FRONT, works[0]), *items, phases(Place.BEHIND, works[0]))
+    body = named_reads(seq(phases(Place.FRONT, works[0]), *items, phases(Place.BEHIND, works[0])))
     return Program(
         name=problem.name,
         summary=problem.summary,

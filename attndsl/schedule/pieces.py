@@ -59,11 +59,12 @@ def pieces_by_turn(
 ) -> Statement:
     """``body`` for the piece that each turn has of rows ``first_row .. first_row + rows - 1``."""
     index, size, first = turn.index, turn.size, Symbol("firstRow")
-    begin, end = Symbol(f"{index.name}Begin"), Symbol(f"{index.name}End")
-    offset = turn.start + (begin - index * size) * turn.pitch
+    begin, end, offset = (Symbol(index.name + part) for part in ("Begin", "End", "Offset"))
     one = seq(
         Let(symbol=begin, value=maximum(index * size, first)),
         Let(symbol=end, value=minimum(index * size + size, first + rows)),
+        # Where a turn starts may be read from a table: once a turn, not in each copy of it.
+        Let(symbol=offset, value=turn.start + (begin - index * size) * turn.pitch),
         body(Piece(turn.tensor, begin - first, end - begin, offset, turn.pitch)),
     )
     turns = For(

@@ -30,6 +30,11 @@ def defined(statement: Statement) -> tuple[str, ...]:
     return (statement.count.name,) if isinstance(statement, Collect) else ()
 
 
+def binds(statement: Statement) -> tuple[str, ...]:
+    """The scalars that a statement defines, for what follows it or for what is inside."""
+    return tuple(getattr(statement, name).name for name in _BINDERS.get(type(statement), ()))
+
+
 def own_names(program: Program) -> frozenset[str]:
     """The names that a program has a use of its own for, so that no tiling field can have them: scalars that
     its statements define, and (with ``_`` behind them) members of the kernel."""
@@ -42,7 +47,7 @@ def own_names(program: Program) -> frozenset[str]:
         member = gm_member(tensor.name).removesuffix("_")
         found |= {member, list_member(tensor.name).removesuffix("_")}
     for item in program.statements():
-        found.update(getattr(item, name).name for name in _BINDERS.get(type(item), ()))
+        found.update(binds(item))
         if isinstance(item, Collect):
             found.add(item.array.name)
     return frozenset(found)
@@ -57,7 +62,12 @@ def expressions(statement: Statement) -> Iterator[Expr]:
         if isinstance(value, Expr):
             yield value
         elif isinstance(value, Region | GlobalRegion):
-            yield from (value.offset, value.rows, value.cols, value.pitch)
+            yield from extents_of(value)
+
+
+def extents_of(region: Region | GlobalRegion) -> tuple[Expr, Expr, Expr, Expr]:
+    """Where a region is: offset, rows, cols and pitch."""
+    return region.offset, region.rows, region.cols, region.pitch
 
 
 def loads(expr: Expr) -> Iterator[Load]:
