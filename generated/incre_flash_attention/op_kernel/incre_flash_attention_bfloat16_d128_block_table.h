@@ -421,15 +421,16 @@ private:
                     for (int64_t page = firstRow / blockSize_; page < CeilDiv(firstRow + cols, blockSize_); ++page) {
                         const int64_t pageBegin = MaxOf(page * blockSize_, firstRow);
                         const int64_t pageEnd = MinOf(page * blockSize_ + blockSize_, firstRow + cols);
+                        const int64_t pageOffset =
+                            blockTableGm_.GetValue(batch * blockTableStrideB_ + page) * keyStrideP_ + kvHead * keyStrideK_ + (pageBegin - page * blockSize_) * keyStrideR_;
                         if (keyStrideR_ <= 65535) {
-                            DataCopy(keyL1[(pageBegin - firstRow) * kFractal],
-                                keyGm_[blockTableGm_.GetValue(batch * blockTableStrideB_ + page) * keyStrideP_ + kvHead * keyStrideK_ + (pageBegin - page * blockSize_) * keyStrideR_],
+                            DataCopy(keyL1[(pageBegin - firstRow) * kFractal], keyGm_[pageOffset],
                                 Nd2NzParams(1, pageEnd - pageBegin, headDim_, 0, keyStrideR_,
                                     RoundUp(cols, kFractal), 1, 0));
                         } else {
                             for (int64_t row = 0; row < pageEnd - pageBegin; ++row) {
                                 DataCopy(keyL1[(pageBegin - firstRow + row) * kFractal],
-                                    keyGm_[blockTableGm_.GetValue(batch * blockTableStrideB_ + page) * keyStrideP_ + kvHead * keyStrideK_ + (pageBegin - page * blockSize_) * keyStrideR_ + row * keyStrideR_],
+                                    keyGm_[pageOffset + row * keyStrideR_],
                                     Nd2NzParams(1, 1, headDim_, 0, headDim_, RoundUp(cols, kFractal), 1, 0));
                             }
                         }
@@ -502,15 +503,16 @@ private:
                         for (int64_t page = firstRow / blockSize_; page < CeilDiv(firstRow + depth, blockSize_); ++page) {
                             const int64_t pageBegin = MaxOf(page * blockSize_, firstRow);
                             const int64_t pageEnd = MinOf(page * blockSize_ + blockSize_, firstRow + depth);
+                            const int64_t pageOffset =
+                                blockTableGm_.GetValue(batch * blockTableStrideB_ + page) * valueStrideP_ + kvHead * valueStrideK_ + (pageBegin - page * blockSize_) * valueStrideR_;
                             if (valueStrideR_ <= 65535) {
-                                DataCopy(valueL1[(pageBegin - firstRow) * kFractal],
-                                    valueGm_[blockTableGm_.GetValue(batch * blockTableStrideB_ + page) * valueStrideP_ + kvHead * valueStrideK_ + (pageBegin - page * blockSize_) * valueStrideR_],
+                                DataCopy(valueL1[(pageBegin - firstRow) * kFractal], valueGm_[pageOffset],
                                     Nd2NzParams(1, pageEnd - pageBegin, headDim_, 0, valueStrideR_,
                                         RoundUp(depth, kFractal), 1, 0));
                             } else {
                                 for (int64_t row = 0; row < pageEnd - pageBegin; ++row) {
                                     DataCopy(valueL1[(pageBegin - firstRow + row) * kFractal],
-                                        valueGm_[blockTableGm_.GetValue(batch * blockTableStrideB_ + page) * valueStrideP_ + kvHead * valueStrideK_ + (pageBegin - page * blockSize_) * valueStrideR_ + row * valueStrideR_],
+                                        valueGm_[pageOffset + row * valueStrideR_],
                                         Nd2NzParams(1, 1, headDim_, 0, headDim_, RoundUp(depth, kFractal), 1,
                                             0));
                                 }

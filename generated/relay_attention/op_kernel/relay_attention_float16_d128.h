@@ -289,8 +289,9 @@ public:
             const int64_t heads = MinOf(headsPerTask_, group_ - headTile * headsPerTask_);
             const int64_t taskRows = heads;
             const int64_t rowFractals = CeilDiv(taskRows, kFractal);
+            const int64_t kvShareMapOfBatch = kvShareMapGm_.GetValue(batch);
             const int64_t keyEnd =
-                kvSeqLenGm_.GetValue(batch) - (kvShareMapGm_.GetValue(batch) >= 0 ? kvShareLenGm_.GetValue(kvShareMapGm_.GetValue(batch)) : 0);
+                kvSeqLenGm_.GetValue(batch) - (kvShareMapOfBatch >= 0 ? kvShareLenGm_.GetValue(kvShareMapOfBatch) : 0);
             const int64_t tileTotal = CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, splitsKey_);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
@@ -333,10 +334,11 @@ public:
             const int64_t taskRows = heads * members;
             const int64_t rowFractals = CeilDiv(taskRows, kFractal);
             const int64_t batch = members > 0 ? memberRows_[0] : 0;
+            const int64_t kvShareMapOfBatch = kvShareMapGm_.GetValue(batch);
             const int64_t keyEnd =
-                kvShareMapGm_.GetValue(batch) < 0
+                kvShareMapOfBatch < 0
                     ? 0
-                    : (kvShareMapGm_.GetValue(batch) >= 0 ? kvShareLenGm_.GetValue(kvShareMapGm_.GetValue(batch)) : 0);
+                    : (kvShareMapOfBatch >= 0 ? kvShareLenGm_.GetValue(kvShareMapOfBatch) : 0);
             const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, splitsKeyShare_);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
@@ -398,8 +400,9 @@ public:
             const int64_t firstHead = kvHead * group_ + headTile * headsPerTask_;
             const int64_t heads = MinOf(headsPerTask_, group_ - headTile * headsPerTask_);
             const int64_t taskRows = heads;
+            const int64_t kvShareMapOfBatch = kvShareMapGm_.GetValue(batch);
             const int64_t keyEnd =
-                kvSeqLenGm_.GetValue(batch) - (kvShareMapGm_.GetValue(batch) >= 0 ? kvShareLenGm_.GetValue(kvShareMapGm_.GetValue(batch)) : 0);
+                kvSeqLenGm_.GetValue(batch) - (kvShareMapOfBatch >= 0 ? kvShareLenGm_.GetValue(kvShareMapOfBatch) : 0);
             const int64_t tileTotal = CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, splitsKey_);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
@@ -443,10 +446,11 @@ public:
             const int64_t members = MinOf(found, membersPerTask_);
             const int64_t taskRows = heads * members;
             const int64_t batch = members > 0 ? memberRows_[0] : 0;
+            const int64_t kvShareMapOfBatch = kvShareMapGm_.GetValue(batch);
             const int64_t keyEnd =
-                kvShareMapGm_.GetValue(batch) < 0
+                kvShareMapOfBatch < 0
                     ? 0
-                    : (kvShareMapGm_.GetValue(batch) >= 0 ? kvShareLenGm_.GetValue(kvShareMapGm_.GetValue(batch)) : 0);
+                    : (kvShareMapOfBatch >= 0 ? kvShareLenGm_.GetValue(kvShareMapOfBatch) : 0);
             const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, splitsKeyShare_);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);

@@ -299,18 +299,17 @@ public:
             const int64_t rowFractals = CeilDiv(taskRows, kFractal);
             const int64_t firstToken = QueriesBefore(batch);
             const int64_t keyBegin = MaxOf(0, firstQuery - windowSize_ + 1) / 128 * 128;
+            const int64_t tokenOffsetOfBatch = tokenOffsetGm_.GetValue(batch);
             const int64_t keyEnd =
-                MaxOf(MinOf(tokenOffsetGm_.GetValue(batch), MaxOf(0, firstQuery + queries - 1 + 1)),
-                    keyBegin);
+                MaxOf(MinOf(tokenOffsetOfBatch, MaxOf(0, firstQuery + queries - 1 + 1)), keyBegin);
             const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd - keyBegin, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, splits_);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
             const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
             const int64_t newKeyStart = KeysBefore(batch);
-            const int64_t keyPosition = MaxOf(tokenOffsetGm_.GetValue(batch) - seqLenGm_.GetValue(batch), 0);
+            const int64_t keyPosition = MaxOf(tokenOffsetOfBatch - queryLength, 0);
             const int64_t newValueStart = KeysBefore(batch);
-            const int64_t valuePosition =
-                MaxOf(tokenOffsetGm_.GetValue(batch) - seqLenGm_.GetValue(batch), 0);
+            const int64_t valuePosition = MaxOf(tokenOffsetOfBatch - queryLength, 0);
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
             LoadQuery(tiles, heads, firstToken, firstQuery, firstHead, queries, rowFractals);
             SetFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
@@ -380,9 +379,9 @@ public:
             const int64_t taskRows = heads * queries;
             const int64_t firstToken = QueriesBefore(batch);
             const int64_t keyBegin = MaxOf(0, firstQuery - windowSize_ + 1) / 128 * 128;
+            const int64_t tokenOffsetOfBatch = tokenOffsetGm_.GetValue(batch);
             const int64_t keyEnd =
-                MaxOf(MinOf(tokenOffsetGm_.GetValue(batch), MaxOf(0, firstQuery + queries - 1 + 1)),
-                    keyBegin);
+                MaxOf(MinOf(tokenOffsetOfBatch, MaxOf(0, firstQuery + queries - 1 + 1)), keyBegin);
             const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd - keyBegin, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, splits_);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
@@ -543,15 +542,16 @@ private:
                             const int64_t turnBegin = MaxOf(turn * windowSize_, firstRow);
                             const int64_t turnEnd =
                                 MinOf(turn * windowSize_ + windowSize_, firstRow + cachedRows);
+                            const int64_t turnOffset =
+                                batch * cacheKStrideB_ + layerIdGm_.GetValue(0) * cacheKStrideY_ + kvHead * cacheKStrideK_ + (turnBegin - turn * windowSize_) * cacheKStrideT_;
                             if (cacheKStrideT_ <= 65535) {
-                                DataCopy(keyL1[(turnBegin - firstRow) * kFractal],
-                                    cacheKGm_[batch * cacheKStrideB_ + layerIdGm_.GetValue(0) * cacheKStrideY_ + kvHead * cacheKStrideK_ + (turnBegin - turn * windowSize_) * cacheKStrideT_],
+                                DataCopy(keyL1[(turnBegin - firstRow) * kFractal], cacheKGm_[turnOffset],
                                     Nd2NzParams(1, turnEnd - turnBegin, headDim_, 0, cacheKStrideT_,
                                         RoundUp(cols, kFractal), 1, 0));
                             } else {
                                 for (int64_t row = 0; row < turnEnd - turnBegin; ++row) {
                                     DataCopy(keyL1[(turnBegin - firstRow + row) * kFractal],
-                                        cacheKGm_[batch * cacheKStrideB_ + layerIdGm_.GetValue(0) * cacheKStrideY_ + kvHead * cacheKStrideK_ + (turnBegin - turn * windowSize_) * cacheKStrideT_ + row * cacheKStrideT_],
+                                        cacheKGm_[turnOffset + row * cacheKStrideT_],
                                         Nd2NzParams(1, 1, headDim_, 0, headDim_, RoundUp(cols, kFractal), 1,
                                             0));
                                 }
@@ -647,15 +647,17 @@ private:
                                 const int64_t turnBegin = MaxOf(turn * windowSize_, firstRow);
                                 const int64_t turnEnd =
                                     MinOf(turn * windowSize_ + windowSize_, firstRow + cachedRows);
+                                const int64_t turnOffset =
+                                    batch * cacheVStrideB_ + layerIdGm_.GetValue(0) * cacheVStrideY_ + kvHead * cacheVStrideK_ + (turnBegin - turn * windowSize_) * cacheVStrideT_;
                                 if (cacheVStrideT_ <= 65535) {
                                     DataCopy(valueL1[(turnBegin - firstRow) * kFractal],
-                                        cacheVGm_[batch * cacheVStrideB_ + layerIdGm_.GetValue(0) * cacheVStrideY_ + kvHead * cacheVStrideK_ + (turnBegin - turn * windowSize_) * cacheVStrideT_],
+                                        cacheVGm_[turnOffset],
                                         Nd2NzParams(1, turnEnd - turnBegin, valueDim_, 0, cacheVStrideT_,
                                             RoundUp(depth, kFractal), 1, 0));
                                 } else {
                                     for (int64_t row = 0; row < turnEnd - turnBegin; ++row) {
                                         DataCopy(valueL1[(turnBegin - firstRow + row) * kFractal],
-                                            cacheVGm_[batch * cacheVStrideB_ + layerIdGm_.GetValue(0) * cacheVStrideY_ + kvHead * cacheVStrideK_ + (turnBegin - turn * windowSize_) * cacheVStrideT_ + row * cacheVStrideT_],
+                                            cacheVGm_[turnOffset + row * cacheVStrideT_],
                                             Nd2NzParams(1, 1, valueDim_, 0, valueDim_,
                                                 RoundUp(depth, kFractal), 1, 0));
                                     }
@@ -1169,8 +1171,9 @@ private:
         CrossCoreWaitFlag(kBeforeAppendRows);
         for (int64_t batch = 0; batch < batchRows_; ++batch) {
             const int64_t newKeyStart = KeysBefore(batch);
-            const int64_t keyPosition = MaxOf(tokenOffsetGm_.GetValue(batch) - seqLenGm_.GetValue(batch), 0);
-            const int64_t newRows = MaxOf(0, tokenOffsetGm_.GetValue(batch) - keyPosition);
+            const int64_t tokenOffsetOfBatch = tokenOffsetGm_.GetValue(batch);
+            const int64_t keyPosition = MaxOf(tokenOffsetOfBatch - seqLenGm_.GetValue(batch), 0);
+            const int64_t newRows = MaxOf(0, tokenOffsetOfBatch - keyPosition);
             for (int64_t newRow = MaxOf(0, newRows - windowSize_) + blockIndex_ * 2 + subBlock_; newRow < newRows; newRow += blockCount_ * 2) {
                 const int64_t cacheRow = (keyPosition + newRow) % windowSize_;
                 for (int64_t r0 = 0; r0 < kvHeads_; r0 += kRowsPerStep) {
@@ -1193,9 +1196,9 @@ private:
         }
         for (int64_t batch = 0; batch < batchRows_; ++batch) {
             const int64_t newValueStart = KeysBefore(batch);
-            const int64_t valuePosition =
-                MaxOf(tokenOffsetGm_.GetValue(batch) - seqLenGm_.GetValue(batch), 0);
-            const int64_t newRows = MaxOf(0, tokenOffsetGm_.GetValue(batch) - valuePosition);
+            const int64_t tokenOffsetOfBatch = tokenOffsetGm_.GetValue(batch);
+            const int64_t valuePosition = MaxOf(tokenOffsetOfBatch - seqLenGm_.GetValue(batch), 0);
+            const int64_t newRows = MaxOf(0, tokenOffsetOfBatch - valuePosition);
             for (int64_t newRow = MaxOf(0, newRows - windowSize_) + blockIndex_ * 2 + subBlock_; newRow < newRows; newRow += blockCount_ * 2) {
                 const int64_t cacheRow = (valuePosition + newRow) % windowSize_;
                 for (int64_t r0 = 0; r0 < kvHeads_; r0 += kRowsPerStep) {

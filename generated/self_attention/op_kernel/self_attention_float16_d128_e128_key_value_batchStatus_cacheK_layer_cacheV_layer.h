@@ -300,10 +300,10 @@ public:
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
             const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
             const int64_t newKeyStart = KeysBefore(batch);
-            const int64_t keyPosition = MaxOf(tokenOffsetGm_.GetValue(batch) - seqLenGm_.GetValue(batch), 0);
+            const int64_t tokenOffsetOfBatch = tokenOffsetGm_.GetValue(batch);
+            const int64_t keyPosition = MaxOf(tokenOffsetOfBatch - queryLength, 0);
             const int64_t newValueStart = KeysBefore(batch);
-            const int64_t valuePosition =
-                MaxOf(tokenOffsetGm_.GetValue(batch) - seqLenGm_.GetValue(batch), 0);
+            const int64_t valuePosition = MaxOf(tokenOffsetOfBatch - queryLength, 0);
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
             LoadQuery(tiles, heads, firstToken, firstQuery, firstHead, queries, rowFractals);
             SetFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
@@ -1092,10 +1092,10 @@ private:
     {
         for (int64_t batch = 0; batch < batchRows_; ++batch) {
             const int64_t newKeyStart = KeysBefore(batch);
-            const int64_t keyPosition = MaxOf(tokenOffsetGm_.GetValue(batch) - seqLenGm_.GetValue(batch), 0);
+            const int64_t tokenOffsetOfBatch = tokenOffsetGm_.GetValue(batch);
+            const int64_t keyPosition = MaxOf(tokenOffsetOfBatch - seqLenGm_.GetValue(batch), 0);
             const int64_t newRows =
-                MaxOf(0,
-                    (batchStatusGm_.GetValue(batch) == 0 ? 0 : tokenOffsetGm_.GetValue(batch)) - keyPosition);
+                MaxOf(0, (batchStatusGm_.GetValue(batch) == 0 ? 0 : tokenOffsetOfBatch) - keyPosition);
             for (int64_t newRow = blockIndex_ * 2 + subBlock_; newRow < newRows; newRow += blockCount_ * 2) {
                 const int64_t cacheRow = keyPosition + newRow;
                 for (int64_t r0 = 0; r0 < kvHeads_; r0 += kRowsPerStep) {
@@ -1118,11 +1118,10 @@ private:
         }
         for (int64_t batch = 0; batch < batchRows_; ++batch) {
             const int64_t newValueStart = KeysBefore(batch);
-            const int64_t valuePosition =
-                MaxOf(tokenOffsetGm_.GetValue(batch) - seqLenGm_.GetValue(batch), 0);
+            const int64_t tokenOffsetOfBatch = tokenOffsetGm_.GetValue(batch);
+            const int64_t valuePosition = MaxOf(tokenOffsetOfBatch - seqLenGm_.GetValue(batch), 0);
             const int64_t newRows =
-                MaxOf(0,
-                    (batchStatusGm_.GetValue(batch) == 0 ? 0 : tokenOffsetGm_.GetValue(batch)) - valuePosition);
+                MaxOf(0, (batchStatusGm_.GetValue(batch) == 0 ? 0 : tokenOffsetOfBatch) - valuePosition);
             for (int64_t newRow = blockIndex_ * 2 + subBlock_; newRow < newRows; newRow += blockCount_ * 2) {
                 const int64_t cacheRow = valuePosition + newRow;
                 for (int64_t r0 = 0; r0 < kvHeads_; r0 += kRowsPerStep) {

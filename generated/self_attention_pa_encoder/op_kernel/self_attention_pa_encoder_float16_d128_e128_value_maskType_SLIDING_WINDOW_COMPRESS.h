@@ -261,7 +261,7 @@ public:
             const int64_t firstToken = QueriesBefore(batch);
             const int64_t keyBegin = MaxOf(0, firstQuery - windowSize_ + 1) / 128 * 128;
             const int64_t keyEnd =
-                MaxOf(MinOf(value25_ ? seqLenGm_.GetValue(batchScalar_ + batch) : seqLenGm_.GetValue(batch), MaxOf(0, firstQuery + queries - 1 + 1)),
+                MaxOf(MinOf(value25_ ? seqLenGm_.GetValue(batchScalar_ + batch) : queryLength, MaxOf(0, firstQuery + queries - 1 + 1)),
                     keyBegin);
             const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd - keyBegin, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, splits_);
@@ -332,7 +332,7 @@ public:
             const int64_t firstToken = QueriesBefore(batch);
             const int64_t keyBegin = MaxOf(0, firstQuery - windowSize_ + 1) / 128 * 128;
             const int64_t keyEnd =
-                MaxOf(MinOf(value25_ ? seqLenGm_.GetValue(batchScalar_ + batch) : seqLenGm_.GetValue(batch), MaxOf(0, firstQuery + queries - 1 + 1)),
+                MaxOf(MinOf(value25_ ? seqLenGm_.GetValue(batchScalar_ + batch) : queryLength, MaxOf(0, firstQuery + queries - 1 + 1)),
                     keyBegin);
             const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd - keyBegin, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, splits_);

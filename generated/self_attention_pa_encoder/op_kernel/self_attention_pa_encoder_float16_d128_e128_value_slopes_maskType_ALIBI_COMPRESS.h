@@ -265,7 +265,7 @@ public:
             const int64_t rowFractals = CeilDiv(taskRows, kFractal);
             const int64_t firstToken = QueriesBefore(batch);
             const int64_t keyEnd =
-                MinOf(value25_ ? seqLenGm_.GetValue(batchScalar_ + batch) : seqLenGm_.GetValue(batch),
+                MinOf(value25_ ? seqLenGm_.GetValue(batchScalar_ + batch) : queryLength,
                     MaxOf(0, firstQuery + queries - 1 + 1));
             const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, splits_);
@@ -334,7 +334,7 @@ public:
             const int64_t taskRows = heads * queries;
             const int64_t firstToken = QueriesBefore(batch);
             const int64_t keyEnd =
-                MinOf(value25_ ? seqLenGm_.GetValue(batchScalar_ + batch) : seqLenGm_.GetValue(batch),
+                MinOf(value25_ ? seqLenGm_.GetValue(batchScalar_ + batch) : queryLength,
                     MaxOf(0, firstQuery + queries - 1 + 1));
             const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, splits_);

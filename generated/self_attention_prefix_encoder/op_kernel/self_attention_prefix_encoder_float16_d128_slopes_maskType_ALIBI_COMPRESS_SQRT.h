@@ -266,10 +266,10 @@ public:
             const int64_t taskRows = heads * queries;
             const int64_t rowFractals = CeilDiv(taskRows, kFractal);
             const int64_t firstToken = QueriesBefore(batch);
+            const int64_t kvSeqLenOfBatch = kvSeqLenGm_.GetValue(batch);
             const int64_t keyEnd =
-                MinOf(kvSeqLenGm_.GetValue(batch),
-                    MaxOf(0,
-                        kvSeqLenGm_.GetValue(batch) - seqLenGm_.GetValue(batch) + firstQuery + queries - 1 + 1));
+                MinOf(kvSeqLenOfBatch,
+                    MaxOf(0, kvSeqLenOfBatch - queryLength + firstQuery + queries - 1 + 1));
             const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, splits_);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
@@ -334,10 +334,10 @@ public:
             const int64_t queries = MaxOf(0, MinOf(queriesPerTask_, queryLength - firstQuery));
             const int64_t taskRows = heads * queries;
             const int64_t firstToken = QueriesBefore(batch);
+            const int64_t kvSeqLenOfBatch = kvSeqLenGm_.GetValue(batch);
             const int64_t keyEnd =
-                MinOf(kvSeqLenGm_.GetValue(batch),
-                    MaxOf(0,
-                        kvSeqLenGm_.GetValue(batch) - seqLenGm_.GetValue(batch) + firstQuery + queries - 1 + 1));
+                MinOf(kvSeqLenOfBatch,
+                    MaxOf(0, kvSeqLenOfBatch - queryLength + firstQuery + queries - 1 + 1));
             const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, splits_);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
@@ -350,7 +350,8 @@ public:
             for (int64_t step = 0; step < tiles + 2; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
-                    SoftmaxTile(tile, firstTile, keyEnd, rows, rowBegin, firstQuery, heads, batch, firstHead);
+                    SoftmaxTile(tile, firstTile, keyEnd, rows, rowBegin, firstQuery, heads, kvSeqLenOfBatch,
+                        queryLength, firstHead);
                 }
                 if (step >= 2) {
                     const int64_t tile = step - 2;
@@ -458,15 +459,16 @@ private:
                     for (int64_t page = firstRow / blockSize_; page < CeilDiv(firstRow + cols, blockSize_); ++page) {
                         const int64_t pageBegin = MaxOf(page * blockSize_, firstRow);
                         const int64_t pageEnd = MinOf(page * blockSize_ + blockSize_, firstRow + cols);
+                        const int64_t pageOffset =
+                            blockTablesGm_.GetValue(batch * blockTablesStrideB_ + page) * keyStrideP_ + kvHead * keyStrideK_ + (pageBegin - page * blockSize_) * keyStrideR_;
                         if (keyStrideR_ <= 65535) {
-                            DataCopy(keyL1[(pageBegin - firstRow) * kFractal],
-                                keyGm_[blockTablesGm_.GetValue(batch * blockTablesStrideB_ + page) * keyStrideP_ + kvHead * keyStrideK_ + (pageBegin - page * blockSize_) * keyStrideR_],
+                            DataCopy(keyL1[(pageBegin - firstRow) * kFractal], keyGm_[pageOffset],
                                 Nd2NzParams(1, pageEnd - pageBegin, headDim_, 0, keyStrideR_,
                                     RoundUp(cols, kFractal), 1, 0));
                         } else {
                             for (int64_t row = 0; row < pageEnd - pageBegin; ++row) {
                                 DataCopy(keyL1[(pageBegin - firstRow + row) * kFractal],
-                                    keyGm_[blockTablesGm_.GetValue(batch * blockTablesStrideB_ + page) * keyStrideP_ + kvHead * keyStrideK_ + (pageBegin - page * blockSize_) * keyStrideR_ + row * keyStrideR_],
+                                    keyGm_[pageOffset + row * keyStrideR_],
                                     Nd2NzParams(1, 1, headDim_, 0, headDim_, RoundUp(cols, kFractal), 1, 0));
                             }
                         }
@@ -538,15 +540,16 @@ private:
                         for (int64_t page = firstRow / blockSize_; page < CeilDiv(firstRow + depth, blockSize_); ++page) {
                             const int64_t pageBegin = MaxOf(page * blockSize_, firstRow);
                             const int64_t pageEnd = MinOf(page * blockSize_ + blockSize_, firstRow + depth);
+                            const int64_t pageOffset =
+                                blockTablesGm_.GetValue(batch * blockTablesStrideB_ + page) * valueStrideP_ + kvHead * valueStrideK_ + (pageBegin - page * blockSize_) * valueStrideR_;
                             if (valueStrideR_ <= 65535) {
-                                DataCopy(valueL1[(pageBegin - firstRow) * kFractal],
-                                    valueGm_[blockTablesGm_.GetValue(batch * blockTablesStrideB_ + page) * valueStrideP_ + kvHead * valueStrideK_ + (pageBegin - page * blockSize_) * valueStrideR_],
+                                DataCopy(valueL1[(pageBegin - firstRow) * kFractal], valueGm_[pageOffset],
                                     Nd2NzParams(1, pageEnd - pageBegin, headDim_, 0, valueStrideR_,
                                         RoundUp(depth, kFractal), 1, 0));
                             } else {
                                 for (int64_t row = 0; row < pageEnd - pageBegin; ++row) {
                                     DataCopy(valueL1[(pageBegin - firstRow + row) * kFractal],
-                                        valueGm_[blockTablesGm_.GetValue(batch * blockTablesStrideB_ + page) * valueStrideP_ + kvHead * valueStrideK_ + (pageBegin - page * blockSize_) * valueStrideR_ + row * valueStrideR_],
+                                        valueGm_[pageOffset + row * valueStrideR_],
                                         Nd2NzParams(1, 1, headDim_, 0, headDim_, RoundUp(depth, kFractal), 1,
                                             0));
                                 }
@@ -615,7 +618,8 @@ private:
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
     __aicore__ inline void SoftmaxTile(int64_t tile, int64_t firstTile, int64_t keyEnd, int64_t rows,
-        int64_t rowBegin, int64_t firstQuery, int64_t heads, int64_t batch, int64_t firstHead)
+        int64_t rowBegin, int64_t firstQuery, int64_t heads, int64_t kvSeqLenOfBatch, int64_t queryLength,
+        int64_t firstHead)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
@@ -670,8 +674,7 @@ private:
                     Muls(slopesWide_[row * kTileKeys], keyNumbers_, float(-1), RoundUp(keys, 64));
                     PipeBarrier<PIPE_V>();
                     Adds(slopesWide_[row * kTileKeys], slopesWide_[row * kTileKeys],
-                        float(kvSeqLenGm_.GetValue(batch) - seqLenGm_.GetValue(batch) + queryIndex),
-                        RoundUp(keys, 64));
+                        float(kvSeqLenOfBatch - queryLength + queryIndex), RoundUp(keys, 64));
                     PipeBarrier<PIPE_V>();
                     Maxs(slopesWide_[row * kTileKeys], slopesWide_[row * kTileKeys], float(0),
                         RoundUp(keys, 64));
@@ -687,7 +690,7 @@ private:
                 PipeBarrier<PIPE_V>();
                 Add(score, score, slopesWide_, span);
                 // score = -inf where the query does not see the key  (self_attention.py:169)
-                if (kvSeqLenGm_.GetValue(batch) - seqLenGm_.GetValue(batch) + firstQuery + (rowBegin + r0) / heads + 1 < firstKey + keys) {
+                if (kvSeqLenOfBatch - queryLength + firstQuery + (rowBegin + r0) / heads + 1 < firstKey + keys) {
                     PipeBarrier<PIPE_V>();
                     for (int64_t row = 0; row < chunk; ++row) {
                         const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
@@ -695,7 +698,7 @@ private:
                             const int64_t fillBegin =
                                 MinOf(keys,
                                     MaxOf(0,
-                                        kvSeqLenGm_.GetValue(batch) - seqLenGm_.GetValue(batch) + queryIndex + 1 - firstKey)), fillEnd = keys;
+                                        kvSeqLenOfBatch - queryLength + queryIndex + 1 - firstKey)), fillEnd = keys;
                             int64_t fillLane = fillBegin;
                             if (fillLane % 64 != 0 && fillLane < fillEnd) {
                                 const int64_t fillBase = fillLane / 64 * 64;
