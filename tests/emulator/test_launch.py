@@ -89,7 +89,7 @@ extern "C" __global__ __aicore__ void lists(GM_ADDR list, GM_ADDR out) {
   LocalTensor<float> x = buffer.Get<float>();
   GlobalTensor<float> to, from;
   to.SetGlobalBuffer((__gm__ float*)out);
-  ListTensorDesc desc((__gm__ void*)list);
+  ListTensorDesc desc((__gm__ void*)list, 4096, 2);
   uint32_t at = 0;
   for (uint32_t i = 0; i < desc.GetSize(); ++i) {
     uint64_t shape[2];

@@ -54,6 +54,9 @@ def _reductions(t: str) -> dict[str, str]:
         "PairReduceSum": f"PairReduceSum(ub.at<{t}>({OUT}), ub.at<{t}>({A}), 5, {full}, 1, 1, 8);",
         "ReduceSum": f"ReduceSum(ub.at<{t}>({OUT}), ub.at<{t}>({A}), ub.at<{t}>({WORK}), 1000);",
         "ReduceMax": f"ReduceMax(ub.at<{t}>({OUT}), ub.at<{t}>({A}), ub.at<{t}>({WORK}), 1000, true);",
+        "bits_min": f"uint64_t bits[2] = {{0xF4, 0}}; ReduceMin<{t}>(ub.at<{t}>({OUT}), ub.at<{t}>({A}), ub.at<{t}>({WORK}), bits, 3, 8, false);",
+        "bits_max": f"uint64_t bits[2] = {{0xF4, 0}}; ReduceMax(ub.at<{t}>({OUT}), ub.at<{t}>({A}), ub.at<{t}>({WORK}), bits, 1, 8, true);",
+        "bits_sum": f"uint64_t bits[2] = {{0xF4, 0}}; ReduceSum(ub.at<{t}>({OUT}), ub.at<{t}>({A}), ub.at<{t}>({WORK}), bits, 2, 8);",
         "ReduceMin": f"ReduceMin(ub.at<{t}>({OUT}), ub.at<{t}>({A}), ub.at<{t}>({WORK}), 1000);",
     }
     return {f"{name}_{t}": body for name, body in make.items()}
@@ -246,6 +249,21 @@ def test_whole_tensor_reduce(kernels, t):
     second[: partial.size] = partial
     out, _ = run_image(kernels[f"ReduceSum_{t}"], image)
     assert get(out, OUT, 1, dtype)[0] == _tree(second)
+
+
+@pytest.mark.parametrize("t", ["half", "float"])
+def test_whole_tensor_reduce_of_lanes_by_bits(kernels, t):
+    dtype, full, image, _ = _prepared(t)
+    lanes = [2, 4, 5, 6, 7]
+    rows = get(image, A, 3 * full, dtype).reshape(3, full)[:, lanes]
+    out, _ = run_image(kernels[f"bits_min_{t}"], image)
+    assert get(out, OUT, 1, dtype)[0] == rows.min()
+    out, _ = run_image(kernels[f"bits_max_{t}"], image)
+    assert get(out, OUT, 1, dtype)[0] == rows[0].max()
+    assert get(out, OUT, 2, np.uint16 if t == "half" else np.uint32)[1] == lanes[rows[0].argmax()]
+    out, _ = run_image(kernels[f"bits_sum_{t}"], image)
+    exact = rows[:2].astype(np.float64).sum()
+    np.testing.assert_allclose(float(get(out, OUT, 1, dtype)[0]), exact, rtol=1e-2 if t == "half" else 1e-5)
 
 
 @pytest.mark.parametrize("t", ["half", "float", "bfloat16_t", "int32_t"])

@@ -57,6 +57,7 @@ Machine::Impl* running = nullptr;
 
 void task_main() {
   (*running->body)();
+  core->ended = true;
   running->tasks[static_cast<size_t>(core->index)].done = true;
   swapcontext(&running->tasks[static_cast<size_t>(core->index)].context, &running->scheduler);
 }
@@ -127,6 +128,15 @@ Memory* Machine::add_region(std::string name, uint8_t* data, uint64_t bytes, uin
   auto at = std::lower_bound(regions.begin(), regions.end(), m, [](const auto& a, const auto& b) { return a->data < b->data; });
   regions.insert(at, std::move(m));
   return out;
+}
+
+uint8_t* Machine::lend(uint64_t bytes, const char* name) {
+  constexpr uint64_t kAlign = 512;
+  lent_.emplace_back(new uint8_t[bytes + kAlign]);
+  uint8_t* data = lent_.back().get();
+  data += round_up(reinterpret_cast<uint64_t>(data), kAlign) - reinterpret_cast<uint64_t>(data);
+  add_region(name, data, bytes, 0, false, false);
+  return data;
 }
 
 bool Machine::is_below_stack(const void* p) const {

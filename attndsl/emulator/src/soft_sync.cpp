@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "attnemu/errands.h"
 #include "attnemu/findings.h"
 #include "attnemu/machine.h"
 
@@ -96,6 +97,35 @@ void turn_end(const SourceLine& at, Place workspace, uint32_t parties) {
   SoftWord& w = word_of(workspace);
   leave(w, now);
   w.count = w.count + 1 == parties ? 0 : w.count + 1;
+}
+
+void ask_cube(const char* what, const SourceLine& at, const std::function<void()>& work) {
+  Errand errand{&work, arrive(at), core->time.scalar(), false};
+  machine->errands[core->block].push_back(&errand);
+  machine->wait_until([&errand] { return errand.done; }, format("the cube core of its block to do its %s (does that core register the object?)", what), at);
+  take_over(errand.clock, errand.when, at);
+}
+
+bool serves_vectors() { return core->kind == CoreKind::Cube && machine->shape.vectors > 0; }
+
+void serve_vectors(const SourceLine& at) {
+  auto& waiting = machine->errands[core->block];
+  auto all_ended = [block = core->block] {
+    for (auto& c : machine->cores)
+      if (c->block == block && c->kind == CoreKind::Vector && !c->ended) return false;
+    return true;
+  };
+  while (true) {
+    machine->wait_until([&] { return !waiting.empty() || all_ended(); }, "requests of the vector cores of its block", at);
+    if (waiting.empty()) return;
+    Errand& errand = *waiting.front();
+    waiting.pop_front();
+    take_over(errand.clock, errand.when, at);
+    (*errand.work)();
+    errand.clock = arrive(at);
+    errand.when = core->time.scalar();
+    errand.done = true;
+  }
 }
 
 }  // namespace attnemu

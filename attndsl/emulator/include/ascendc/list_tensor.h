@@ -33,8 +33,11 @@ class TensorDesc {
 class ListTensorDesc {
  public:
   ListTensorDesc() = default;
-  explicit ListTensorDesc(__gm__ void* data, attnemu::SourceLine at = attnemu::SourceLine::here()) { Init(data, at); }
-  void Init(__gm__ void* data, attnemu::SourceLine at = attnemu::SourceLine::here()) {
+  explicit ListTensorDesc(__gm__ void* data, uint32_t length = kUnknown, uint32_t shapeSize = kUnknown, attnemu::SourceLine at = attnemu::SourceLine::here()) {
+    Init(data, length, shapeSize, at);
+  }
+  // The list tells its own length and number of tensors; what is passed changes nothing.
+  void Init(__gm__ void* data, uint32_t = kUnknown, uint32_t = kUnknown, attnemu::SourceLine at = attnemu::SourceLine::here()) {
     base_ = static_cast<uint8_t*>(data);
     at_ = at;
     pointers_ = word(0) / 8;
@@ -56,6 +59,7 @@ class ListTensorDesc {
   }
 
  private:
+  static constexpr uint32_t kUnknown = 0xffffffff;
   uint64_t word(uint64_t i) const {
     attnemu::Place p = detail::global_place(base_ + i * 8, "ListTensorDesc", at_);
     return p.memory ? attnemu::scalar_load(p, 8, "ListTensorDesc", at_) : 0;

@@ -22,6 +22,8 @@
 #define __cc__
 #define __fbuf__
 #define __inline__ inline
+#define __forceinline__ inline
+#define __kfc_workspace__
 #define __BLOCK_LOCAL__
 #define GM_ADDR __gm__ uint8_t*
 

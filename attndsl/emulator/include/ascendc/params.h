@@ -320,6 +320,7 @@ struct LoadDataRepeatParam {
 struct FixpipeConfig {
   constexpr FixpipeConfig(CO2Layout formatIn) : format(formatIn) {}
   CO2Layout format;
+  bool isToUB = false;  // of other chips
 };
 constexpr FixpipeConfig CFG_NZ = {CO2Layout::NZ};
 constexpr FixpipeConfig CFG_ROW_MAJOR = {CO2Layout::ROW_MAJOR};

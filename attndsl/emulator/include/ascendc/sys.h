@@ -163,3 +163,5 @@ struct AscendCUtils {
 };
 
 }  // namespace AscendC
+
+using AscendC::GetSysWorkSpacePtr;

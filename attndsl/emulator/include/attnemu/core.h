@@ -78,6 +78,7 @@ class Core {
   std::unordered_set<uint64_t> dropped_lines;   // of the scalar cache, by DataCacheCleanAndInvalid of the line
   const uint8_t* polled = nullptr;              // word and value of its latest uncached load
   uint64_t polled_bits = 0;
+  bool ended = false;                           // its kernel has returned
   bool yields = false;                          // gives way to every core that can run
   int waiting_id = -1;                          // counter the core is blocked on
   SourceLine waiting_at{"", 0};

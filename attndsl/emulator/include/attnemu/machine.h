@@ -1,6 +1,7 @@
 // The whole device as one kernel launch sees it: cores, global memory, findings, the scheduler of core tasks.
 #pragma once
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -34,6 +35,14 @@ struct SoftWord {
   double set_at = 0, released_at = 0;  // cycles
 };
 
+// What a vector core asks of its cube core, see errands.h; the clock is of who acted last.
+struct Errand {
+  const std::function<void()>* work;
+  VectorClock clock;
+  double when;  // cycles
+  bool done;
+};
+
 class Machine {
  public:
   Machine(const Knobs& knobs, const LaunchShape& shape);
@@ -64,6 +73,9 @@ class Machine {
   // Gives way to every other core that can run: a core that polls memory.
   void yield(const SourceLine& at);
   std::map<const uint8_t*, SoftWord> soft_words;  // by host address
+  std::map<int, std::deque<Errand*>> errands;     // by block
+  // Global memory that a library takes from the system's workspace, for the rest of the launch.
+  uint8_t* lend(uint64_t bytes, const char* name);
 
   void report(const char* check, const char* rule, const SourceLine& at, std::string message,
               const char* pipe = "", const std::string& buffer = "", uint64_t address = 0, uint64_t bytes = 0,
@@ -78,6 +90,7 @@ class Machine {
   std::vector<Site> sites_;
   std::unique_ptr<Impl> impl_;
   Memory* last_region_ = nullptr;
+  std::vector<std::unique_ptr<uint8_t[]>> lent_;
   Memory* find_constants(const void* p);
   void check_memory() const;
   void report_deadlock();

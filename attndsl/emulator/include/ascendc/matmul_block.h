@@ -1,0 +1,154 @@
+// One block of a product on the cube core: loads, products over k, write-back. Each step waits for the one before, so that
+// the timeline shows an unpipelined product.
+#pragma once
+#include "cube.h"
+#include "kernel_tiling/kernel_tiling.h"
+#include "matmul_config.h"
+#include "static_tensor.h"
+#include "sync.h"
+
+namespace AscendC::detail {
+
+// A matrix in global memory: rows `pitch` elements apart, or columns of fractals that each hold `pitch` rows.
+template <class T>
+struct StoredMatrix {
+  GlobalTensor<T> at;
+  uint32_t pitch = 0;
+  bool fractals = false, transposed = false;
+};
+
+struct BlockShape {
+  uint32_t row = 0, column = 0;  // first ones in the product
+  uint32_t m = 0, n = 0, k = 0, step_k = 0;
+};
+
+// Where blocks lie in L1, behind what a program's own tensors are likely to take.
+constexpr uint32_t kLeftInL1 = 384u << 10, kRightInL1 = 448u << 10, kBiasInL1 = 380u << 10, kWordsInL1 = 376u << 10;
+
+inline uint32_t fractal_up(uint32_t n, uint32_t to) { return (n + to - 1) / to * to; }
+
+// A part of a stored matrix to L1, as columns of fractals of `height` rows.
+template <class T>
+void load_part(const LocalTensor<T>& to, StoredMatrix<T>& from, uint32_t row, uint32_t column, uint32_t rows, uint32_t columns, uint32_t height, const SourceLine& at) {
+  constexpr uint32_t c0 = 32 / sizeof(T);
+  if (from.fractals) {
+    auto source = from.at[static_cast<uint64_t>(column / c0) * from.pitch * c0 + static_cast<uint64_t>(row) * c0];
+    return DataCopy(to, source, DataCopyParams((columns + c0 - 1) / c0, rows, from.pitch - rows, height - rows), at);
+  }
+  constexpr uint32_t kMostPitch = 65535;
+  auto source = from.at[static_cast<uint64_t>(row) * from.pitch + column];
+  if (from.pitch <= kMostPitch) return DataCopy(to, source, Nd2NzParams(1, rows, columns, 0, from.pitch, height, 1, 0), at);
+  for (uint32_t i = 0; i < rows; ++i)
+    DataCopy(to[i * c0], source[static_cast<uint64_t>(i) * from.pitch], Nd2NzParams(1, 1, columns, 0, columns, height, 1, 0), at);
+}
+
+template <class T>
+void window_to(const LocalTensor<T>& to, const LocalTensor<T>& from, uint32_t height, uint32_t width, bool transpose, const SourceLine& at) {
+  LoadData3DParamsV2<T> w;
+  w.l1H = 1;
+  w.l1W = w.mExtension = static_cast<uint16_t>(height);
+  w.channelSize = w.kExtension = static_cast<uint16_t>(width);
+  w.enTranspose = transpose;
+  LoadData(to, from, w, at);
+}
+
+// The left operand's k columns from `from` on, to L0A.
+template <class T>
+void load_left(StoredMatrix<T>& a, const BlockShape& b, uint32_t from, uint32_t k, const SourceLine& at) {
+  constexpr uint32_t c0 = 32 / sizeof(T);
+  uint32_t m16 = fractal_up(b.m, 16), kc = fractal_up(k, c0), k16 = fractal_up(k, 16);
+  LocalTensor<T> l1(TPosition::A1, kLeftInL1, (64u << 10) / sizeof(T)), l0(TPosition::A2, 0, (64u << 10) / sizeof(T));
+  PipeBarrier<PIPE_ALL>();
+  if (a.transposed) load_part(l1, a, from, b.row, k, b.m, k16, at);
+  else load_part(l1, a, b.row, from, b.m, k, m16, at);
+  PipeBarrier<PIPE_ALL>();
+  if (a.transposed) return window_to(l0, l1, k16, m16, true, at);
+  for (uint32_t i = 0; i < m16 / 16; ++i) LoadData(l0[i * 16 * kc], l1[i * 16 * c0], LoadData2DParams(0, kc / c0, m16 / 16, 0, 0, false, 0), at);
+}
+
+// The right operand's k rows from `from` on, to L0B.
+template <class T>
+void load_right(StoredMatrix<T>& w, const BlockShape& b, uint32_t from, uint32_t k, const SourceLine& at) {
+  constexpr uint32_t c0 = 32 / sizeof(T), deep = c0 < 16 ? 16 : c0;
+  uint32_t n16 = fractal_up(b.n, 16), nc = fractal_up(b.n, deep), kc = fractal_up(k, c0), kd = fractal_up(k, deep);
+  LocalTensor<T> l1(TPosition::B1, kRightInL1, (64u << 10) / sizeof(T)), l0(TPosition::B2, 0, (64u << 10) / sizeof(T));
+  if (w.transposed) load_part(l1, w, b.column, from, b.n, k, n16, at);
+  else load_part(l1, w, from, b.column, k, b.n, kd, at);
+  PipeBarrier<PIPE_ALL>();
+  if (w.transposed) {
+    for (uint32_t i = 0; i < kc / c0; ++i) LoadData(l0[i * n16 * c0], l1[i * n16 * c0], LoadData2DParams(0, n16 / 16, 1, 0, 0, false, 0), at);
+  } else if constexpr (sizeof(T) == 1) {
+    // blocks of 32x32, whose two fractals lie side by side in n
+    for (uint32_t i = 0; i < kd / 32; ++i) LoadDataWithTranspose(l0[i * 32 * n16], l1[i * 1024], LoadData2dTransposeParams(0, nc / 32, kd / 32, 1, 0), at);
+  } else {
+    window_to(l0, l1, kd, n16, false, at);
+  }
+}
+
+// Biases of the block's columns, to the bias table.
+template <class T, class L>
+void load_bias(GlobalTensor<T> bias, const BlockShape& b, const SourceLine& at) {
+  LocalTensor<T> l1(TPosition::C1, kBiasInL1, 4096 / sizeof(T));
+  LocalTensor<L> table(TPosition::C2, 0, 256);
+  DataCopy(l1, bias[b.column], Nd2NzParams(1, 1, b.n, 0, b.n, 1, 1, 0), at);
+  PipeBarrier<PIPE_ALL>();
+  DataCopy(table, l1, DataCopyParams(1, (b.n * sizeof(T) + 63) / 64, 0, 0), at);
+}
+
+template <class A, class L, class Bias>
+void multiply_block(StoredMatrix<A>& a, StoredMatrix<A>& w, const GlobalTensor<Bias>* bias, const BlockShape& b, bool hf32, const SourceLine& at) {
+  LocalTensor<A> left(TPosition::A2, 0, (64u << 10) / sizeof(A)), right(TPosition::B2, 0, (64u << 10) / sizeof(A));
+  LocalTensor<L> sums(TPosition::CO1, 0, (128u << 10) / sizeof(L)), table(TPosition::C2, 0, 256);
+  SetHF32Mode(hf32);
+  PipeBarrier<PIPE_ALL>();
+  if (bias) load_bias<Bias, L>(*bias, b, at);
+  for (uint32_t from = 0; from < b.k; from += b.step_k) {
+    uint32_t k = b.k - from < b.step_k ? b.k - from : b.step_k;
+    load_left(a, b, from, k, at);
+    load_right(w, b, from, k, at);
+    PipeBarrier<PIPE_ALL>();
+    // one row is a row of elements in L0A rather than of fractals: two rows, the second of which nobody reads, are a matrix
+    MmadParams p(static_cast<uint16_t>(b.m == 1 ? 2 : b.m), static_cast<uint16_t>(b.n), static_cast<uint16_t>(k), 0, false, from == 0);
+    p.kDirectionAlign = sizeof(A) == 4 && a.transposed;
+    if (from == 0 && bias) Mmad(sums, left, right, table, p, at);
+    else Mmad(sums, left, right, p, at);
+  }
+  SetHF32Mode(false);
+  PipeBarrier<PIPE_ALL>();
+}
+
+// How sums become elements of the result: by a word for all or by a word a column.
+struct Conversion {
+  uint64_t word = 0;
+  GlobalTensor<uint64_t> words;
+  bool with_words = false;
+};
+template <class C, class L>
+QuantMode_t conversion_mode(const Conversion& q) {
+  if constexpr (std::is_same_v<C, L>) return NoQuant;
+  else if constexpr (std::is_same_v<L, float>) return std::is_same_v<C, half> ? F322F16 : std::is_same_v<C, bfloat16_t> ? F322BF16 : q.with_words ? VQF322B8_PRE : QF322B8_PRE;
+  else if constexpr (std::is_same_v<C, half>) return q.with_words ? VDEQF16 : DEQF16;
+  else return q.with_words ? VREQ8 : REQ8;
+}
+
+// The block's sums to global memory, rows (or, of fractals, columns of them) `pitch` apart.
+template <class C, class L>
+void store_block(GlobalTensor<C> to, const BlockShape& b, uint32_t pitch, bool fractals, const Conversion& q, const SourceLine& at) {
+  LocalTensor<L> sums(TPosition::CO1, 0, (128u << 10) / sizeof(L));
+  LocalTensor<uint64_t> words(TPosition::A1, kWordsInL1, 256);
+  if (q.with_words) {
+    GlobalTensor<uint64_t> source = q.words;
+    DataCopy(words, source[b.column], Nd2NzParams(1, 1, b.n, 0, b.n, 1, 1, 0), at);
+    PipeBarrier<PIPE_ALL>();
+  }
+  FixpipeParamsV220 f(static_cast<uint16_t>(b.n), static_cast<uint16_t>(b.m), static_cast<uint16_t>(fractal_up(b.m, 16)), pitch, false);
+  f.quantPre = conversion_mode<C, L>(q);
+  f.deqScalar = q.word;
+  if (fractals && q.with_words) Fixpipe<C, L, CFG_NZ>(to, sums, words, f, at);
+  else if (fractals) Fixpipe<C, L, CFG_NZ>(to, sums, f, at);
+  else if (q.with_words) Fixpipe<C, L, CFG_ROW_MAJOR>(to, sums, words, f, at);
+  else Fixpipe<C, L, CFG_ROW_MAJOR>(to, sums, f, at);
+  PipeBarrier<PIPE_ALL>();
+}
+
+}  // namespace AscendC::detail
