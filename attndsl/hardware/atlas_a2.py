@@ -81,7 +81,10 @@ class Device:
         max_nd2nz_matrices: highest ndNum of an Nd2Nz copy (GUIDE).
         max_mmad_size: highest m, n and k of an Mmad (GUIDE).
         max_copy_blocks: highest blockCount of a DataCopyPad (GUIDE).
-        max_half_word: highest number of a 16-bit field: srcStride of LoadData, sizes of a Fixpipe (H81).
+        max_half_word: highest number of a 16-bit field: srcStride of LoadData and of a Fixpipe (H81).
+        max_fixpipe_columns: highest nSize of a Fixpipe (GUIDE).
+        max_fixpipe_rows: highest mSize of a Fixpipe to rows (GUIDE).
+        max_merge_records: highest length of a list of MrgSort (GUIDE).
         mmad_overlap_fractals: fractals of a result from which a dependent Mmad needs no barrier (GUIDE).
         workspace_alignment: bytes; a Fixpipe to an unaligned row costs twice (GUIDE).
         system_workspace: bytes CANN reserves in front of the user's workspace (H81).
@@ -105,6 +108,9 @@ class Device:
     max_mmad_size: int = 4095
     max_copy_blocks: int = 4095
     max_half_word: int = 65535
+    max_fixpipe_columns: int = 4095
+    max_fixpipe_rows: int = 8192
+    max_merge_records: int = 4095
     mmad_overlap_fractals: int = 10
     workspace_alignment: int = 512
     system_workspace: int = 16 * 1024 * 1024

@@ -76,7 +76,7 @@ void gather_blocks(const char* what, const SourceLine& at, const LaneOperand& ds
   e.at = offsets.at;
   e.run = repeats * 32ull;
   ins.reads(offsets.memory, e);
-  uint32_t lanes = 256 / dtype_size(dst.type);
+  uint32_t lanes = kRepeatBytes / dtype_size(dst.type);
   add_lanes(ins, dst, LaneShape::masked(LaneMask::first(lanes), repeats, lanes), AccessKind::Write);
   if (!ins.admit({Op::GatherBlocks, src.type, static_cast<double>(repeats)})) return;
   for (uint32_t i = 0; i < repeats * 8; ++i) {

@@ -146,7 +146,7 @@ bool check_product(Instruction& ins, Place c, DType ct, Place a, DType at, Place
   };
   bool ok = in(c, MemoryKind::L0C, "the result") & in(a, MemoryKind::L0A, "the left operand") & in(b, MemoryKind::L0B, "the right operand");
   if (bias) ok = ok & in(*bias, MemoryKind::BT, "the bias");
-  ok = ok & ins.require(p.m <= 4095 && p.n <= 4095 && p.k <= 4095, "product_range", "m %u, n %u, k %u: each is at most 4095", p.m, p.n, p.k);
+  ok = ok & ins.require(p.m <= kMaxMmadSize && p.n <= kMaxMmadSize && p.k <= kMaxMmadSize, "product_range", "m %u, n %u, k %u: each is at most %u", p.m, p.n, p.k, kMaxMmadSize);
   ok = ok & ins.aligned(c.memory, c.at, kResultFractal, "the result") & ins.aligned(a.memory, a.at, kFractal, "the left operand") & ins.aligned(b.memory, b.at, kFractal, "the right operand");
   (void)ct; (void)at; (void)bt;
   return ok;
@@ -158,7 +158,7 @@ void multiply(const char* what, const SourceLine& at, Place c, DType c_type, Pla
               const Place* bias, const Product& p) {
   if (p.m == 0 || p.n == 0 || p.k == 0) return;
   uint32_t bands = static_cast<uint32_t>(ceil_div(p.m, 16)), columns = static_cast<uint32_t>(ceil_div(p.n, 16));
-  uint8_t traits = static_cast<uint8_t>((bands * columns >= 10 ? kTraitLargeMmad : 0) | (p.unit_flag ? kTraitUnitFlag : 0));
+  uint8_t traits = static_cast<uint8_t>((bands * columns >= kMmadOverlapFractals ? kTraitLargeMmad : 0) | (p.unit_flag ? kTraitUnitFlag : 0));
   Instruction ins(Pipe::M, what, at, traits);
   if (!ins) return;
   uint32_t element = dtype_size(a_type), c0 = per_block(a_type);

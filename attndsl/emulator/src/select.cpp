@@ -153,7 +153,7 @@ void broadcast_blocks(const char* what, const SourceLine& at, const LaneOperand&
   e.at = src.at;
   e.run = 8ull * size * repeats;
   ins.reads(src.memory, e);
-  LaneShape full = LaneShape::masked(LaneMask::first(256 / size), repeats, 256 / size);
+  LaneShape full = LaneShape::masked(LaneMask::first(kRepeatBytes / size), repeats, kRepeatBytes / size);
   add_lanes(ins, dst, full, AccessKind::Write);
   if (!ins.admit(repeat_work(Op::BroadcastBlocks, full, dst, nullptr, 0))) return;
   for (uint32_t r = 0; r < repeats; ++r)

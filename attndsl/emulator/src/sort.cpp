@@ -61,7 +61,7 @@ void merge_sorted(const char* what, const SourceLine& at, const LaneOperand& dst
   uint64_t total = 0;
   bool equal = true, adjacent = true;
   for (uint32_t i = 0; i < m.lists; ++i) {
-    ins.require(m.lengths[i] <= 4095, "merge_length", "list %u has %u records; at most 4095", i, m.lengths[i]);
+    ins.require(m.lengths[i] <= kMaxMergeRecords, "merge_length", "list %u has %u records; at most %u", i, m.lengths[i], kMaxMergeRecords);
     ins.require(m.from[i] % kRecord == 0, "misaligned", "list %u is at byte %llu, which must be a multiple of 8", i, static_cast<unsigned long long>(m.from[i]));
     equal = equal && m.lengths[i] == m.lengths[0];
     adjacent = adjacent && m.from[i] == m.from[0] + static_cast<uint64_t>(i) * m.lengths[0] * kRecord;

@@ -51,8 +51,9 @@ bool check(Instruction& ins, const Place& to, const Place& from, DType to_type, 
   bool to_l1 = to.memory->kind == MemoryKind::L1;
   ok = ok & ins.require(!(to_l1 && p.row_major), "fixpipe_layout", "L1 takes fractals only: use CFG_NZ");
   ok = ok & ins.require(!(to_l1 && p.quantise == Quantise::None), "fixpipe_quant", "to L1 the result must be narrowed: set quantPre");
-  ok = ok & ins.require(p.n <= 4095, "fixpipe_range", "nSize %u is at most 4095", p.n);
-  ok = ok & ins.require(p.m <= (p.row_major ? 8192u : 65535u), "fixpipe_range", "mSize %u is at most %u", p.m, p.row_major ? 8192u : 65535u);
+  ok = ok & ins.require(p.n <= kMaxFixpipeColumns, "fixpipe_range", "nSize %u is at most %u", p.n, kMaxFixpipeColumns);
+  const uint32_t most_rows = p.row_major ? kMaxFixpipeRows : kMaxHalfWord;
+  ok = ok & ins.require(p.m <= most_rows, "fixpipe_range", "mSize %u is at most %u", p.m, most_rows);
   ok = ok & ins.require(p.from_step >= round_up(p.m, 16) || p.n <= 16, "fixpipe_stride", "srcStride %u is below mSize rounded to 16, %llu", p.from_step,
                         static_cast<unsigned long long>(round_up(p.m, 16)));
   ok = ok & ins.require(!p.row_major || p.m <= 1 || p.to_step >= p.n, "fixpipe_stride", "dstStride %llu is below nSize %u: rows overlap",

@@ -391,8 +391,9 @@ class Fixpipe(Instruction):
         yield from dtype_rule(self.dst.tensor.dtype, ("float32", "int32"), "destination")
         yield from dtype_rule(self.src.buffer.dtype, (self.dst.tensor.dtype,), "source")
         yield from multiple_rule(self.dst.cols, FRACTAL, "columns")
-        for name, size in (("columns", self.dst.cols), ("rows", self.dst.rows), ("source rows", self.m)):
-            yield from at_most_rule(size, ATLAS_A2.max_half_word, name)
+        yield from at_most_rule(self.dst.cols, ATLAS_A2.max_fixpipe_columns, "columns")
+        yield from at_most_rule(self.dst.rows, ATLAS_A2.max_fixpipe_rows, "rows")
+        yield from at_most_rule(self.m, ATLAS_A2.max_half_word, "source rows")
 
     def describe(self) -> str:
         return f"{self.dst} <- {self.src.buffer.name}"

@@ -3,21 +3,23 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "attnemu/limits.h"
+
 namespace AscendC {
 
 constexpr uint64_t MASK_PLACEHOLDER = 0;
 constexpr uint64_t FULL_MASK = ~0ull;
 constexpr int32_t FULL_MASK_LEN = 128;
 constexpr uint16_t MAX_HALF_MASK_LEN = 64;
-constexpr int32_t MAX_REPEAT_TIMES = 255;
+constexpr int32_t MAX_REPEAT_TIMES = attnemu::kMaxRepeat;
 constexpr int32_t MIN_REPEAT_TIMES = 0;
-constexpr int32_t MAX_BLOCK_COUNT = 4095;
+constexpr int32_t MAX_BLOCK_COUNT = attnemu::kMaxCopyBlocks;
 constexpr uint16_t UINT12_MAX = 4095;
 constexpr uint16_t UINT15_MAX = 32767;
 
-constexpr uint16_t ONE_BLK_SIZE = 32;
-constexpr int32_t DEFAULT_C0_SIZE = 32;
-constexpr int32_t ONE_REPEAT_BYTE_SIZE = 256;
+constexpr uint16_t ONE_BLK_SIZE = attnemu::kBlock;
+constexpr int32_t DEFAULT_C0_SIZE = attnemu::kBlock;
+constexpr int32_t ONE_REPEAT_BYTE_SIZE = attnemu::kRepeatBytes;
 constexpr int32_t DEFAULT_BLOCK_SIZE = 256;
 constexpr int32_t DEFAULT_BLK_NUM = 8;
 constexpr int32_t DEFAULT_BLK_STRIDE = 1;
@@ -38,16 +40,16 @@ constexpr uint32_t BF16_TO_FP32_MAN_LEN = 16;
 
 constexpr int32_t BLOCK_CUBE = 16;
 constexpr int32_t CUBE_MAX_SIZE = 256;
-constexpr int32_t BYTE_PER_FRACTAL = 512;
+constexpr int32_t BYTE_PER_FRACTAL = attnemu::kFractal;
 constexpr uint32_t PAD_SIZE = 4;
 constexpr uint32_t K_MAX_DIM = 8;
 constexpr uint32_t K_MAX_SHAPE_DIM = 8;
 
-constexpr uint32_t TOTAL_UB_SIZE = 192 * 1024;
-constexpr int32_t TOTAL_VEC_LOCAL_SIZE = 184 * 1024;
-constexpr uint32_t TMP_UB_OFFSET = 184 * 1024, TMP_UB_SIZE = 8 * 1024;
-constexpr uint32_t TOTAL_L0A_SIZE = 64 * 1024, TOTAL_L0B_SIZE = 64 * 1024, TOTAL_L0C_SIZE = 128 * 1024;
+constexpr uint32_t TOTAL_UB_SIZE = attnemu::kUbBytes;
+constexpr int32_t TOTAL_VEC_LOCAL_SIZE = attnemu::kSelectScratch;
+constexpr uint32_t TMP_UB_OFFSET = attnemu::kSelectScratch, TMP_UB_SIZE = TOTAL_UB_SIZE - TMP_UB_OFFSET;
+constexpr uint32_t TOTAL_L0A_SIZE = attnemu::kL0aBytes, TOTAL_L0B_SIZE = attnemu::kL0bBytes, TOTAL_L0C_SIZE = attnemu::kL0cBytes;
 constexpr uint32_t CACHE_LINE_SIZE = 64;
-constexpr size_t RESERVED_WORKSPACE = 16 * 1024 * 1024;
+constexpr size_t RESERVED_WORKSPACE = attnemu::kSystemWorkspace;
 
 }  // namespace AscendC

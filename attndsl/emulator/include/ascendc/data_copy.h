@@ -38,7 +38,7 @@ bool whole_elements(const attnemu::Place& p, const char* what, const SourceLine&
 
 // Bursts of blocks with gaps: of 32 bytes where the data come from, of `unit` where they go.
 inline void copy_blocks(Pipe pipe, attnemu::Place to, attnemu::Place from, const DataCopyParams& p, uint32_t unit, bool atomic, const SourceLine& at) {
-  require(p.blockCount <= 4095, "copy_range", at, attnemu::format("DataCopy: blockCount %u is at most 4095", p.blockCount));
+  require(p.blockCount <= attnemu::kMaxCopyBlocks, "copy_range", at, attnemu::format("DataCopy: blockCount %u is at most %u", p.blockCount, attnemu::kMaxCopyBlocks));
   attnemu::Bursts b;
   b.run = static_cast<uint64_t>(p.blockLen) * unit;
   b.count = p.blockCount;
@@ -53,7 +53,7 @@ DataCopyParams whole(uint32_t count, const SourceLine& at) {
   uint64_t bytes = bytes_of<T>(count);
   require(bytes % attnemu::kBlock == 0, "copy_tail", at,
           attnemu::format("DataCopy: %u elements are %llu bytes, rounded down to a multiple of 32; use DataCopyPad for the tail", count, static_cast<unsigned long long>(bytes)));
-  require(bytes / attnemu::kBlock <= 65535, "copy_range", at, attnemu::format("DataCopy: %llu bytes are more than 65535 blocks", static_cast<unsigned long long>(bytes)));
+  require(bytes / attnemu::kBlock <= attnemu::kMaxHalfWord, "copy_range", at, attnemu::format("DataCopy: %llu bytes are more than %u blocks", static_cast<unsigned long long>(bytes), attnemu::kMaxHalfWord));
   return DataCopyParams(1, static_cast<uint16_t>(bytes / attnemu::kBlock), 0, 0);
 }
 
@@ -87,7 +87,7 @@ std::enable_if_t<!std::is_same_v<T, U>> DataCopy(const LocalTensor<T>& dst, cons
   static_assert(std::is_same_v<T, float> && std::is_same_v<U, half>, "DataCopy: only from half to float, and from L1 to the bias table, the element type may change");
   bool fits = detail::memory_of(src.position()) == attnemu::MemoryKind::L1 && detail::memory_of(dst.position()) == attnemu::MemoryKind::BT;
   if (!detail::require(fits, "wrong_position", at, "DataCopy: elements are converted from L1 to the bias table only")) return;
-  detail::require(p.blockCount <= 4095, "copy_range", at, attnemu::format("DataCopy: blockCount %u is at most 4095", p.blockCount));
+  detail::require(p.blockCount <= attnemu::kMaxCopyBlocks, "copy_range", at, attnemu::format("DataCopy: blockCount %u is at most %u", p.blockCount, attnemu::kMaxCopyBlocks));
   attnemu::Bursts b;
   b.run = p.blockLen * 64ull;
   b.count = p.blockCount;
@@ -119,11 +119,11 @@ void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const Nd2Nz
   using attnemu::format;
   const attnemu::MemoryKind to = detail::memory_of(dst.position());
   detail::require(to == attnemu::MemoryKind::L1 || to == attnemu::MemoryKind::UB, "wrong_position", at, "DataCopy Nd2Nz: the destination must be in L1 or UB");
-  detail::require(p.ndNum <= 4095, "nd2nz_range", at, format("DataCopy Nd2Nz: ndNum %u is at most 4095", p.ndNum));
-  detail::require(p.nValue <= 16384, "nd2nz_range", at, format("DataCopy Nd2Nz: nValue %u is at most 16384", p.nValue));
-  detail::require(p.srcDValue >= p.dValue || p.nValue <= 1, "nd2nz_range", at, format("DataCopy Nd2Nz: srcDValue %u is below dValue %u (is the pitch above 65535?)", p.srcDValue, p.dValue));
-  detail::require(p.dstNzC0Stride >= 1 && p.dstNzC0Stride <= 16384, "nd2nz_range", at, format("DataCopy Nd2Nz: dstNzC0Stride %u is 1..16384", p.dstNzC0Stride));
-  detail::require(p.dstNzNStride >= 1 && p.dstNzNStride <= 16384, "nd2nz_range", at, format("DataCopy Nd2Nz: dstNzNStride %u is 1..16384", p.dstNzNStride));
+  detail::require(p.ndNum <= attnemu::kMaxNd2NzMatrices, "nd2nz_range", at, format("DataCopy Nd2Nz: ndNum %u is at most %u", p.ndNum, attnemu::kMaxNd2NzMatrices));
+  detail::require(p.nValue <= attnemu::kMaxNd2NzRows, "nd2nz_range", at, format("DataCopy Nd2Nz: nValue %u is at most %u", p.nValue, attnemu::kMaxNd2NzRows));
+  detail::require(p.srcDValue >= p.dValue || p.nValue <= 1, "nd2nz_range", at, format("DataCopy Nd2Nz: srcDValue %u is below dValue %u (is the pitch above %u?)", p.srcDValue, p.dValue, attnemu::kMaxNd2NzPitch));
+  detail::require(p.dstNzC0Stride >= 1 && p.dstNzC0Stride <= attnemu::kMaxNd2NzRows, "nd2nz_range", at, format("DataCopy Nd2Nz: dstNzC0Stride %u is 1..%u", p.dstNzC0Stride, attnemu::kMaxNd2NzRows));
+  detail::require(p.dstNzNStride >= 1 && p.dstNzNStride <= attnemu::kMaxNd2NzRows, "nd2nz_range", at, format("DataCopy Nd2Nz: dstNzNStride %u is 1..%u", p.dstNzNStride, attnemu::kMaxNd2NzRows));
   attnemu::Place from = detail::global_place(src.GetPhyAddr(), "DataCopy Nd2Nz", at);
   if (!from.memory) return;
   if (to == attnemu::MemoryKind::UB) return detail::columns_to_blocks(dst, src, p, at);
@@ -145,7 +145,7 @@ void DataCopyPad(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const Da
                  attnemu::SourceLine at = attnemu::SourceLine::here()) {
   using attnemu::format;
   detail::require(detail::memory_of(dst.position()) == attnemu::MemoryKind::UB, "wrong_position", at, "DataCopyPad: the destination must be in UB");
-  detail::require(p.blockCount <= 4095, "copy_range", at, format("DataCopyPad: blockCount %u is at most 4095", p.blockCount));
+  detail::require(p.blockCount <= attnemu::kMaxCopyBlocks, "copy_range", at, format("DataCopyPad: blockCount %u is at most %u", p.blockCount, attnemu::kMaxCopyBlocks));
   detail::require(p.blockLen <= 2097151, "copy_range", at, format("DataCopyPad: blockLen %u is at most 2097151", p.blockLen));
   detail::require(p.blockLen % sizeof(T) == 0, "copy_range", at, format("DataCopyPad: blockLen %u is no multiple of the element's %zu bytes", p.blockLen, sizeof(T)));
   detail::require(pad.leftPadding * sizeof(T) <= 32 && pad.rightPadding * sizeof(T) <= 32, "copy_padding", at, "DataCopyPad: a padding is at most 32 bytes");
@@ -176,7 +176,7 @@ template <class T>
 void DataCopyPad(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const DataCopyExtParams& p, attnemu::SourceLine at = attnemu::SourceLine::here()) {
   using attnemu::format;
   detail::require(detail::memory_of(src.position()) == attnemu::MemoryKind::UB, "wrong_position", at, "DataCopyPad: the source must be in UB");
-  detail::require(p.blockCount <= 4095, "copy_range", at, format("DataCopyPad: blockCount %u is at most 4095", p.blockCount));
+  detail::require(p.blockCount <= attnemu::kMaxCopyBlocks, "copy_range", at, format("DataCopyPad: blockCount %u is at most %u", p.blockCount, attnemu::kMaxCopyBlocks));
   detail::require(p.blockLen <= 2097151, "copy_range", at, format("DataCopyPad: blockLen %u is at most 2097151", p.blockLen));
   detail::require(p.blockLen % sizeof(T) == 0, "copy_range", at, format("DataCopyPad: blockLen %u is no multiple of the element's %zu bytes", p.blockLen, sizeof(T)));
   attnemu::Place to = detail::global_place(dst.GetPhyAddr(), "DataCopyPad", at);
@@ -198,7 +198,7 @@ namespace detail {
 // Nd2Nz to UB, which the library puts together from padded copies, one a column of blocks; rests of blocks become zeros.
 template <class T>
 void columns_to_blocks(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const Nd2NzParams& p, const SourceLine& at) {
-  constexpr uint32_t kColumns = attnemu::kBlock / sizeof(T), kMostRows = 4095;
+  constexpr uint32_t kColumns = attnemu::kBlock / sizeof(T), kMostRows = attnemu::kMaxCopyBlocks;
   for (uint32_t m = 0; m < p.ndNum; ++m)
     for (uint32_t c = 0; c < p.dValue; c += kColumns) {
       uint32_t n = p.dValue - c < kColumns ? p.dValue - c : kColumns;
@@ -218,8 +218,8 @@ template <class T>
 void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const Nz2NdParamsFull& p, attnemu::SourceLine at = attnemu::SourceLine::here()) {
   static_assert(sizeof(T) == 2 || sizeof(T) == 4, "DataCopy Nz2Nd: elements of 16 or 32 bits");
   using attnemu::format;
-  constexpr uint32_t kColumns = 16, kMostRows = 4095;
-  bool fits = detail::require(p.ndNum <= 4095, "nz2nd_range", at, format("DataCopy Nz2Nd: ndNum %u is at most 4095", p.ndNum));
+  constexpr uint32_t kColumns = 16, kMostRows = attnemu::kMaxCopyBlocks;
+  bool fits = detail::require(p.ndNum <= attnemu::kMaxNd2NzMatrices, "nz2nd_range", at, format("DataCopy Nz2Nd: ndNum %u is at most %u", p.ndNum, attnemu::kMaxNd2NzMatrices));
   fits &= detail::require(p.nValue >= 1 && p.nValue <= 8192, "nz2nd_range", at, format("DataCopy Nz2Nd: nValue %u is 1..8192", p.nValue));
   fits &= detail::require(p.dValue >= 1 && p.dValue <= 8192 && p.dValue % kColumns == 0, "nz2nd_range", at, format("DataCopy Nz2Nd: dValue %u is a multiple of 16 up to 8192", p.dValue));
   fits &= detail::require(p.srcNdMatrixStride <= 512 && (p.ndNum <= 1 || p.srcNdMatrixStride), "nz2nd_range", at, format("DataCopy Nz2Nd: srcNdMatrixStride %u is 1..512", p.srcNdMatrixStride));

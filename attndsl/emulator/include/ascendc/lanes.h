@@ -34,7 +34,7 @@ template <class... T>
 constexpr uint32_t per_repeat() {
   size_t widest = 0;
   ((widest = sizeof(T) > widest ? sizeof(T) : widest), ...);
-  return static_cast<uint32_t>(256 / widest);
+  return static_cast<uint32_t>(attnemu::kRepeatBytes / widest);
 }
 
 inline void complain(const char* rule, const SourceLine& at, const std::string& message) {

@@ -45,7 +45,7 @@ void CrossCoreWaitFlag(uint16_t flagId, attnemu::SourceLine at = attnemu::Source
 template <bool isAIVOnly = true>
 void SyncAll(attnemu::SourceLine at = attnemu::SourceLine::here()) {
   using attnemu::Pipe;
-  constexpr int kCubeAll = 11, kCubeToVector = 12, kVectorToCube = 13, kVectorAll = 14;
+  constexpr int kCubeAll = attnemu::kCrossCoreFlags, kCubeToVector = kCubeAll + 1, kVectorToCube = kCubeAll + 2, kVectorAll = kCubeAll + 3;
   attnemu::pipe_barrier_all(at);
   if constexpr (isAIVOnly) {
     if (attnemu::core->kind == attnemu::CoreKind::Cube) return;

@@ -182,8 +182,8 @@ void Transpose(const LocalTensor<T>& dst, const LocalTensor<T>& src, const Local
   bool to_last = p.transposeType == TransposeType::TRANSPOSE_NCHW2NHWC;
   if (!to_last && p.transposeType != TransposeType::TRANSPOSE_NHWC2NCHW) return detail::complain("unsupported", at, "Transpose: of the transposeTypes only ND2ND_B16, NCHW2NHWC and NHWC2NCHW exist");
   uint32_t area = static_cast<uint32_t>(p.hSize) * p.wSize;
-  bool fits = p.cSize <= 4095 && area <= 4095 && area * sizeof(T) % 32 == 0;
-  if (!fits) return detail::complain("transpose_range", at, format("Transpose: cSize %u and hSize * wSize %u are at most 4095, and the area's bytes a multiple of 32", p.cSize, area));
+  bool fits = p.cSize <= UINT12_MAX && area <= UINT12_MAX && area * sizeof(T) % 32 == 0;
+  if (!fits) return detail::complain("transpose_range", at, format("Transpose: cSize %u and hSize * wSize %u are at most %u, and the area's bytes a multiple of 32", p.cSize, area, UINT12_MAX));
   uint64_t tile = (sizeof(T) == 1 ? 32u : 16u) * 32u;
   uint64_t scratch = (to_last ? p.cSize + 2u : p.cSize * 2u + 1u) * tile;
   bool room = sharedTmpBuffer.GetLength() >= scratch;

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "limits.h"
+
 namespace attnemu {
 
 enum class Pipe : uint8_t { S, V, M, MTE1, MTE2, MTE3, FIX };
@@ -43,18 +45,17 @@ inline const char* name_of(DType t) {
 // Bytes of the on-chip memories of one core of Atlas A2 (platform_config/Ascend910B*.ini, CANN 8.1.RC1).
 constexpr uint32_t memory_bytes(MemoryKind m) {
   switch (m) {
-    case MemoryKind::UB: return 192 * 1024;
-    case MemoryKind::L1: return 512 * 1024;
-    case MemoryKind::L0A: case MemoryKind::L0B: return 64 * 1024;
-    case MemoryKind::L0C: return 128 * 1024;
+    case MemoryKind::UB: return kUbBytes;
+    case MemoryKind::L1: return kL1Bytes;
+    case MemoryKind::L0A: return kL0aBytes;
+    case MemoryKind::L0B: return kL0bBytes;
+    case MemoryKind::L0C: return kL0cBytes;
     case MemoryKind::BT: return 1024;
     case MemoryKind::FB: return 2048;
     default: return 0;
   }
 }
 constexpr uint64_t kRoom = 4096;                       // at least so many bytes behind an array may be touched, as a finding
-constexpr uint32_t kBlock = 32;                        // unit of on-chip addressing and of the shadows
-constexpr uint32_t kSelectScratch = 184 * 1024;        // [184K, 192K) of UB is scratch of some instructions
 constexpr uint32_t kAllBytes = 0xFFFFFFFFu;            // mask of a whole 32-byte block
 
 // Where in the kernel's source something was issued.

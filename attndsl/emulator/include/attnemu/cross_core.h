@@ -10,7 +10,6 @@
 namespace attnemu {
 
 constexpr int kCounterIds = 16;
-constexpr int kCounterMax = 15;
 
 struct Arrival {
   VectorClock clock;

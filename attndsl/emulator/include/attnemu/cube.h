@@ -6,7 +6,6 @@
 
 namespace attnemu {
 
-constexpr uint32_t kFractal = 512;        // bytes of an input fractal
 constexpr uint32_t kResultFractal = 1024; // bytes of a 16x16 result fractal
 
 // Fractals copied one by one: repeat r takes fractal start + r * from_step to fractal r * to_step.

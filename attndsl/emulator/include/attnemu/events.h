@@ -8,8 +8,6 @@
 
 namespace attnemu {
 
-constexpr int kEventIds = 8;
-
 struct EventFlag {
   bool set = false;
   bool held_by_runtime = false;   // set by the buffer manager for itself

@@ -86,7 +86,7 @@ struct Extent {
 struct LaneExtent {
   uint64_t at = 0;
   uint32_t repeats = 0, blocks = 0;
-  uint64_t block_step = 32, repeat_step = 256;  // bytes
+  uint64_t block_step = kBlock, repeat_step = kRepeatBytes;  // bytes
   uint32_t mask[8] = {};
   uint32_t last[8] = {};
   uint64_t end() const;

@@ -20,7 +20,7 @@ struct Epoch {
   const VectorClock* clock;  // what was complete when the instruction may have started
   uint8_t traits;            // Ordering traits of the instruction, see kTrait*
 };
-constexpr uint8_t kTraitLargeMmad = 1;  // a matrix product of at least 10 result fractals
+constexpr uint8_t kTraitLargeMmad = 1;  // a matrix product of at least kMmadOverlapFractals
 constexpr uint8_t kTraitUnitFlag = 2;   // coupled to its partner by the unit flag
 constexpr uint8_t kTraitScalarWord = 4; // a word the scalar unit stores, or reads from a line that it drops before: cores signal by such
 

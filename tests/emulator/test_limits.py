@@ -1,0 +1,65 @@
+"""The device model's numbers are those of the compiler's device."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import attndsl.emulator
+from attndsl.hardware import ATLAS_A2, MemorySpace
+
+ROOT = Path(attndsl.emulator.__file__).parent
+LIMITS = ROOT / "include" / "attnemu" / "limits.h"
+SIZES = {
+    "kUbBytes": MemorySpace.UB,
+    "kL1Bytes": MemorySpace.L1,
+    "kL0aBytes": MemorySpace.L0A,
+    "kL0bBytes": MemorySpace.L0B,
+    "kL0cBytes": MemorySpace.L0C,
+}
+EXPECTED = {name: ATLAS_A2.memory(space).size for name, space in SIZES.items()} | {
+    "kSelectScratch": ATLAS_A2.memory(MemorySpace.UB).usable,
+    "kSystemWorkspace": ATLAS_A2.system_workspace,
+    "kBlock": ATLAS_A2.block,
+    "kRepeatBytes": ATLAS_A2.repeat,
+    "kFractal": ATLAS_A2.fractal * ATLAS_A2.block,
+    "kEventIds": ATLAS_A2.event_ids,
+    "kCrossCoreFlags": ATLAS_A2.cross_core_flags,
+    "kCounterMax": ATLAS_A2.cross_core_depth,
+    "kMaxRepeat": ATLAS_A2.max_repeat,
+    "kMaxNd2NzPitch": ATLAS_A2.max_nd2nz_pitch,
+    "kMaxNd2NzRows": ATLAS_A2.max_nd2nz_rows,
+    "kMaxNd2NzMatrices": ATLAS_A2.max_nd2nz_matrices,
+    "kMaxMmadSize": ATLAS_A2.max_mmad_size,
+    "kMaxCopyBlocks": ATLAS_A2.max_copy_blocks,
+    "kMaxHalfWord": ATLAS_A2.max_half_word,
+    "kMaxFixpipeColumns": ATLAS_A2.max_fixpipe_columns,
+    "kMaxFixpipeRows": ATLAS_A2.max_fixpipe_rows,
+    "kMaxMergeRecords": ATLAS_A2.max_merge_records,
+    "kMmadOverlapFractals": ATLAS_A2.mmad_overlap_fractals,
+}
+CONSTANT = re.compile(r"^constexpr \w+ (k\w+) = ([\d *]+);", re.MULTILINE)
+SPELLED = re.compile(r"\b(4095|16384|65535)\b|\b(?:64|128|184|192|512) \* 1024")
+
+
+def test_limits_are_those_of_the_device() -> None:
+    text = LIMITS.read_text()
+    found = {name: eval(value) for name, value in CONSTANT.findall(text)}
+    assert len(found) == text.count("constexpr")
+    assert found == EXPECTED
+
+
+@pytest.mark.parametrize("name", sorted(EXPECTED))
+def test_limits_are_used(name: str) -> None:
+    texts = [file.read_text() for file in ROOT.rglob("*") if file.suffix in (".h", ".cpp") and file != LIMITS]
+    assert any(re.search(rf"\b{name}\b", text) for text in texts)
+
+
+def test_limits_stand_nowhere_else() -> None:
+    """Some numbers only happen to be equal: blocks of a launch, source lines, banks, 12-bit fields."""
+    own = {"host_runtime.cpp", "machine.cpp", "lanes.cpp", "constants.h", "limits.h"}
+    files = [file for file in ROOT.rglob("*") if file.suffix in (".h", ".cpp") and file.name not in own]
+    assert files and not [file.name for file in files if SPELLED.search(file.read_text())]
+    assert SPELLED.search("p.n <= 4095") and not SPELLED.search("p.n <= 40950")
