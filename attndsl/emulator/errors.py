@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 from attndsl.errors import AttnDslError, UserError
+
+_INCLUDE = str(Path(__file__).parent / "include")
+_REASON = re.compile(
+    r"^(\S.*?:\d+(?::\d+)?):\s+(?:required from|note: in instantiation of .* requested here)"
+)
 
 
 class EmulatorError(AttnDslError):
@@ -34,8 +42,28 @@ class CompileFailed(EmulatorError):
     def __init__(self, what: str, log: str) -> None:
         self.log = log
         told = ("error", "undefined reference", "multiple definition")
-        lines = [line for line in log.splitlines() if any(word in line for word in told)] or log.splitlines()
+        all_lines = _with_lines_of_users(log.splitlines())
+        lines = [line for line in all_lines if any(word in line for word in told)] or all_lines
         super().__init__(f"{what} does not compile:\n" + "\n".join(lines[:8]))
+
+
+def _with_lines_of_users(lines: list[str]) -> list[str]:
+    """The same with errors inside the emulator's headers at the line of the kernel that asked for them.
+
+    g++ tells the reasons in front of the error, clang++ behind it.
+    """
+    errors = [number for number, line in enumerate(lines) if "error: " in line]
+    out = list(lines)
+    for place, number in enumerate(errors):
+        if not lines[number].startswith(_INCLUDE):
+            continue
+        first = errors[place - 1] + 1 if place else 0
+        last = errors[place + 1] if place + 1 < len(errors) else len(lines)
+        found = [m[1] for line in lines[first:number] + lines[number:last] if (m := _REASON.match(line))]
+        theirs = [location for location in found if not location.startswith(_INCLUDE)]
+        if theirs:
+            out[number] = f"{theirs[0]}: {lines[number][lines[number].index('error: ') :]}"
+    return out
 
 
 class EmulatorNotCompiled(CompileFailed):

@@ -42,6 +42,34 @@ def test_the_table_is_what_the_headers_have() -> None:
     assert listed - declared == NO_DECLARATION, "on the page, but not covered"
 
 
+def test_an_illegal_type_is_told_at_the_line_of_its_use() -> None:
+    text = (
+        '#include "kernel_operator.h"\nusing namespace AscendC;\n'
+        "template <class T> void twice(T t) {\n  Add(t, t, t, 64);\n}\n"
+        'extern "C" __global__ __aicore__ void k(GM_ADDR x) {\n  LocalTensor<int8_t> t;\n  Exp(t, t, 64);\n'
+        "  twice(LocalTensor<bfloat16_t>());\n}\n"
+    )
+    with pytest.raises(CompileFailed) as failure:
+        build(text, entry="k")
+    told = str(failure.value).splitlines()[1:]
+    wrong = "error: static assertion failed"
+    assert [line.partition(" ")[0].split(":")[:2] for line in told if wrong in line] == [
+        ["kernel.cpp", "8"],
+        ["kernel.cpp", "4"],
+    ], told
+    assert "Exp: no such element type" in told[0] and "Add: no such element type" in told[1]
+
+
+def test_notes_behind_an_error_name_the_line_too() -> None:
+    header = ROOT / "attndsl" / "emulator" / "include" / "ascendc" / "vector_arith.h"
+    log = (
+        f"{header}:30:5: error: static assertion failed: Add: no such element type\n"
+        f"{header}:99:5: note: in instantiation of function template specialization 'A' requested here\n"
+        "kernel.cpp:8:3: note: in instantiation of function template specialization 'B' requested here\n"
+    )
+    assert str(CompileFailed("k", log)).splitlines()[1].startswith("kernel.cpp:8:3: error: static assertion")
+
+
 def test_what_is_missing_does_not_compile_and_is_named() -> None:
     missing = _section("Missing APIs") - {"ArithProgression", "Sort", "Matmul", "DataCopy", "ICPU_RUN_KF"}
     assert not missing & _declared()

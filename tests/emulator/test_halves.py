@@ -126,6 +126,24 @@ def test_findings_name_the_line_in_their_half(folder):
     assert {(f.rule, f.source) for f in report.findings} == {("out_of_range", f"kernel.cpp:{line}")}
 
 
+_TYPES = """#include "kernel_operator.h"
+using namespace AscendC;
+extern "C" __global__ __aicore__ void k(GM_ADDR x) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
+  GlobalTensor<int32_t> g; g.SetGlobalBuffer((__gm__ int32_t*)x + (g_coreType == AIC ? GetBlockIdx() : 2 + GetBlockIdx()) * 16);
+  CONSTANT
+  g.SetValue(0, g_coreType); DataCacheCleanAndInvalid<int32_t, CacheLine::SINGLE_CACHE_LINE, DcciDst::CACHELINE_OUT>(g);
+}
+"""
+_CONSTANT = "#ifdef __DAV_C220_CUBE__\n static_assert(g_coreType == AIC);\n#elif defined(__DAV_C220_VEC__)\n static_assert(g_coreType == AIV);\n#endif"
+
+
+@pytest.mark.parametrize("constant", ["", _CONSTANT])
+def test_the_type_of_a_core_is_known(constant):
+    got, report = run(build(_TYPES.replace("CONSTANT", constant), entry="k"))
+    assert report.ok and got == [1, 1, 2, 2, 2, 2], report.findings
+
+
 def test_a_half_that_does_not_compile_is_named(folder):
     with pytest.raises(CompileFailed, match=r"its cube half"):
         build(kernel_file(folder, "", wrong="no_such_thing();"), entry="k")

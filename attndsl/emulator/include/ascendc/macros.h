@@ -32,6 +32,23 @@
 #define ASCEND_IS_NOT_AIC (attnemu::core->kind != attnemu::CoreKind::Cube)
 #define ASCEND_IS_NOT_AIV (attnemu::core->kind != attnemu::CoreKind::Vector)
 
+// The kind of the running core; a constant where a source is compiled for one half.
+namespace AscendC {
+constexpr int32_t MIX = 0, AIC = 1, AIV = 2;
+}
+#if defined(__DAV_C220_CUBE__) || defined(__DAV_CUBE__)
+constexpr int32_t g_coreType = AscendC::AIC;
+#elif defined(__DAV_C220_VEC__) || defined(__DAV_VEC__)
+constexpr int32_t g_coreType = AscendC::AIV;
+#else
+namespace attnemu {
+struct CoreTypeOfCore {
+  operator int32_t() const { return core->kind == CoreKind::Cube ? AscendC::AIC : AscendC::AIV; }
+};
+}  // namespace attnemu
+inline constexpr attnemu::CoreTypeOfCore g_coreType;
+#endif
+
 enum KernelMetaType : uint8_t {
   KERNEL_TYPE_AIV_ONLY, KERNEL_TYPE_AIC_ONLY, KERNEL_TYPE_MIX_AIV_1_0, KERNEL_TYPE_MIX_AIC_1_0,
   KERNEL_TYPE_MIX_AIC_1_1, KERNEL_TYPE_MIX_AIC_1_2
