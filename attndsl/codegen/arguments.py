@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from attndsl.codegen.identifiers import comment, identifier, identifiers, pascal, snake, string
+from attndsl.codegen.identifiers import comment, file_stem, identifier, identifiers, pascal, snake, string
 from attndsl.graph.nodes import CacheAppend, Input
 from attndsl.spec.arguments import DTYPES, OutputSpec, ParamSpec, TensorSpec
 from attndsl.spec.operator import Operator
@@ -14,7 +14,18 @@ from attndsl.spec.operator import Operator
 _BESIDE = ("{}_", "{}_list", "{}_layout", "{}_value", "longest_{}", "{}List", "{}Ref", "{}Only", "{}Address")
 # What a kernel uses where its parameters stand.
 _OF_KERNELS = frozenset(
-    ("pipe", "kernel", "userWorkspace", "OnlyTensor", "Bind", "GetBlockIdx", "GetBlockNum", "GetSubBlockIdx")
+    (
+        "pipe",
+        "kernel",
+        "userWorkspace",
+        "tilingData",
+        "OnlyTensor",
+        "CopyTiling",
+        "Bind",
+        "GetBlockIdx",
+        "GetBlockNum",
+        "GetSubBlockIdx",
+    )
 )
 
 _CXX = {int: "int64_t", float: "double", bool: "bool", str: "std::string"}
@@ -126,13 +137,11 @@ class Names:
 
     def __init__(self, operator: Operator) -> None:
         self.operator = operator
-        self.op = identifier(operator.name)
-        if self.op.endswith("_"):  # it is the start of file names, namespaces and macros
-            self.op = f"{self.op.rstrip('_')}_op"
-        self.type = f"{pascal(operator.name)}Custom"
+        self.op = file_stem(operator.name)
+        self.type = f"{pascal(self.op)}Custom"
         self.kernel = snake(self.type)
         self.host = f"{self.op}_host"
-        self.tiling = f"{pascal(operator.name)}Tiling"
+        self.tiling = f"{pascal(self.op)}Tiling"
 
     @cached_property
     def _spelled(self) -> dict[str, str]:

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from attndsl.codegen.members import head_size
 from attndsl.codegen.selection import legal_choice
 from attndsl.codegen.selectors import ignored_features
 from attndsl.interpret import reference
@@ -34,14 +33,17 @@ from attndsl.verify.solve import solve
 from attndsl.verify.space import CaseSpace
 from attndsl.verify.values import GROUP, REGIME, WARNED
 
-ATTEMPTS = 12
-MOST_INPUTS, MOST_RESULTS, MOST_STORED = 400_000, 5_000, 20_000
+ATTEMPTS = 24
+MOST_INPUTS, MOST_RESULTS, MOST_STORED = 400_000, 8_000, 20_000
 """Elements of all tensors, and of all results, that a case may have; bytes of a stored tensor, compressed."""
 
 
 _SMALL = {"B": 2, "G": 2, "K": 2, "T": 33, "U": 33}
 _SMALL_KEYS, _SMALL_QUERIES = 33, 3
-"""Sizes of axes, and lengths of the longest rows, that cases have, as near as the contract allows."""
+_SMALLER = _SMALL | {"N": 2, "Q": 3, "T": 17, "U": 17}
+_SMALLER_KEYS = 15
+"""Sizes of axes, and lengths of the longest rows, that cases have, as near as the contract allows; the
+smaller ones where half of the attempts have made none that is small enough."""
 
 
 @dataclass(frozen=True)
@@ -133,30 +135,13 @@ def device_cases(kernels: Sequence[Compiled], each: int = 1) -> tuple[DeviceCase
 def _of_kernel(compiled: Compiled, each: int, number: int) -> Iterator[DeviceCase]:
     operator, special = compiled.operator, compiled.specialisation
     space, found = CaseSpace(operator), 0
-    head = str(head_size(operator))
-    pins = {name: value for name, value in _settled(compiled).items() if name in space.variables}
-    pins |= {REGIME: "any", WARNED: False}
-    for spec in operator.tensors:
-        if (split := split_of(spec.name).name) in space.variables:
-            pins.setdefault(split, False)
-    for role, wanted in _SMALL.items():
-        name = str(operator.axis_extents.get(role))
-        if name in space.variables and name != head:
-            pins[name] = _nearest(space.variables[name], wanted)
-    for name, legal in space.variables.items():
-        if name.startswith("longest("):  # rows of keys may be empty
-            longest = _SMALL_KEYS if 0 in legal else _SMALL_QUERIES
-            pins[name] = _nearest(legal, longest)
-    if GROUP in space.variables:
-        pins[GROUP] = _nearest(space.variables[GROUP], _SMALL["G"])
-    if head in space.variables:
-        pins[head] = special.bucket
-    values = str(operator.axis_extents["E"])
-    if special.value_bucket is not None and values in space.variables:
-        pins[values] = special.value_bucket
+    settled = _settled(compiled)
     for attempt in range(ATTEMPTS):
+        pins = settled | _sizes(compiled, space, smaller=attempt >= ATTEMPTS // 2)
         rng = np.random.default_rng([number, attempt])
-        assignment = solve(space, rng, pins)
+        assignment = solve(
+            space, rng, {name: value for name, value in pins.items() if name in space.variables}
+        )
         case = None
         if assignment is not None:
             kept = space.canonical(assignment)
@@ -171,16 +156,50 @@ def _of_kernel(compiled: Compiled, each: int, number: int) -> Iterator[DeviceCas
             return
 
 
+def _sizes(compiled: Compiled, space: CaseSpace, *, smaller: bool) -> dict[str, Any]:
+    """Head sizes as in the kernel, all other sizes small."""
+    operator, special, found = compiled.operator, compiled.specialisation, dict[str, Any]()
+    head, values = (str(operator.axis_extents[axis]) for axis in "DE")
+    for role, wanted in (_SMALLER if smaller else _SMALL).items():
+        name = str(operator.axis_extents.get(role))
+        if name in space.variables and name != head:
+            found[name] = _nearest(space.variables[name], wanted)
+    for name, legal in space.variables.items():
+        if name.startswith("longest("):  # rows of keys may be empty
+            longest = _SMALL_KEYS if 0 in legal else _SMALL_QUERIES
+            found[name] = _nearest(legal, min(longest, _SMALLER_KEYS) if smaller else longest)
+    if GROUP in space.variables:
+        found[GROUP] = _nearest(space.variables[GROUP], _SMALL["G"])
+    found[head] = special.bucket
+    if special.value_bucket is not None:
+        for name in (values, *_told_by(compiled, values)):
+            if name != head and special.value_bucket in space.variables.get(name, ()):
+                found[name] = special.value_bucket
+    return found
+
+
+def _told_by(compiled: Compiled, size: str) -> tuple[str, ...]:
+    """The parameters that say a size which no tensor of the kernel shows."""
+    operator, special = compiled.operator, compiled.specialisation
+    passed = [spec for spec in operator.tensors if not spec.optional or spec.name in special.features]
+    default = operator.dims_by_name[size].default if size in operator.dims_by_name else None
+    if default is None or any("E" in spec.axes for spec in passed):
+        return ()
+    return tuple(sorted(default.symbols()))
+
+
 def _settled(compiled: Compiled) -> dict[str, Any]:
     """Presence and all that is chosen from a few values, as near to the contract's defaults as can be."""
     operator, special = compiled.operator, compiled.specialisation
     told = frozenset(feature_names(operator)) - ignored_features(operator, special)
     wanted: dict[str, Any] = {given(name).name: name in special.features for name in told}
     choice = legal_choice(operator, wanted | dict(special.settings), special.dtype)
+    pins: dict[str, Any] = {REGIME: "any", WARNED: False}
+    pins |= {split_of(spec.name).name: False for spec in operator.tensors}
     if choice is None:
-        return {}
+        return pins
     free = {param.name for param in operator.params if not param.choices and param.type is not bool}
-    pins = {name: value for name, value in choice.settings.items() if name not in free and value is not None}
+    pins |= {name: value for name, value in choice.settings.items() if name not in free and value is not None}
     return pins | {given(spec.name).name: spec.name in choice.present for spec in operator.tensors}
 
 
@@ -222,9 +241,17 @@ def _small(compiled: Compiled, case: Case, name: str) -> DeviceCase | None:
 
 
 def _telling(results: Sequence[Array]) -> bool:
-    """Whether the results would show that a kernel did nothing, or only copied values."""
+    """Whether the results would show that a kernel did nothing, or only copied values.
+
+    Integers are rounded sums: no copies, but they may be all alike.
+    """
     written = all(each.size > 0 and bool((each != 0).any()) for each in results)
-    return written and any(bool((each.astype(np.float64) * 64 % 1 != 0).any()) for each in results)
+    return written and any(
+        len(np.unique(each)) > 2
+        if each.dtype.kind in "iu"
+        else bool((each.astype(np.float64) * 64 % 1 != 0).any())
+        for each in results
+    )
 
 
 def _size(value: Any) -> int:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from attndsl.codegen.arguments import Argument, Names, names_of
+from attndsl.codegen.arguments import Argument, Names, dtype_row, names_of
 from attndsl.codegen.identifiers import comment
 from attndsl.codegen.kernel import kernel_name
 from attndsl.codegen.keys import tiling_key
+from attndsl.codegen.members import io_tensor
 from attndsl.schedule.compile import Compiled
 
 
@@ -21,11 +22,21 @@ class Branch:
     arguments: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The specialisations of one io dtype, by CANN's name of it."""
+
+    dtype: str
+    branches: tuple[Branch, ...]
+
+
 @dataclass(frozen=True, kw_only=True)
 class EntryText:
     """Everything the template prints.
 
-    ``unwrapped``: lists that may be of one tensor, which most kernels take alone.
+    ``dtype_macro``: what CANN's build of a dtype column defines as the io dtype; direct launches, which have
+    all kernels in one binary, do not define it. ``unwrapped``: lists that may be of one tensor, which most
+    kernels take alone.
     """
 
     names: Names
@@ -34,7 +45,13 @@ class EntryText:
     parameters: tuple[str, ...]
     unused: tuple[str, ...]
     unwrapped: tuple[str, ...]
-    branches: tuple[Branch, ...]
+    dtype_macro: str
+    groups: tuple[Group, ...]
+
+    @property
+    def branches(self) -> tuple[Branch, ...]:
+        """All specialisations."""
+        return tuple(branch for group in self.groups for branch in group.branches)
 
 
 def entry_text(kernels: Sequence[Compiled]) -> EntryText:
@@ -42,8 +59,8 @@ def entry_text(kernels: Sequence[Compiled]) -> EntryText:
     operator = kernels[0].operator
     names = names_of(operator)
     lists = tuple(names.address(item.spec.name) for item in names.tensors if is_unwrapped(item))
-    branches = tuple(_branches(kernels, names, lists))
-    alone = {name for branch in branches for name in branch.arguments}
+    groups = tuple(_groups(kernels, names, lists))
+    alone = {name for group in groups for branch in group.branches for name in branch.arguments}
     taken = {names.address(tensor.name) for each in kernels for tensor in each.program.parameters}
     updated = (f"{item.name}Ref" for item in names.updated)
     tensors = (*(item.spec.name for item in names.tensors), *names.outputs)
@@ -55,7 +72,8 @@ def entry_text(kernels: Sequence[Compiled]) -> EntryText:
         parameters=parameters,
         unused=tuple(name for name in parameters if name not in taken),
         unwrapped=tuple(name for name in lists if _only(name) in alone),
-        branches=branches,
+        dtype_macro=f"ORIG_DTYPE_{names.argument(io_tensor(operator).name).name.upper()}",
+        groups=groups,
     )
 
 
@@ -67,6 +85,13 @@ def is_unwrapped(item: Argument) -> bool:
 def _only(name: str) -> str:
     """The only tensor of a list."""
     return f"{name}Only"
+
+
+def _groups(kernels: Sequence[Compiled], names: Names, lists: tuple[str, ...]) -> Iterator[Group]:
+    """The specialisations by io dtype, in the order in which dtypes first come."""
+    for dtype in dict.fromkeys(each.specialisation.dtype for each in kernels):
+        same = tuple(each for each in kernels if each.specialisation.dtype == dtype)
+        yield Group(dtype_row(dtype).ge, tuple(_branches(same, names, lists)))
 
 
 def _branches(kernels: Sequence[Compiled], names: Names, lists: tuple[str, ...]) -> Iterator[Branch]:

@@ -7,9 +7,15 @@ take; texts may hold anything. Nothing of either reaches generated code but thro
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Iterable
 
 from attndsl.c_names import is_taken, plain
+
+_DEVICES = frozenset(
+    ("con", "prn", "aux", "nul", *(f"{each}{i}" for each in ("com", "lpt") for i in range(1, 10)))
+)
+_LONGEST_STEM = 64
 
 
 def identifier(name: str) -> str:
@@ -40,6 +46,23 @@ def identifiers(names: Iterable[str], forms: Iterable[str] = ()) -> dict[str, st
         found[name] = wanted
         used.update(form.format(wanted) for form in every)
     return found
+
+
+def file_stem(name: str) -> str:
+    """An identifier that file names, namespaces and macros begin with: short, and no device of Windows."""
+    text = identifier(name)
+    if text.endswith("_"):
+        text = f"{text.rstrip('_')}_op"
+    if text.lower() in _DEVICES:
+        text = f"{text}_op"
+    return shortened(text, _LONGEST_STEM)
+
+
+def shortened(text: str, longest: int) -> str:
+    """The text, or its beginning and a number that tells it from others that begin so."""
+    return (
+        text if len(text) <= longest else f"{text[: longest - 9].rstrip('_')}_{zlib.crc32(text.encode()):08x}"
+    )
 
 
 def pascal(name: str) -> str:

@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from attndsl.c_names import plain
 from attndsl.codegen.arguments import Names, names_of
 from attndsl.codegen.helpers import Helper, kernel_helpers
-from attndsl.codegen.identifiers import comment
+from attndsl.codegen.identifiers import comment, shortened
 from attndsl.codegen.naming import (
     Spelling,
     constant,
@@ -29,6 +30,7 @@ from attndsl.tile.program import Program, TilingField
 from attndsl.tile.scalars import expressions
 from attndsl.tile.statements import Alloc, Collect, Pipelined, SetCrossFlag, SetEvent, WaitCrossFlag
 
+_LONGEST_SUFFIX = 160
 CXX_SCALARS = {"int64": "int64_t", "float32": "float"}
 
 
@@ -134,7 +136,8 @@ class KernelText:
 
 def kernel_name(compiled: Compiled) -> str:
     """The namespace and file name of a specialisation's kernel."""
-    return f"{names_of(compiled.operator).op}_{kernel_suffix(compiled.operator, compiled.specialisation)}"
+    suffix = plain(kernel_suffix(compiled.operator, compiled.specialisation))
+    return f"{names_of(compiled.operator).op}_{shortened(suffix, _LONGEST_SUFFIX)}"
 
 
 def kernel_text(compiled: Compiled) -> KernelText:
@@ -148,7 +151,7 @@ def kernel_text(compiled: Compiled) -> KernelText:
     features = ", ".join(name for name in feature_names(compiled.operator) if name in special.features)
     return KernelText(
         name=kernel_name(compiled),
-        class_name=f"{pascal(compiled.operator.name)}Kernel",
+        class_name=f"{pascal(names.op)}Kernel",
         tiling_struct=names.tiling,
         tiling_header=f"{names.op}_tiling.h",
         guard=f"ATTNDSL_{kernel_name(compiled).upper()}_H",

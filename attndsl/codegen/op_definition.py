@@ -10,11 +10,17 @@ from attndsl.codegen.checks import tensor_of
 from attndsl.codegen.host_expr import HostExpr
 from attndsl.codegen.identifiers import comment, string
 from attndsl.codegen.members import io_tensor
+from attndsl.errors import UserError
 from attndsl.graph.nodes import Cast, Choose, Conditional, Input, Node, Output, Quantize
 from attndsl.schedule.compile import Compiled
 from attndsl.spec.arguments import DTYPES, OutputSpec, ParamSpec, TensorSpec
 from attndsl.spec.operator import Operator
 from attndsl.symbolic import Expr, Symbol
+
+
+class AlikeNames(UserError, ValueError):
+    """Two arguments or results whose names CANN does not tell apart."""
+
 
 SOCS = ("ascend910b", "ascend910_93")
 _ATTR = {int: "Int", float: "Float", bool: "Bool", str: "String"}
@@ -79,6 +85,24 @@ class Definition:
     socs: tuple[str, ...]
     columns: int
     planned: bool
+
+
+def check_told_apart(names: Names) -> None:
+    """CANN writes names in capitals in macros, and without underscores in the header that calls include.
+
+    Raises:
+        AlikeNames: two arguments or results differ in case and underscores alone.
+    """
+    seen: dict[str, str] = {}
+    operator = names.operator
+    spelled = {item.spec.name: item.name for item in names.arguments if item.passed} | names.outputs
+    for name, identifier in spelled.items():
+        first = seen.setdefault(identifier.replace("_", "").lower(), name)
+        if first != name:
+            raise AlikeNames(
+                f"{operator.name}: '{first}' and '{name}' differ in case and underscores alone, which CANN "
+                "does not tell apart in the macros and headers that it generates; give one another name"
+            )
 
 
 def definition(operator: Operator, kernels: Sequence[Compiled]) -> Definition:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from attndsl.codegen.arguments import names_of
 from attndsl.codegen.files import write_files
-from attndsl.codegen.identifiers import comment, identifier
+from attndsl.codegen.identifiers import comment
+from attndsl.codegen.op_definition import check_told_apart
 from attndsl.codegen.project_files import Page, project_files
 from attndsl.codegen.selection import Selection, chosen_mode, wanted_specialisations
 from attndsl.codegen.selectors import Selector, selectors
@@ -55,7 +56,7 @@ class Project:
     @property
     def folder(self) -> str:
         """The name of the project's folder."""
-        return identifier(self.operator.name)
+        return names_of(self.operator).op
 
 
 def plan_projects(operator: Operator, selection: Selection) -> tuple[Project, ...]:
@@ -88,10 +89,12 @@ def plan_project(operator: Operator, selection: Selection) -> Project:
     """The kernels of an operator that a selection asks for.
 
     Raises:
+        AlikeNames: CANN does not tell the names of two arguments or results apart.
         UserError: the selection names what the operator does not have, or does not allow.
         NotLowered: a combination that was asked for by name has no kernel yet.
         ScheduleError: the stated schedule does not fit.
     """
+    check_told_apart(names_of(operator))
     kernels: dict[tuple[Selector, ...], Compiled] = {}
     missing: dict[str, NotLowered] = {}
     for wanted in wanted_specialisations(operator, selection):

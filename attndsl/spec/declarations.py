@@ -29,6 +29,14 @@ Layouts: TypeAlias = "str | list[str] | Mapping[str, object]"
 
 _OF_CALLS = ("backend", "precision")
 """Options of :meth:`attndsl.spec.operator.Operator.__call__` itself."""
+INDICES = {
+    "b": "the batch row (attend.BATCH)",
+    "n": "the head (attend.HEAD)",
+    "i": "the query (attend.QUERY)",
+    "j": "the key (attend.KEY)",
+    "g": "the group (attend.GROUP)",
+}
+"""The names that indices have in expressions, and what they are."""
 
 
 class Declarations:
@@ -68,13 +76,13 @@ class Declarations:
         """Symbolic sizes, in the document's letters; ``default``: value where no shape shows them."""
         fixed = None if default is None else as_expr(default)
         for name in names.split():
-            self._reserve(name)
+            self._reserve_symbol(name)
             self._dims[name] = Dim(name, default=fixed)
         return tuple(Symbol(name) for name in names.split())
 
     def dim(self, name: str, *, default: ExprLike | None = None) -> Symbol:
         """One symbolic size; ``default``: an expression for where no shape shows it."""
-        self._reserve(name)
+        self._reserve_symbol(name)
         self._dims[name] = Dim(name, default=None if default is None else as_expr(default))
         return Symbol(name)
 
@@ -249,7 +257,7 @@ class Declarations:
         ``alias``: a second name that calls may use. ``takes_int`` and ``finite``: of a float, that an int
         stands for it, that it is no NaN or infinity.
         """
-        self._reserve(name)
+        self._reserve_symbol(name)
         legal = dict(choices) if isinstance(choices, Mapping) else {choice: choice for choice in choices}
         self._arguments[name] = ParamSpec(
             name,
@@ -422,6 +430,16 @@ class Declarations:
             raise errors.SpecError(f"'{name}' is an option of calls: no argument can have it", author_line())
         if name in self._dims or name in self._arguments or name in self._results:
             raise errors.DuplicateNameError(f"'{name}' is declared twice", author_line())
+
+    def _reserve_symbol(self, name: str) -> None:
+        """A name that stands in expressions, where indices have names too."""
+        self._reserve(name)
+        if name in INDICES:
+            raise errors.SpecError(
+                f"'{name}' is what expressions call {INDICES[name]}: no size or parameter can have the name; "
+                f"call it '{name}_', say",
+                author_line(),
+            )
 
     def _declare(self, declared: DeclaredTensor) -> TensorValue:
         self._arguments[declared.name] = declared

@@ -7,16 +7,16 @@ if [ -z "${ASCEND_HOME_PATH:-}" ]; then
     echo "ASCEND_HOME_PATH is not set: source set_env.sh of your CANN installation first" >&2
     exit 1
 fi
-# The package's build rules belong to CANN and come from there.
-templates="$ASCEND_HOME_PATH/tools/op_project_templates/ascendc/customize"
-for part in cmake scripts; do
-    if [ ! -d "$templates/$part" ]; then
-        echo "$templates/$part does not exist: is the CANN toolkit installed completely?" >&2
-        exit 1
-    fi
-    rm -rf "./$part"
-    cp -r "$templates/$part" "./$part"
-done
+# The build rules are CANN's own. Before CANN 9 they are files that every project has, and compile host code as C++11.
+rules="$ASCEND_HOME_PATH/tools/op_project_templates/ascendc/customize"
+rm -rf cmake scripts
+if [ -f "$rules/cmake/func.cmake" ]; then
+    cp -r "$rules/cmake" "$rules/scripts" .
+    sed -i 's/-std=c++11/-std=c++17/g' cmake/*.cmake
+elif [ ! -d "$ASCEND_HOME_PATH/compiler/tikcpp/ascendc_kernel_cmake" ]; then
+    echo "$ASCEND_HOME_PATH has no build rules for operators: is the CANN toolkit installed completely?" >&2
+    exit 1
+fi
 
 rm -rf build_out
 cmake -S . --preset default

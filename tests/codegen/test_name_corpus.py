@@ -21,6 +21,7 @@ from attndsl.codegen.project import Selection, plan_project
 from attndsl.emulator.toolchain import find_compiler
 from attndsl.schedule.compile import Specialisation, compile_operator
 from attndsl.spec import errors
+from attndsl.spec.declarations import INDICES
 
 from . import named_spec
 from .compiling import host_sources
@@ -123,7 +124,10 @@ def test_every_word_of_generated_files_may_be_a_name(turn, tmp_path):
     files = projected(operator(), tmp_path / "plain")
     code = "\n".join(text for name, text in files.items() if name.endswith((".h", ".cpp", ".py")))
     bare = re.sub(r'"(\\.|[^"\\\n])*"|//[^\n]*', "", code)
-    words = sorted(set(re.findall(r"[A-Za-z_]\w*", bare)) - {*OWN, "backend", "precision"})
+    own = {each.lower() for each in OWN}
+    found = sorted(set(re.findall(r"[A-Za-z_]\w*", bare)) - {*INDICES, "backend", "precision"})
+    told = {word.replace("_", "").lower(): word for word in found}  # names that differ in less are refused
+    words = [word for key, word in told.items() if key not in own]
     assert len(words) > 1000
     chosen = {kind: tuple(words[(turn + i) % 4 :: 4]) for i, kind in enumerate(kinds)}
     op = operator(**chosen, lengths=("stream", "at_", "call", "sizes", "tensor"), name=f"operator{turn}")

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from attndsl.codegen.arguments import names_of
 from attndsl.codegen.host_files import definition_files, host_files
 from attndsl.codegen.identifiers import comment, escaped, identifier, identifiers, pascal, snake, strings
+from attndsl.codegen.op_definition import AlikeNames
 from attndsl.codegen.project import plan_project
 from attndsl.codegen.project_files import Page, binding_files, build_files
 from attndsl.codegen.selection import Selection
@@ -32,7 +33,16 @@ NASTY = (
     "../../etc/passwd",
     '"""); import os; os.system("true"); ("""',
     "Ünïcödé \u2028 \u0000 \x1b[31m",
+    "%%s %1$n \\x41 \\u0041 \\N{BULLET} \\012 \\",
+    "a*/ /*b // c *\\\n/ **//* ??/\n",
+    "${CMAKE_COMMAND} @X@ $<1:x> $ENV{HOME} ]] ]=] ; \\;",
+    "\u202e\u2066 right to left \ufeff and a \u0430 that is Cyrillic",
+    'R"x(raw)x" L\'\\\'\' u8"" _Pragma("once") import x;',
+    "long " * 400,
 )
+# Legal in Python and awkward elsewhere: devices of Windows, confusable letters, very long names.
+AWKWARD = ("con", "NUL", "aux", "com1", "раyment", "ｆｕｌｌ", "ℌ", "x" * 300, "_" * 40, "a" + "_b" * 120)
+DEVICES = {"con", "prn", "aux", "nul", *(f"{each}{i}" for each in ("com", "lpt") for i in range(1, 10))}
 KEYWORDS = (
     "class",
     "half",
@@ -116,6 +126,48 @@ def test_keywords_become_identifiers(name, tmp_path):
     source = tmp_path / "op_host" / f"{names.op}_check.h"
     command = [*find_compiler().command, "-std=c++17", "-fsyntax-only", "-x", "c++", str(source)]
     assert subprocess.run(command, capture_output=True, text=True).stderr == ""
+
+
+@pytest.mark.skipif(find_compiler() is None, reason="no C++ compiler")
+@pytest.mark.parametrize("name", AWKWARD, ids=range(len(AWKWARD)))
+def test_awkward_names_become_files_that_any_system_has(name, tmp_path):
+    """As operator and as argument: no device's name, no name that a file system refuses, and all compiles."""
+    operator = nasty_operator("plain", (name, f"{name}y", "void"), name=name)
+    files = written(operator, tmp_path)
+    for path in files:
+        for part in path.split("/"):
+            assert len(part) <= 255 and part.split(".")[0].lower() not in DEVICES, path
+    names = names_of(operator)
+    source = tmp_path / "op_host" / f"{names.op}_check.h"
+    command = [*find_compiler().command, "-std=c++17", "-fsyntax-only", "-x", "c++", str(source)]
+    assert subprocess.run(command, capture_output=True, text=True).stderr == ""
+
+
+@pytest.mark.parametrize(("one", "other"), [("keyShare", "key_share"), ("mask", "Mask"), ("x", "x__")])
+def test_names_that_cann_does_not_tell_apart_are_refused(one, other):
+    """Both are named; what differs in more than case and underscores is taken."""
+    for second, error in ((other, AlikeNames), (f"{other}2", None)):
+        operator = nasty_operator("plain", (one, second, "void"))
+        selection = Selection(dtypes=("float16",), head_sizes=(16,))
+        if error is None:
+            assert plan_project(operator, selection).files()
+        else:
+            with pytest.raises(error, match=f"'{one}' and '{other}' differ in case and underscores alone"):
+                plan_project(operator, selection).files()
+
+
+@pytest.mark.parametrize("name", ["b", "n", "i", "j", "g"])
+def test_sizes_and_parameters_are_no_indices(name):
+    """In an expression they would be the index; tensors and other names are free."""
+    for declare in (
+        Operator("fine").dims,
+        Operator("fine").dim,
+        lambda each: Operator("fine").param(each, int),
+    ):
+        with pytest.raises(errors.SpecError, match=f"'{name}' is what expressions call the .*attend"):
+            declare(name)
+        declare(f"{name}_")
+    Operator("fine").lengths(name, "1")
 
 
 @pytest.mark.parametrize("name", ["a b", "../x", "x;y", "", "1x", "a-b", "a\nb", "{{x}}", 'x"'])

@@ -125,7 +125,7 @@ def test_arguments_are_the_contracts_in_its_order():
     for special in SPECIALS:
         run = re.search(r"inline void Run\(([^)]*)\)", kernel_of(special))
         left_out = {"attn_mask", "pse_shift"} - set(special[2:])
-        taken = [*(n for n in document if n not in left_out), "attention_out", "workspace", "tiling"]
+        taken = [*(n for n in document if n not in left_out), "attention_out", "workspace"]
         assert re.findall(r"GM_ADDR (\w+)", run[1]) == taken
         source = made(*special)[1]["op_kernel/incre_flash_attention_custom.cpp"]
         entry = re.search(r'extern "C" __global__ __aicore__ void (\w+)\(([^)]*)\)', source)

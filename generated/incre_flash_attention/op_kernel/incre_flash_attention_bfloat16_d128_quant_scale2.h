@@ -148,43 +148,42 @@ class IncreFlashAttentionKernel {
 public:
     __aicore__ inline void Init(TPipe &pipe, GM_ADDR query, GM_ADDR key, GM_ADDR value,
         GM_ADDR actual_seq_lengths, GM_ADDR quant_scale2, GM_ADDR attention_out, GM_ADDR workspace,
-                                GM_ADDR tiling)
+        const IncreFlashAttentionTiling &tiling)
     {
-        const auto values = reinterpret_cast<__gm__ IncreFlashAttentionTiling *>(tiling);
-        kvHeads_ = values->kvHeads;
-        group_ = values->group;
-        headsPerTask_ = values->headsPerTask;
-        headTiles_ = values->headTiles;
-        rowsPerTask_ = values->rowsPerTask;
-        splits_ = values->splits;
-        items_ = values->items;
-        rowTotal_ = values->rowTotal;
-        scaleValue_ = values->scaleValue;
-        headDim_ = values->headDim;
-        keyStrideT_ = values->keyStrideT;
-        keyStrideK_ = values->keyStrideK;
-        keyStrideB_ = values->keyStrideB;
-        valueStrideT_ = values->valueStrideT;
-        valueStrideK_ = values->valueStrideK;
-        valueStrideB_ = values->valueStrideB;
-        quantScale2StrideE_ = values->quantScale2StrideE;
-        quantScale2StrideN_ = values->quantScale2StrideN;
-        attentionOutStrideB_ = values->attentionOutStrideB;
-        attentionOutStrideN_ = values->attentionOutStrideN;
-        queryHeads_ = values->queryHeads;
-        keyCapacity_ = values->keyCapacity;
-        actualSeqLengthsCount_ = values->actualSeqLengthsCount;
-        queryStrideB_ = values->queryStrideB;
-        queryStrideN_ = values->queryStrideN;
-        scoreRingOffset_ = values->scoreRingOffset;
-        scoreRingPart_ = values->scoreRingPart;
-        probRingOffset_ = values->probRingOffset;
-        probRingPart_ = values->probRingPart;
-        outRingOffset_ = values->outRingOffset;
-        outRingPart_ = values->outRingPart;
-        partialMaxOffset_ = values->partialMaxOffset;
-        partialSumOffset_ = values->partialSumOffset;
-        partialOutOffset_ = values->partialOutOffset;
+        kvHeads_ = tiling.kvHeads;
+        group_ = tiling.group;
+        headsPerTask_ = tiling.headsPerTask;
+        headTiles_ = tiling.headTiles;
+        rowsPerTask_ = tiling.rowsPerTask;
+        splits_ = tiling.splits;
+        items_ = tiling.items;
+        rowTotal_ = tiling.rowTotal;
+        scaleValue_ = tiling.scaleValue;
+        headDim_ = tiling.headDim;
+        keyStrideT_ = tiling.keyStrideT;
+        keyStrideK_ = tiling.keyStrideK;
+        keyStrideB_ = tiling.keyStrideB;
+        valueStrideT_ = tiling.valueStrideT;
+        valueStrideK_ = tiling.valueStrideK;
+        valueStrideB_ = tiling.valueStrideB;
+        quantScale2StrideE_ = tiling.quantScale2StrideE;
+        quantScale2StrideN_ = tiling.quantScale2StrideN;
+        attentionOutStrideB_ = tiling.attentionOutStrideB;
+        attentionOutStrideN_ = tiling.attentionOutStrideN;
+        queryHeads_ = tiling.queryHeads;
+        keyCapacity_ = tiling.keyCapacity;
+        actualSeqLengthsCount_ = tiling.actualSeqLengthsCount;
+        queryStrideB_ = tiling.queryStrideB;
+        queryStrideN_ = tiling.queryStrideN;
+        scoreRingOffset_ = tiling.scoreRingOffset;
+        scoreRingPart_ = tiling.scoreRingPart;
+        probRingOffset_ = tiling.probRingOffset;
+        probRingPart_ = tiling.probRingPart;
+        outRingOffset_ = tiling.outRingOffset;
+        outRingPart_ = tiling.outRingPart;
+        partialMaxOffset_ = tiling.partialMaxOffset;
+        partialSumOffset_ = tiling.partialSumOffset;
+        partialOutOffset_ = tiling.partialOutOffset;
         blockCount_ = GetBlockNum();
         blockIndex_ = GetBlockIdx();
         if ASCEND_IS_AIV {
@@ -1020,7 +1019,7 @@ private:
 
 // The whole kernel; tensors in the contract's order, then the user's part of the workspace and the tiling data.
 __aicore__ inline void Run(GM_ADDR query, GM_ADDR key, GM_ADDR value, GM_ADDR actual_seq_lengths,
-    GM_ADDR quant_scale2, GM_ADDR attention_out, GM_ADDR workspace, GM_ADDR tiling)
+    GM_ADDR quant_scale2, GM_ADDR attention_out, GM_ADDR workspace, const IncreFlashAttentionTiling &tiling)
 {
     TPipe pipe;
     IncreFlashAttentionKernel kernel;

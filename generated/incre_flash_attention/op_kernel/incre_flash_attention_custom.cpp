@@ -5,10 +5,13 @@
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
  * Tensors in the contract's order, then results, workspace and tiling data; an absent tensor is a null pointer. The
- * tiling key tells which specialisation a call needs; the host picks it (op_host/incre_flash_attention_plan.h).
+ * tiling key tells which specialisation a call needs; the host picks it (op_host/incre_flash_attention_plan.h). A package
+ * has one binary for each dtype column of the definition, whose build tells the dtype: kernels of others stay out of it.
  */
 #include "kernel_operator.h"
 #include "kernel_operator_list_tensor_intf.h"
+#include "incre_flash_attention_tiling.h"
+#if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_FLOAT16
 #include "incre_flash_attention_float16_d128.h"
 #include "incre_flash_attention_float16_d128_attn_mask.h"
 #include "incre_flash_attention_float16_d128_pse_shift.h"
@@ -19,6 +22,8 @@
 #include "incre_flash_attention_float16_d128_block_table.h"
 #include "incre_flash_attention_float16_d128_kv_padding_size.h"
 #include "incre_flash_attention_float16_d128_key_list_value_list.h"
+#endif
+#if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_BF16
 #include "incre_flash_attention_bfloat16_d128.h"
 #include "incre_flash_attention_bfloat16_d128_attn_mask.h"
 #include "incre_flash_attention_bfloat16_d128_pse_shift.h"
@@ -29,6 +34,7 @@
 #include "incre_flash_attention_bfloat16_d128_block_table.h"
 #include "incre_flash_attention_bfloat16_d128_kv_padding_size.h"
 #include "incre_flash_attention_bfloat16_d128_key_list_value_list.h"
+#endif
 
 // The only tensor of an argument that is a list.
 __aicore__ inline GM_ADDR OnlyTensor(GM_ADDR list)
@@ -43,72 +49,79 @@ extern "C" __global__ __aicore__ void incre_flash_attention_custom(GM_ADDR query
     GM_ADDR antiquant_scale, GM_ADDR antiquant_offset, GM_ADDR block_table, GM_ADDR kv_padding_size,
     GM_ADDR attention_out, GM_ADDR workspace, GM_ADDR tiling)
 {
+    REGISTER_TILING_DEFAULT(IncreFlashAttentionTiling);
     KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
+    GET_TILING_DATA_WITH_STRUCT(IncreFlashAttentionTiling, tilingData, tiling);
     GM_ADDR userWorkspace = AscendC::GetUserWorkspace(workspace);
     static_cast<void>(dequant_scale1);  // no kernel here reads it
     static_cast<void>(quant_scale1);  // no kernel here reads it
     static_cast<void>(dequant_scale2);  // no kernel here reads it
     GM_ADDR keyOnly = OnlyTensor(key);
     GM_ADDR valueOnly = OnlyTensor(value);
+#if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_FLOAT16
     if (TILING_KEY_IS(21904911100000080)) {
         incre_flash_attention_float16_d128::Run(query, keyOnly, valueOnly, actual_seq_lengths, attention_out,
-            userWorkspace, tiling);
+            userWorkspace, tilingData);
     } else if (TILING_KEY_IS(21904911100001080)) {
         incre_flash_attention_float16_d128_attn_mask::Run(query, keyOnly, valueOnly, attn_mask,
-            actual_seq_lengths, attention_out, userWorkspace, tiling);
+            actual_seq_lengths, attention_out, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(21904911100002080)) {
         incre_flash_attention_float16_d128_pse_shift::Run(query, keyOnly, valueOnly, actual_seq_lengths,
-            pse_shift, attention_out, userWorkspace, tiling);
+            pse_shift, attention_out, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(21904911100004080)) {
         incre_flash_attention_float16_d128_quant_scale2::Run(query, keyOnly, valueOnly, actual_seq_lengths,
-            quant_scale2, attention_out, userWorkspace, tiling);
+            quant_scale2, attention_out, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(21904911100012080)) {
         incre_flash_attention_float16_d128_quant_scale2_quant_offset2::Run(query, keyOnly, valueOnly,
-            actual_seq_lengths, quant_scale2, quant_offset2, attention_out, userWorkspace, tiling);
+            actual_seq_lengths, quant_scale2, quant_offset2, attention_out, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(21904911100016080)) {
         incre_flash_attention_float16_d128_antiquant_scale::Run(query, keyOnly, valueOnly, actual_seq_lengths,
-            antiquant_scale, attention_out, userWorkspace, tiling);
+            antiquant_scale, attention_out, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(21904911100048080)) {
         incre_flash_attention_float16_d128_antiquant_scale_antiquant_offset::Run(query, keyOnly, valueOnly,
-            actual_seq_lengths, antiquant_scale, antiquant_offset, attention_out, userWorkspace, tiling);
+            actual_seq_lengths, antiquant_scale, antiquant_offset, attention_out, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(185486996900064080)) {
         incre_flash_attention_float16_d128_block_table::Run(query, keyOnly, valueOnly, actual_seq_lengths,
-            block_table, attention_out, userWorkspace, tiling);
+            block_table, attention_out, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(21904911100128080)) {
         incre_flash_attention_float16_d128_kv_padding_size::Run(query, keyOnly, valueOnly, actual_seq_lengths,
-            kv_padding_size, attention_out, userWorkspace, tiling);
+            kv_padding_size, attention_out, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(421397943000000080)) {
         incre_flash_attention_float16_d128_key_list_value_list::Run(query, key, value, actual_seq_lengths,
-            attention_out, userWorkspace, tiling);
-    } else if (TILING_KEY_IS(21904911100000081)) {
+            attention_out, userWorkspace, tilingData);
+    }
+#endif
+#if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_BF16
+    if (TILING_KEY_IS(21904911100000081)) {
         incre_flash_attention_bfloat16_d128::Run(query, keyOnly, valueOnly, actual_seq_lengths, attention_out,
-            userWorkspace, tiling);
+            userWorkspace, tilingData);
     } else if (TILING_KEY_IS(21904911100001081)) {
         incre_flash_attention_bfloat16_d128_attn_mask::Run(query, keyOnly, valueOnly, attn_mask,
-            actual_seq_lengths, attention_out, userWorkspace, tiling);
+            actual_seq_lengths, attention_out, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(21904911100002081)) {
         incre_flash_attention_bfloat16_d128_pse_shift::Run(query, keyOnly, valueOnly, actual_seq_lengths,
-            pse_shift, attention_out, userWorkspace, tiling);
+            pse_shift, attention_out, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(21904911100004081)) {
         incre_flash_attention_bfloat16_d128_quant_scale2::Run(query, keyOnly, valueOnly, actual_seq_lengths,
-            quant_scale2, attention_out, userWorkspace, tiling);
+            quant_scale2, attention_out, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(21904911100012081)) {
         incre_flash_attention_bfloat16_d128_quant_scale2_quant_offset2::Run(query, keyOnly, valueOnly,
-            actual_seq_lengths, quant_scale2, quant_offset2, attention_out, userWorkspace, tiling);
+            actual_seq_lengths, quant_scale2, quant_offset2, attention_out, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(21904911100016081)) {
         incre_flash_attention_bfloat16_d128_antiquant_scale::Run(query, keyOnly, valueOnly,
-            actual_seq_lengths, antiquant_scale, attention_out, userWorkspace, tiling);
+            actual_seq_lengths, antiquant_scale, attention_out, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(21904911100048081)) {
         incre_flash_attention_bfloat16_d128_antiquant_scale_antiquant_offset::Run(query, keyOnly, valueOnly,
-            actual_seq_lengths, antiquant_scale, antiquant_offset, attention_out, userWorkspace, tiling);
+            actual_seq_lengths, antiquant_scale, antiquant_offset, attention_out, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(185486996900064081)) {
         incre_flash_attention_bfloat16_d128_block_table::Run(query, keyOnly, valueOnly, actual_seq_lengths,
-            block_table, attention_out, userWorkspace, tiling);
+            block_table, attention_out, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(21904911100128081)) {
         incre_flash_attention_bfloat16_d128_kv_padding_size::Run(query, keyOnly, valueOnly,
-            actual_seq_lengths, kv_padding_size, attention_out, userWorkspace, tiling);
+            actual_seq_lengths, kv_padding_size, attention_out, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(421397943000000081)) {
         incre_flash_attention_bfloat16_d128_key_list_value_list::Run(query, key, value, actual_seq_lengths,
-            attention_out, userWorkspace, tiling);
+            attention_out, userWorkspace, tilingData);
     }
+#endif
 }

@@ -155,52 +155,50 @@ public:
     __aicore__ inline void Init(TPipe &pipe, GM_ADDR query, GM_ADDR key, GM_ADDR value, GM_ADDR topk_mask,
         GM_ADDR actual_seq_qlen, GM_ADDR actual_cmp_seq_kvlen, GM_ADDR actual_sel_seq_kvlen,
         GM_ADDR attention_out, GM_ADDR topk_indices_out, GM_ADDR softmax_max_out, GM_ADDR softmax_sum_out,
-        GM_ADDR workspace,
-                                GM_ADDR tiling)
+        GM_ADDR workspace, const NsaCompressAttentionTiling &tiling)
     {
-        const auto values = reinterpret_cast<__gm__ NsaCompressAttentionTiling *>(tiling);
-        kvHeads_ = values->kvHeads;
-        group_ = values->group;
-        headsPerTask_ = values->headsPerTask;
-        headTiles_ = values->headTiles;
-        queriesPerTask_ = values->queriesPerTask;
-        queryTiles_ = values->queryTiles;
-        rowsPerTask_ = values->rowsPerTask;
-        splits_ = values->splits;
-        items_ = values->items;
-        scaleValue_ = values->scaleValue;
-        headDim_ = values->headDim;
-        keyStrideU_ = values->keyStrideU;
-        keyStrideK_ = values->keyStrideK;
-        valueDim_ = values->valueDim;
-        valueStrideU_ = values->valueStrideU;
-        valueStrideK_ = values->valueStrideK;
-        softmaxMaxOutStrideS_ = values->softmaxMaxOutStrideS;
-        softmaxMaxOutStrideN_ = values->softmaxMaxOutStrideN;
-        softmaxSumOutStrideS_ = values->softmaxSumOutStrideS;
-        softmaxSumOutStrideN_ = values->softmaxSumOutStrideN;
-        attentionOutStrideS_ = values->attentionOutStrideS;
-        attentionOutStrideN_ = values->attentionOutStrideN;
-        windowStep_ = values->windowStep;
-        windowLast_ = values->windowLast;
-        positionsPerStep_ = values->positionsPerStep;
-        laneBlocks_ = values->laneBlocks;
-        windowCount1_ = values->windowCount1;
-        windowTerms_ = values->windowTerms;
-        topkMaskStrideQ_ = values->topkMaskStrideQ;
-        selectionCount_ = values->selectionCount;
-        topkIndicesOutStrideS_ = values->topkIndicesOutStrideS;
-        topkIndicesOutStrideK_ = values->topkIndicesOutStrideK;
-        queryStrideS_ = values->queryStrideS;
-        queryStrideN_ = values->queryStrideN;
-        scoreRingOffset_ = values->scoreRingOffset;
-        scoreRingPart_ = values->scoreRingPart;
-        probRingOffset_ = values->probRingOffset;
-        probRingPart_ = values->probRingPart;
-        outRingOffset_ = values->outRingOffset;
-        outRingPart_ = values->outRingPart;
-        scoreAgainRingOffset_ = values->scoreAgainRingOffset;
-        scoreAgainRingPart_ = values->scoreAgainRingPart;
+        kvHeads_ = tiling.kvHeads;
+        group_ = tiling.group;
+        headsPerTask_ = tiling.headsPerTask;
+        headTiles_ = tiling.headTiles;
+        queriesPerTask_ = tiling.queriesPerTask;
+        queryTiles_ = tiling.queryTiles;
+        rowsPerTask_ = tiling.rowsPerTask;
+        splits_ = tiling.splits;
+        items_ = tiling.items;
+        scaleValue_ = tiling.scaleValue;
+        headDim_ = tiling.headDim;
+        keyStrideU_ = tiling.keyStrideU;
+        keyStrideK_ = tiling.keyStrideK;
+        valueDim_ = tiling.valueDim;
+        valueStrideU_ = tiling.valueStrideU;
+        valueStrideK_ = tiling.valueStrideK;
+        softmaxMaxOutStrideS_ = tiling.softmaxMaxOutStrideS;
+        softmaxMaxOutStrideN_ = tiling.softmaxMaxOutStrideN;
+        softmaxSumOutStrideS_ = tiling.softmaxSumOutStrideS;
+        softmaxSumOutStrideN_ = tiling.softmaxSumOutStrideN;
+        attentionOutStrideS_ = tiling.attentionOutStrideS;
+        attentionOutStrideN_ = tiling.attentionOutStrideN;
+        windowStep_ = tiling.windowStep;
+        windowLast_ = tiling.windowLast;
+        positionsPerStep_ = tiling.positionsPerStep;
+        laneBlocks_ = tiling.laneBlocks;
+        windowCount1_ = tiling.windowCount1;
+        windowTerms_ = tiling.windowTerms;
+        topkMaskStrideQ_ = tiling.topkMaskStrideQ;
+        selectionCount_ = tiling.selectionCount;
+        topkIndicesOutStrideS_ = tiling.topkIndicesOutStrideS;
+        topkIndicesOutStrideK_ = tiling.topkIndicesOutStrideK;
+        queryStrideS_ = tiling.queryStrideS;
+        queryStrideN_ = tiling.queryStrideN;
+        scoreRingOffset_ = tiling.scoreRingOffset;
+        scoreRingPart_ = tiling.scoreRingPart;
+        probRingOffset_ = tiling.probRingOffset;
+        probRingPart_ = tiling.probRingPart;
+        outRingOffset_ = tiling.outRingOffset;
+        outRingPart_ = tiling.outRingPart;
+        scoreAgainRingOffset_ = tiling.scoreAgainRingOffset;
+        scoreAgainRingPart_ = tiling.scoreAgainRingPart;
         blockCount_ = GetBlockNum();
         blockIndex_ = GetBlockIdx();
         if ASCEND_IS_AIV {
@@ -1413,7 +1411,7 @@ private:
 __aicore__ inline void Run(GM_ADDR query, GM_ADDR key, GM_ADDR value, GM_ADDR topk_mask,
     GM_ADDR actual_seq_qlen, GM_ADDR actual_cmp_seq_kvlen, GM_ADDR actual_sel_seq_kvlen,
     GM_ADDR attention_out, GM_ADDR topk_indices_out, GM_ADDR softmax_max_out, GM_ADDR softmax_sum_out,
-    GM_ADDR workspace, GM_ADDR tiling)
+    GM_ADDR workspace, const NsaCompressAttentionTiling &tiling)
 {
     TPipe pipe;
     NsaCompressAttentionKernel kernel;

@@ -199,15 +199,15 @@ int RunSample(int64_t cores)
     call.outDataType = -1;
     call.headNum = 2;
     call.kvHeadNum = 1;
-    call.qScale = 0.0;
-    call.qkScale = 0.125;
+    call.qScale = 0.08838834764831845;
+    call.qkScale = 0.0;
     call.batchRunStatusEnable = false;
     call.isTriuMask = 0;
     call.calcType = 0;
     call.kernelType = 0;
     call.clampType = 0;
-    call.clampMin = 1.0;
-    call.clampMax = 0.0;
+    call.clampMin = 0.125;
+    call.clampMax = 1.0;
     call.maskType = 0;
     call.kvcacheCfg = 0;
     call.scaleType = 0;
@@ -235,8 +235,8 @@ int RunSample(int64_t cores)
     bool good = true;
     {
         const double error = Difference(at.output, DataType::kFloat16, sample::output);
-        std::printf("output: largest difference %g, allowed 0.00259018\n", error);
-        good = good && error <= 0.00259018;
+        std::printf("output: largest difference %g, allowed 0.00775146\n", error);
+        good = good && error <= 0.00775146;
     }
     std::printf("%s\n", good ? "ok" : "WRONG");
     return good ? 0 : 1;

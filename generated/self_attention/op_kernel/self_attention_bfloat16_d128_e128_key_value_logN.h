@@ -159,54 +159,52 @@ class SelfAttentionKernel {
 public:
     __aicore__ inline void Init(TPipe &pipe, GM_ADDR query, GM_ADDR key, GM_ADDR value, GM_ADDR cacheK,
         GM_ADDR cacheV, GM_ADDR tokenOffset, GM_ADDR seqLen, GM_ADDR layerId, GM_ADDR logN, GM_ADDR output,
-        GM_ADDR workspace,
-                                GM_ADDR tiling)
+        GM_ADDR workspace, const SelfAttentionTiling &tiling)
     {
-        const auto values = reinterpret_cast<__gm__ SelfAttentionTiling *>(tiling);
-        kvHeads_ = values->kvHeads;
-        group_ = values->group;
-        headsPerTask_ = values->headsPerTask;
-        headTiles_ = values->headTiles;
-        queriesPerTask_ = values->queriesPerTask;
-        queryTiles_ = values->queryTiles;
-        rowsPerTask_ = values->rowsPerTask;
-        splits_ = values->splits;
-        items_ = values->items;
-        rowTotal_ = values->rowTotal;
-        qkScale_ = values->qkScale;
-        headDim_ = values->headDim;
-        cacheKStrideT_ = values->cacheKStrideT;
-        keyStrideU_ = values->keyStrideU;
-        cacheKStrideY_ = values->cacheKStrideY;
-        cacheKStrideK_ = values->cacheKStrideK;
-        cacheKStrideB_ = values->cacheKStrideB;
-        keyStrideK_ = values->keyStrideK;
-        valueDim_ = values->valueDim;
-        cacheVStrideT_ = values->cacheVStrideT;
-        valueStrideU_ = values->valueStrideU;
-        cacheVStrideY_ = values->cacheVStrideY;
-        cacheVStrideK_ = values->cacheVStrideK;
-        cacheVStrideB_ = values->cacheVStrideB;
-        valueStrideK_ = values->valueStrideK;
-        outputStrideS_ = values->outputStrideS;
-        outputStrideN_ = values->outputStrideN;
-        queryHeads_ = values->queryHeads;
-        queryStrideS_ = values->queryStrideS;
-        queryStrideN_ = values->queryStrideN;
-        queryIsScaled_ = values->queryIsScaled;
-        qScale_ = values->qScale;
-        queryElements_ = values->queryElements;
-        batchRows_ = values->batchRows;
-        scoreRingOffset_ = values->scoreRingOffset;
-        scoreRingPart_ = values->scoreRingPart;
-        probRingOffset_ = values->probRingOffset;
-        probRingPart_ = values->probRingPart;
-        outRingOffset_ = values->outRingOffset;
-        outRingPart_ = values->outRingPart;
-        partialMaxOffset_ = values->partialMaxOffset;
-        partialSumOffset_ = values->partialSumOffset;
-        partialOutOffset_ = values->partialOutOffset;
-        scaled_queryOffset_ = values->scaled_queryOffset;
+        kvHeads_ = tiling.kvHeads;
+        group_ = tiling.group;
+        headsPerTask_ = tiling.headsPerTask;
+        headTiles_ = tiling.headTiles;
+        queriesPerTask_ = tiling.queriesPerTask;
+        queryTiles_ = tiling.queryTiles;
+        rowsPerTask_ = tiling.rowsPerTask;
+        splits_ = tiling.splits;
+        items_ = tiling.items;
+        rowTotal_ = tiling.rowTotal;
+        qkScale_ = tiling.qkScale;
+        headDim_ = tiling.headDim;
+        cacheKStrideT_ = tiling.cacheKStrideT;
+        keyStrideU_ = tiling.keyStrideU;
+        cacheKStrideY_ = tiling.cacheKStrideY;
+        cacheKStrideK_ = tiling.cacheKStrideK;
+        cacheKStrideB_ = tiling.cacheKStrideB;
+        keyStrideK_ = tiling.keyStrideK;
+        valueDim_ = tiling.valueDim;
+        cacheVStrideT_ = tiling.cacheVStrideT;
+        valueStrideU_ = tiling.valueStrideU;
+        cacheVStrideY_ = tiling.cacheVStrideY;
+        cacheVStrideK_ = tiling.cacheVStrideK;
+        cacheVStrideB_ = tiling.cacheVStrideB;
+        valueStrideK_ = tiling.valueStrideK;
+        outputStrideS_ = tiling.outputStrideS;
+        outputStrideN_ = tiling.outputStrideN;
+        queryHeads_ = tiling.queryHeads;
+        queryStrideS_ = tiling.queryStrideS;
+        queryStrideN_ = tiling.queryStrideN;
+        queryIsScaled_ = tiling.queryIsScaled;
+        qScale_ = tiling.qScale;
+        queryElements_ = tiling.queryElements;
+        batchRows_ = tiling.batchRows;
+        scoreRingOffset_ = tiling.scoreRingOffset;
+        scoreRingPart_ = tiling.scoreRingPart;
+        probRingOffset_ = tiling.probRingOffset;
+        probRingPart_ = tiling.probRingPart;
+        outRingOffset_ = tiling.outRingOffset;
+        outRingPart_ = tiling.outRingPart;
+        partialMaxOffset_ = tiling.partialMaxOffset;
+        partialSumOffset_ = tiling.partialSumOffset;
+        partialOutOffset_ = tiling.partialOutOffset;
+        scaled_queryOffset_ = tiling.scaled_queryOffset;
         blockCount_ = GetBlockNum();
         blockIndex_ = GetBlockIdx();
         if ASCEND_IS_AIV {
@@ -1275,7 +1273,7 @@ private:
 // The whole kernel; tensors in the contract's order, then the user's part of the workspace and the tiling data.
 __aicore__ inline void Run(GM_ADDR query, GM_ADDR key, GM_ADDR value, GM_ADDR cacheK, GM_ADDR cacheV,
     GM_ADDR tokenOffset, GM_ADDR seqLen, GM_ADDR layerId, GM_ADDR logN, GM_ADDR output, GM_ADDR workspace,
-    GM_ADDR tiling)
+    const SelfAttentionTiling &tiling)
 {
     TPipe pipe;
     SelfAttentionKernel kernel;

@@ -5,10 +5,13 @@
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
  * Tensors in the contract's order, then results, workspace and tiling data; an absent tensor is a null pointer. The
- * tiling key tells which specialisation a call needs; the host picks it (op_host/self_attention_plan.h).
+ * tiling key tells which specialisation a call needs; the host picks it (op_host/self_attention_plan.h). A package
+ * has one binary for each dtype column of the definition, whose build tells the dtype: kernels of others stay out of it.
  */
 #include "kernel_operator.h"
 #include "kernel_operator_list_tensor_intf.h"
+#include "self_attention_tiling.h"
+#if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_FLOAT16
 #include "self_attention_float16_d128_e128_key_value.h"
 #include "self_attention_float16_d128_e128_key_value_attentionMask_maskType_NORM.h"
 #include "self_attention_float16_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer.h"
@@ -26,6 +29,8 @@
 #include "self_attention_float16_d128_e128_key_value_query_padded.h"
 #include "self_attention_float16_d128_e128_key_value_attentionMask_maskType_ALIBI.h"
 #include "self_attention_float16_d128_e128_cacheK_list_cacheV_list.h"
+#endif
+#if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_BF16
 #include "self_attention_bfloat16_d128_e128_key_value.h"
 #include "self_attention_bfloat16_d128_e128_key_value_attentionMask_maskType_NORM.h"
 #include "self_attention_bfloat16_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer.h"
@@ -43,6 +48,7 @@
 #include "self_attention_bfloat16_d128_e128_key_value_query_padded.h"
 #include "self_attention_bfloat16_d128_e128_key_value_attentionMask_maskType_ALIBI.h"
 #include "self_attention_bfloat16_d128_e128_cacheK_list_cacheV_list.h"
+#endif
 
 // The only tensor of an argument that is a list.
 __aicore__ inline GM_ADDR OnlyTensor(GM_ADDR list)
@@ -56,127 +62,135 @@ extern "C" __global__ __aicore__ void self_attention_custom(GM_ADDR query, GM_AD
     GM_ADDR layerId, GM_ADDR batchStatus, GM_ADDR logN, GM_ADDR output, GM_ADDR cacheKRef, GM_ADDR cacheVRef,
     GM_ADDR workspace, GM_ADDR tiling)
 {
+    REGISTER_TILING_DEFAULT(SelfAttentionTiling);
     KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
+    GET_TILING_DATA_WITH_STRUCT(SelfAttentionTiling, tilingData, tiling);
     GM_ADDR userWorkspace = AscendC::GetUserWorkspace(workspace);
     static_cast<void>(cacheKRef);  // no kernel here reads it
     static_cast<void>(cacheVRef);  // no kernel here reads it
     GM_ADDR cacheKOnly = OnlyTensor(cacheK);
     GM_ADDR cacheVOnly = OnlyTensor(cacheV);
+#if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_FLOAT16
     if (TILING_KEY_IS(385801121600003080)) {
         self_attention_float16_d128_e128_key_value::Run(query, key, value, cacheKOnly, cacheVOnly,
-            tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
+            tokenOffset, seqLen, layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(64595551100007080)) {
         self_attention_float16_d128_e128_key_value_attentionMask_maskType_NORM::Run(query, key, value,
             cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output, userWorkspace,
-            tiling);
+            tilingData);
     } else if (TILING_KEY_IS(274490037500011080)) {
         self_attention_float16_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer::Run(query, key,
             value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, batchStatus, output, userWorkspace,
-            tiling);
+            tilingData);
     } else if (TILING_KEY_IS(405326239300019080)) {
         self_attention_float16_d128_e128_key_value_logN::Run(query, key, value, cacheKOnly, cacheVOnly,
-            tokenOffset, seqLen, layerId, logN, output, userWorkspace, tiling);
+            tokenOffset, seqLen, layerId, logN, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(252771030800003080)) {
         self_attention_float16_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM::Run(query, key,
-            value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
+            value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(107688706400003080)) {
         self_attention_float16_d128_e128_key_value_clampType_MIN_MAX::Run(query, key, value, cacheKOnly,
-            cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
+            cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(141286857800004080)) {
         self_attention_float16_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM::Run(query,
             cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output, userWorkspace,
-            tiling);
+            tilingData);
     } else if (TILING_KEY_IS(48362329400000080)) {
         self_attention_float16_d128_e128::Run(query, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId,
-            output, userWorkspace, tiling);
+            output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(113020822100007080)) {
         self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_ALIBI::Run(query,
             key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output,
-            userWorkspace, tiling);
+            userWorkspace, tilingData);
     } else if (TILING_KEY_IS(70660474900007080)) {
         self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_NORM::Run(query,
             key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output,
-            userWorkspace, tiling);
+            userWorkspace, tilingData);
     } else if (TILING_KEY_IS(74364683200007080)) {
         self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_full_maskType_NORM::Run(query,
             key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output,
-            userWorkspace, tiling);
+            userWorkspace, tilingData);
     } else if (TILING_KEY_IS(171670734100003080)) {
         self_attention_float16_d128_e128_key_value_maskType_NORM_COMPRESS::Run(query, key, value, cacheKOnly,
-            cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
+            cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(86315166000003080)) {
         self_attention_float16_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS::Run(query, key, value,
-            cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
+            cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(90451218200003080)) {
         self_attention_float16_d128_e128_key_value_key_padded_value_padded::Run(query, key, value, cacheKOnly,
-            cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
+            cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(134757375400003080)) {
         self_attention_float16_d128_e128_key_value_query_padded::Run(query, key, value, cacheKOnly,
-            cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
+            cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(115889443200007080)) {
         self_attention_float16_d128_e128_key_value_attentionMask_maskType_ALIBI::Run(query, key, value,
             cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output, userWorkspace,
-            tiling);
+            tilingData);
     } else if (TILING_KEY_IS(282588125900000080)) {
         self_attention_float16_d128_e128_cacheK_list_cacheV_list::Run(query, cacheK, cacheV, tokenOffset,
-            seqLen, layerId, output, userWorkspace, tiling);
-    } else if (TILING_KEY_IS(385801121600003081)) {
+            seqLen, layerId, output, userWorkspace, tilingData);
+    }
+#endif
+#if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_BF16
+    if (TILING_KEY_IS(385801121600003081)) {
         self_attention_bfloat16_d128_e128_key_value::Run(query, key, value, cacheKOnly, cacheVOnly,
-            tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
+            tokenOffset, seqLen, layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(64595551100007081)) {
         self_attention_bfloat16_d128_e128_key_value_attentionMask_maskType_NORM::Run(query, key, value,
             cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output, userWorkspace,
-            tiling);
+            tilingData);
     } else if (TILING_KEY_IS(274490037500011081)) {
         self_attention_bfloat16_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer::Run(query, key,
             value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, batchStatus, output, userWorkspace,
-            tiling);
+            tilingData);
     } else if (TILING_KEY_IS(405326239300019081)) {
         self_attention_bfloat16_d128_e128_key_value_logN::Run(query, key, value, cacheKOnly, cacheVOnly,
-            tokenOffset, seqLen, layerId, logN, output, userWorkspace, tiling);
+            tokenOffset, seqLen, layerId, logN, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(252771030800003081)) {
         self_attention_bfloat16_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM::Run(query,
-            key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
+            key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace,
+            tilingData);
     } else if (TILING_KEY_IS(107688706400003081)) {
         self_attention_bfloat16_d128_e128_key_value_clampType_MIN_MAX::Run(query, key, value, cacheKOnly,
-            cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
+            cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(141286857800004081)) {
         self_attention_bfloat16_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM::Run(query,
             cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output, userWorkspace,
-            tiling);
+            tilingData);
     } else if (TILING_KEY_IS(48362329400000081)) {
         self_attention_bfloat16_d128_e128::Run(query, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId,
-            output, userWorkspace, tiling);
+            output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(113020822100007081)) {
         self_attention_bfloat16_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_ALIBI::Run(query,
             key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output,
-            userWorkspace, tiling);
+            userWorkspace, tilingData);
     } else if (TILING_KEY_IS(70660474900007081)) {
         self_attention_bfloat16_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_NORM::Run(query,
             key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output,
-            userWorkspace, tiling);
+            userWorkspace, tilingData);
     } else if (TILING_KEY_IS(74364683200007081)) {
         self_attention_bfloat16_d128_e128_key_value_attentionMask_attentionMask_full_maskType_NORM::Run(query,
             key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output,
-            userWorkspace, tiling);
+            userWorkspace, tilingData);
     } else if (TILING_KEY_IS(171670734100003081)) {
         self_attention_bfloat16_d128_e128_key_value_maskType_NORM_COMPRESS::Run(query, key, value, cacheKOnly,
-            cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
+            cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(86315166000003081)) {
         self_attention_bfloat16_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS::Run(query, key, value,
-            cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
+            cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(90451218200003081)) {
         self_attention_bfloat16_d128_e128_key_value_key_padded_value_padded::Run(query, key, value,
-            cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
+            cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(134757375400003081)) {
         self_attention_bfloat16_d128_e128_key_value_query_padded::Run(query, key, value, cacheKOnly,
-            cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tiling);
+            cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(115889443200007081)) {
         self_attention_bfloat16_d128_e128_key_value_attentionMask_maskType_ALIBI::Run(query, key, value,
             cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output, userWorkspace,
-            tiling);
+            tilingData);
     } else if (TILING_KEY_IS(282588125900000081)) {
         self_attention_bfloat16_d128_e128_cacheK_list_cacheV_list::Run(query, cacheK, cacheV, tokenOffset,
-            seqLen, layerId, output, userWorkspace, tiling);
+            seqLen, layerId, output, userWorkspace, tilingData);
     }
+#endif
 }

@@ -143,43 +143,42 @@ class SelfAttentionPrefixEncoderKernel {
 public:
     __aicore__ inline void Init(TPipe &pipe, GM_ADDR query, GM_ADDR key, GM_ADDR value, GM_ADDR blockTables,
         GM_ADDR seqLen, GM_ADDR kvSeqLen, GM_ADDR output, GM_ADDR workspace,
-                                GM_ADDR tiling)
+        const SelfAttentionPrefixEncoderTiling &tiling)
     {
-        const auto values = reinterpret_cast<__gm__ SelfAttentionPrefixEncoderTiling *>(tiling);
-        kvHeads_ = values->kvHeads;
-        group_ = values->group;
-        headsPerTask_ = values->headsPerTask;
-        headTiles_ = values->headTiles;
-        queriesPerTask_ = values->queriesPerTask;
-        queryTiles_ = values->queryTiles;
-        rowsPerTask_ = values->rowsPerTask;
-        splits_ = values->splits;
-        items_ = values->items;
-        rowTotal_ = values->rowTotal;
-        qkScale_ = values->qkScale;
-        headDim_ = values->headDim;
-        blockSize_ = values->blockSize;
-        blockTablesStrideB_ = values->blockTablesStrideB;
-        keyStrideP_ = values->keyStrideP;
-        keyStrideK_ = values->keyStrideK;
-        keyStrideR_ = values->keyStrideR;
-        valueStrideP_ = values->valueStrideP;
-        valueStrideK_ = values->valueStrideK;
-        valueStrideR_ = values->valueStrideR;
-        outputStrideS_ = values->outputStrideS;
-        outputStrideN_ = values->outputStrideN;
-        queryHeads_ = values->queryHeads;
-        queryStrideS_ = values->queryStrideS;
-        queryStrideN_ = values->queryStrideN;
-        scoreRingOffset_ = values->scoreRingOffset;
-        scoreRingPart_ = values->scoreRingPart;
-        probRingOffset_ = values->probRingOffset;
-        probRingPart_ = values->probRingPart;
-        outRingOffset_ = values->outRingOffset;
-        outRingPart_ = values->outRingPart;
-        partialMaxOffset_ = values->partialMaxOffset;
-        partialSumOffset_ = values->partialSumOffset;
-        partialOutOffset_ = values->partialOutOffset;
+        kvHeads_ = tiling.kvHeads;
+        group_ = tiling.group;
+        headsPerTask_ = tiling.headsPerTask;
+        headTiles_ = tiling.headTiles;
+        queriesPerTask_ = tiling.queriesPerTask;
+        queryTiles_ = tiling.queryTiles;
+        rowsPerTask_ = tiling.rowsPerTask;
+        splits_ = tiling.splits;
+        items_ = tiling.items;
+        rowTotal_ = tiling.rowTotal;
+        qkScale_ = tiling.qkScale;
+        headDim_ = tiling.headDim;
+        blockSize_ = tiling.blockSize;
+        blockTablesStrideB_ = tiling.blockTablesStrideB;
+        keyStrideP_ = tiling.keyStrideP;
+        keyStrideK_ = tiling.keyStrideK;
+        keyStrideR_ = tiling.keyStrideR;
+        valueStrideP_ = tiling.valueStrideP;
+        valueStrideK_ = tiling.valueStrideK;
+        valueStrideR_ = tiling.valueStrideR;
+        outputStrideS_ = tiling.outputStrideS;
+        outputStrideN_ = tiling.outputStrideN;
+        queryHeads_ = tiling.queryHeads;
+        queryStrideS_ = tiling.queryStrideS;
+        queryStrideN_ = tiling.queryStrideN;
+        scoreRingOffset_ = tiling.scoreRingOffset;
+        scoreRingPart_ = tiling.scoreRingPart;
+        probRingOffset_ = tiling.probRingOffset;
+        probRingPart_ = tiling.probRingPart;
+        outRingOffset_ = tiling.outRingOffset;
+        outRingPart_ = tiling.outRingPart;
+        partialMaxOffset_ = tiling.partialMaxOffset;
+        partialSumOffset_ = tiling.partialSumOffset;
+        partialOutOffset_ = tiling.partialOutOffset;
         blockCount_ = GetBlockNum();
         blockIndex_ = GetBlockIdx();
         if ASCEND_IS_AIV {
@@ -1071,7 +1070,7 @@ private:
 
 // The whole kernel; tensors in the contract's order, then the user's part of the workspace and the tiling data.
 __aicore__ inline void Run(GM_ADDR query, GM_ADDR key, GM_ADDR value, GM_ADDR blockTables, GM_ADDR seqLen,
-    GM_ADDR kvSeqLen, GM_ADDR output, GM_ADDR workspace, GM_ADDR tiling)
+    GM_ADDR kvSeqLen, GM_ADDR output, GM_ADDR workspace, const SelfAttentionPrefixEncoderTiling &tiling)
 {
     TPipe pipe;
     SelfAttentionPrefixEncoderKernel kernel;
