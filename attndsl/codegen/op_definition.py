@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from attndsl.c_names import plain
 from attndsl.codegen.arguments import Argument, Names, dtype_member, dtype_row, literal, names_of
 from attndsl.codegen.checks import tensor_of
 from attndsl.codegen.host_expr import HostExpr
@@ -95,9 +96,8 @@ def check_told_apart(names: Names) -> None:
     """
     seen: dict[str, str] = {}
     operator = names.operator
-    spelled = {item.spec.name: item.name for item in names.arguments if item.passed} | names.outputs
-    for name, identifier in spelled.items():
-        first = seen.setdefault(identifier.replace("_", "").lower(), name)
+    for name in (*(item.spec.name for item in names.arguments if item.passed), *names.outputs):
+        first = seen.setdefault(plain(name).replace("_", "").lower(), name)
         if first != name:
             raise AlikeNames(
                 f"{operator.name}: '{first}' and '{name}' differ in case and underscores alone, which CANN "
