@@ -152,57 +152,55 @@ class RelayAttentionKernel {
 public:
     __aicore__ inline void Init(TPipe &pipe, GM_ADDR query, GM_ADDR key, GM_ADDR value, GM_ADDR keyShare,
         GM_ADDR valueShare, GM_ADDR attentionMask, GM_ADDR seqLen, GM_ADDR kvSeqLen, GM_ADDR kvShareMap,
-        GM_ADDR kvShareLen, GM_ADDR out, GM_ADDR workspace,
-                                GM_ADDR tiling)
+        GM_ADDR kvShareLen, GM_ADDR out, GM_ADDR workspace, const RelayAttentionTiling &tiling)
     {
-        const auto values = reinterpret_cast<__gm__ RelayAttentionTiling *>(tiling);
-        kvHeads_ = values->kvHeads;
-        group_ = values->group;
-        headsPerTask_ = values->headsPerTask;
-        headTiles_ = values->headTiles;
-        rowsPerTaskKey_ = values->rowsPerTaskKey;
-        splitsKey_ = values->splitsKey;
-        itemsKey_ = values->itemsKey;
-        rowTotal_ = values->rowTotal;
-        batchRows_ = values->batchRows;
-        membersPerTask_ = values->membersPerTask;
-        memberTiles_ = values->memberTiles;
-        rowsPerTaskKeyShare_ = values->rowsPerTaskKeyShare;
-        splitsKeyShare_ = values->splitsKeyShare;
-        itemsKeyShare_ = values->itemsKeyShare;
-        qkScale_ = values->qkScale;
-        headDim_ = values->headDim;
-        keyStrideT_ = values->keyStrideT;
-        keyStrideK_ = values->keyStrideK;
-        valueStrideT_ = values->valueStrideT;
-        valueStrideK_ = values->valueStrideK;
-        queryHeads_ = values->queryHeads;
-        queryStrideB_ = values->queryStrideB;
-        queryStrideN_ = values->queryStrideN;
-        keyShareStrideU_ = values->keyShareStrideU;
-        keyShareStrideK_ = values->keyShareStrideK;
-        valueShareStrideU_ = values->valueShareStrideU;
-        valueShareStrideK_ = values->valueShareStrideK;
-        outStrideB_ = values->outStrideB;
-        outStrideN_ = values->outStrideN;
-        scoreRingKeyOffset_ = values->scoreRingKeyOffset;
-        scoreRingKeyPart_ = values->scoreRingKeyPart;
-        probRingKeyOffset_ = values->probRingKeyOffset;
-        probRingKeyPart_ = values->probRingKeyPart;
-        outRingKeyOffset_ = values->outRingKeyOffset;
-        outRingKeyPart_ = values->outRingKeyPart;
-        partialMaxKeyOffset_ = values->partialMaxKeyOffset;
-        partialSumKeyOffset_ = values->partialSumKeyOffset;
-        partialOutKeyOffset_ = values->partialOutKeyOffset;
-        scoreRingKeyShareOffset_ = values->scoreRingKeyShareOffset;
-        scoreRingKeySharePart_ = values->scoreRingKeySharePart;
-        probRingKeyShareOffset_ = values->probRingKeyShareOffset;
-        probRingKeySharePart_ = values->probRingKeySharePart;
-        outRingKeyShareOffset_ = values->outRingKeyShareOffset;
-        outRingKeySharePart_ = values->outRingKeySharePart;
-        partialMaxKeyShareOffset_ = values->partialMaxKeyShareOffset;
-        partialSumKeyShareOffset_ = values->partialSumKeyShareOffset;
-        partialOutKeyShareOffset_ = values->partialOutKeyShareOffset;
+        kvHeads_ = tiling.kvHeads;
+        group_ = tiling.group;
+        headsPerTask_ = tiling.headsPerTask;
+        headTiles_ = tiling.headTiles;
+        rowsPerTaskKey_ = tiling.rowsPerTaskKey;
+        splitsKey_ = tiling.splitsKey;
+        itemsKey_ = tiling.itemsKey;
+        rowTotal_ = tiling.rowTotal;
+        batchRows_ = tiling.batchRows;
+        membersPerTask_ = tiling.membersPerTask;
+        memberTiles_ = tiling.memberTiles;
+        rowsPerTaskKeyShare_ = tiling.rowsPerTaskKeyShare;
+        splitsKeyShare_ = tiling.splitsKeyShare;
+        itemsKeyShare_ = tiling.itemsKeyShare;
+        qkScale_ = tiling.qkScale;
+        headDim_ = tiling.headDim;
+        keyStrideT_ = tiling.keyStrideT;
+        keyStrideK_ = tiling.keyStrideK;
+        valueStrideT_ = tiling.valueStrideT;
+        valueStrideK_ = tiling.valueStrideK;
+        queryHeads_ = tiling.queryHeads;
+        queryStrideB_ = tiling.queryStrideB;
+        queryStrideN_ = tiling.queryStrideN;
+        keyShareStrideU_ = tiling.keyShareStrideU;
+        keyShareStrideK_ = tiling.keyShareStrideK;
+        valueShareStrideU_ = tiling.valueShareStrideU;
+        valueShareStrideK_ = tiling.valueShareStrideK;
+        outStrideB_ = tiling.outStrideB;
+        outStrideN_ = tiling.outStrideN;
+        scoreRingKeyOffset_ = tiling.scoreRingKeyOffset;
+        scoreRingKeyPart_ = tiling.scoreRingKeyPart;
+        probRingKeyOffset_ = tiling.probRingKeyOffset;
+        probRingKeyPart_ = tiling.probRingKeyPart;
+        outRingKeyOffset_ = tiling.outRingKeyOffset;
+        outRingKeyPart_ = tiling.outRingKeyPart;
+        partialMaxKeyOffset_ = tiling.partialMaxKeyOffset;
+        partialSumKeyOffset_ = tiling.partialSumKeyOffset;
+        partialOutKeyOffset_ = tiling.partialOutKeyOffset;
+        scoreRingKeyShareOffset_ = tiling.scoreRingKeyShareOffset;
+        scoreRingKeySharePart_ = tiling.scoreRingKeySharePart;
+        probRingKeyShareOffset_ = tiling.probRingKeyShareOffset;
+        probRingKeySharePart_ = tiling.probRingKeySharePart;
+        outRingKeyShareOffset_ = tiling.outRingKeyShareOffset;
+        outRingKeySharePart_ = tiling.outRingKeySharePart;
+        partialMaxKeyShareOffset_ = tiling.partialMaxKeyShareOffset;
+        partialSumKeyShareOffset_ = tiling.partialSumKeyShareOffset;
+        partialOutKeyShareOffset_ = tiling.partialOutKeyShareOffset;
         blockCount_ = GetBlockNum();
         blockIndex_ = GetBlockIdx();
         if ASCEND_IS_AIV {
@@ -1232,7 +1230,7 @@ private:
 // The whole kernel; tensors in the contract's order, then the user's part of the workspace and the tiling data.
 __aicore__ inline void Run(GM_ADDR query, GM_ADDR key, GM_ADDR value, GM_ADDR keyShare, GM_ADDR valueShare,
     GM_ADDR attentionMask, GM_ADDR seqLen, GM_ADDR kvSeqLen, GM_ADDR kvShareMap, GM_ADDR kvShareLen,
-    GM_ADDR out, GM_ADDR workspace, GM_ADDR tiling)
+    GM_ADDR out, GM_ADDR workspace, const RelayAttentionTiling &tiling)
 {
     TPipe pipe;
     RelayAttentionKernel kernel;
