@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from attndsl.spec.arguments import dtype_of, given, layout_of, split_of
 from attndsl.spec.call import Call
 from attndsl.spec.layout import Array
 from attndsl.verify.space import CaseSpace
+from attndsl.verify.work_clauses import most_splits
 
 if TYPE_CHECKING:
     from attndsl.verify.cases import Case
@@ -33,7 +35,9 @@ class Work:
 
     ``keys``: of the longest row of the longest segment; ``tiles``: its key tiles; ``ring``: slots of the
     ring; ``tasks``: (batch row with keys, key/value head, stretch of query rows); ``cores``: that there are;
-    ``splits``: whether the schedule may split the keys of such a computation.
+    ``splits``: whether the schedule may split the keys of such a computation; ``deep``: whether in each
+    segment a core has more tiles of a row than the ring has slots, however keys are split; ``pitch``:
+    elements between keys, or values, that are neighbours.
     """
 
     keys: int
@@ -42,6 +46,8 @@ class Work:
     tasks: int
     cores: int
     splits: bool = True
+    deep: bool = False
+    pitch: int = 0
 
     @property
     def beyond_ring(self) -> bool:
@@ -52,6 +58,11 @@ class Work:
     def several_a_core(self) -> bool:
         """Whether cores get several tasks."""
         return self.tasks >= 2 * self.cores
+
+    @property
+    def wide(self) -> bool:
+        """Whether there are keys or values that are farther apart than one copy can express."""
+        return self.keys > 1 and self.pitch > ATLAS_A2.max_nd2nz_pitch
 
     @property
     def split(self) -> bool:
@@ -65,7 +76,13 @@ class Work:
 
     def keeps(self, regime: str) -> bool:
         """Whether this is the work that a case is about."""
-        found = {"long": self.beyond_ring, "few": self.few, "many": self.several_a_core}
+        found = {
+            "long": self.beyond_ring,
+            "few": self.few,
+            "many": self.several_a_core,
+            "deep": self.deep,
+            "wide": self.wide,
+        }
         return all(found.get(word, True) for word in regime.split())
 
 
@@ -96,7 +113,28 @@ def work_of(space: CaseSpace, call: Call) -> Work:
             tasks += call.extents.get("K", 1) * -(-queries.count(int(b)) * group // space.schedule.max_rows)
     meant = _meant(call)
     tile, splits = meant.get("tile_k", tile), meant.get("split_kv", space.schedule.split_kv) != 1
-    return Work(longest, -(-longest // tile), ring, tasks, ATLAS_A2.aic, splits)
+    parts = [most_splits(each) if splits else 1 for each in _segment_tasks(call, tasks)]
+    tiles = -(-counts.max(axis=1, initial=0) // tile)
+    deep = bool(len(tiles) and (tiles > ring * np.array(parts)).all())
+    return Work(longest, -(-longest // tile), ring, tasks, ATLAS_A2.aic, splits, deep, _pitch(call))
+
+
+def _pitch(call: Call) -> int:
+    """Elements between rows that are neighbours along the keys, of the tensor where they are most."""
+    env, found = call.env(), [0]
+    for spec in call.operator.tensors:
+        if spec.name in call.present and call.layouts.get(spec.name) in spec.layouts:
+            steps = spec.layouts[call.layouts[spec.name]].strides()
+            found += [int(steps[role].evaluate(env)) for role in "TUR" if role in steps and "K" in steps]
+    return max(found)
+
+
+def _segment_tasks(call: Call, tasks: int) -> Iterator[int]:
+    """Tasks of each segment: those of groups whose keys rows share are for the groups."""
+    for node in call.graph.nodes:
+        if isinstance(node, WeightedSum):
+            shared = isinstance(node.values, Listed) and node.values.index is not None
+            yield call.extents["G"] * call.extents.get("K", 1) if shared else tasks
 
 
 def _meant(call: Call) -> dict[str, int]:

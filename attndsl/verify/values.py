@@ -19,11 +19,14 @@ LONG_FILLS = frozenset({"mixed", "edges", "full"})
 MASK_FILLS = (*("random",) * 3, "causal", *("rows",) * 2, "none", "last", "all")
 SLACK = (0, 0, 0, 1, 3, 17)
 """What a tensor may be larger than it must."""
-_FEW, _MANY, _BOTH = "long few", "many", "long many"
-REGIMES = (_FEW, _MANY, "any", _FEW, _BOTH, _FEW, _MANY, "long", _FEW, _MANY)
+_FEW, _MANY, _BOTH, _DEEP = "long few", "many", "long many", "deep long"
+REGIMES = (_FEW, _MANY, "wide", _FEW, _BOTH, _FEW, _MANY, _DEEP, _FEW, "deep many")
 """What the cases of a stream are in turn. ``long``: more key tiles than the ring has slots; ``few``: tasks
 for half of the cores at most, which splits the keys; ``many``: two tasks a core or more. More than a third of
-the cases are each of these."""
+the cases are each of these. ``deep``: in every segment of the keys, those that rows share included, a single
+core sees more tiles of a row than the ring has slots, however the keys are split; ``wide``: keys or values
+are farther apart than one copy can express."""
+MAX_HEADS = 1100
 MULTIPLES = tuple(range(16, 129, 16))
 
 
@@ -46,8 +49,10 @@ class Values:
     """
 
     batch: tuple[int, ...] = (1, 2, 3, 5, 13, 27)
-    kv_heads: tuple[int, ...] = (1, 2, 3, 4, 8)
-    group: tuple[int, ...] = (1, 2, 3, 5, 7, 8, 16, 17, 32, 33, 64)
+    # 256: of 256 channels or more, neighbours in memory are farther apart than one copy can express
+    kv_heads: tuple[int, ...] = (1, 2, 3, 4, 8, 256)
+    # 136: more than any task has rows
+    group: tuple[int, ...] = (1, 2, 3, 5, 7, 8, 16, 17, 32, 33, 64, 136)
     head: tuple[int, ...] = (1, 16, 40, 64, 80, 100, 128, 256, 512)
     keys: tuple[int, ...] = (0, 1, 2, 15, 17, 33, 100, 257)
     long_keys: tuple[int, ...] = (4095, 4096, 8192)
@@ -76,7 +81,7 @@ class Values:
         table = {
             "B": self.batch,
             "K": self.kv_heads,
-            "N": tuple(sorted({k * g for k in self.kv_heads for g in self.group})),
+            "N": tuple(sorted({k * g for k in self.kv_heads for g in self.group if k * g <= MAX_HEADS})),
             "Q": self.queries,
             "T": (*self.keys, *edges, *self.long_keys),
             "U": (*self.keys, *edges, *self.long_keys),

@@ -44,6 +44,7 @@ class WorkClauses:
         fills = tuple(fill_of(spec.name) for spec in space.integers)
         yield Clause("rows are full where they shall be long", fills, self._filled)
         yield Clause("long rows", sizes, lambda env: self._missing_keys(env) <= 0, self._missing_keys)
+        yield Clause("wide rows", sizes, lambda env: self._missing_width(env) <= 0, self._missing_width)
         yield Clause("tasks", sizes, lambda env: self._wrong_tasks(env) <= 0, self._wrong_tasks)
         yield from self._room()
 
@@ -88,24 +89,43 @@ class WorkClauses:
     def _row_fills(self) -> tuple[str, ...]:
         return tuple(fill_of(spec.name) for spec in self.space.integers if self.space.counts_rows(spec))
 
+    @cached_property
+    def _group_fills(self) -> tuple[str, ...]:
+        measured = self.space.measures
+        return tuple(fill_of(spec.name) for spec in self.space.integers if measured.get(spec.name) == "G")
+
     def _filled(self, env: Mapping[str, Any]) -> bool:
-        return not _long(env) or all(
-            env.get(name) is None or env[name] in LONG_FILLS for name in self._row_fills
-        )
+        fills = self._row_fills if _long(env) else ()
+        fills += self._group_fills if "deep" in _words(env) else ()  # what no row reads is not deep
+        return all(env.get(name) is None or env[name] in LONG_FILLS for name in fills)
 
     def _missing_keys(self, env: Mapping[str, Any]) -> float:
-        """Keys by which the longest row is too short to have more tiles than the ring has slots."""
+        """Keys by which the longest row is too short to have more tiles than the ring has slots; where it
+        shall be deep, in each segment, however the keys are split over cores."""
         if not _long(env):
             return 0
         size, (tile, ring) = {**_ONE, **self.space.extents(env)}, self.space.edges
-        return tile * ring + 1 - int(max(size["T"], size["U"] if "G" in self.space.extents(env) else 0))
+        rows = {"T": self.space.tasks(size)}
+        if "G" in self.space.extents(env):
+            rows["U"] = int(size["G"] * size["K"])
+        if "deep" not in _words(env):
+            return tile * ring + 1 - int(max(size[axis] for axis in rows))
+        splits = self.space.schedule.split_kv != 1
+        wanted = {axis: tile * ring * (most_splits(tasks) if splits else 1) for axis, tasks in rows.items()}
+        return sum(max(wanted[axis] + 1 - int(size[axis]), 0) for axis in rows)
+
+    def _missing_width(self, env: Mapping[str, Any]) -> float:
+        """Channels by which a row of all heads is too narrow for copies to fail to reach the next."""
+        if "wide" not in _words(env):
+            return 0
+        size = {**_ONE, **self.space.extents(env)}
+        return ATLAS_A2.max_nd2nz_pitch + 1 - int(size["K"] * max(size["D"], size["E"]))
 
     def _wrong_tasks(self, env: Mapping[str, Any]) -> float:
         """Tasks that are too many to be few, or too few to be many."""
-        regime = env[REGIME] or ""
-        if regime.endswith("few"):
+        if "few" in _words(env):
             return self.space.tasks(self.space.extents(env)) - ATLAS_A2.aic // 2
-        many = regime.endswith("many")
+        many = "many" in _words(env)
         return 2 * ATLAS_A2.aic - self.space.tasks(self.space.extents(env)) if many else 0
 
     def _room(self) -> Iterator[Clause]:
@@ -130,8 +150,17 @@ def _sizes_of(spec: TensorSpec) -> frozenset[str]:
     return frozenset().union(*(size.symbols() for size in shapes))
 
 
+def most_splits(tasks: int, cores: int = ATLAS_A2.aic) -> int:
+    """Parts that a schedule cuts keys into at most, so that each core has one."""
+    return max(cores // max(tasks, 1), 1)
+
+
+def _words(env: Mapping[str, Any]) -> list[str]:
+    return str(env[REGIME] or "").split()
+
+
 def _long(env: Mapping[str, Any]) -> bool:
-    return str(env[REGIME] or "").startswith("long")
+    return not {"long", "deep"}.isdisjoint(_words(env))
 
 
 def _when_long(holds: Function) -> Function:

@@ -143,6 +143,46 @@ def test_a_third_of_the_work_is_long_plentiful_and_scarce(generated):
         assert 4 * sum(work.split for work in works) >= sum(work.splits for work in works)
 
 
+def test_a_core_writes_ring_slots_again_in_each_segment(generated):
+    """Where keys are split, rows beyond the ring give each core a tile or two: what waits for slots of the
+    ring would never run, least of all for keys that rows share."""
+    deep = collections.Counter(
+        case.space.operator.name
+        for case, work in zip(generated.cases, generated.works, strict=True)
+        if work.deep
+    )
+    assert min(deep[case.space.operator.name] for case in generated.cases) >= 1
+
+
+def test_shared_keys_are_deep_only_where_rows_read_them():
+    relay = made("relay_attention")
+    deep = [call for call, work in zip(relay.calls, relay.works, strict=True) if work.deep]
+    assert deep
+    for call in deep:
+        tile, ring = relay.cases[0].space.edges
+        group, length = call.arrays["kvShareMap"], call.arrays["kvShareLen"]
+        assert max(length[each] for each in group if each >= 0) > tile * ring
+
+
+def test_rows_are_farther_apart_than_one_copy_can_express(generated):
+    """Cubes then load row by row, by statements that no other case runs."""
+    wide = [
+        (case.space.operator.name, call)
+        for case, call, work in zip(generated.cases, generated.calls, generated.works, strict=True)
+        if work.wide
+    ]
+    assert {name for name, _ in wide} == {case.space.operator.name for case in generated.cases}
+    for _, call in wide:
+        assert call.extents["K"] * max(call.extents["D"], call.extents["E"]) > 65535
+
+
+def test_more_query_heads_share_a_key_head_than_a_task_has_rows():
+    relay = made("relay_attention")
+    most = relay.cases[0].space.schedule.max_rows
+    groups = [call.extents["N"] // call.extents["K"] for call in relay.calls]
+    assert max(groups) > most
+
+
 def test_what_never_splits_keys_is_told():
     """Selections and statistics need final sums; steps of probabilities the maximum so far."""
     assert not any(work.splits or work.split for work in made("nsa_compress_attention").works)
