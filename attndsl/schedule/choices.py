@@ -10,6 +10,7 @@ from attndsl.hardware import ATLAS_A2
 from attndsl.schedule.errors import IllegalScheduleValue, UnknownScheduleChoice
 from attndsl.schedule.meant_choices import MeantChoice
 from attndsl.source_line import UNKNOWN_LINE, SourceLine
+from attndsl.tile.instructions.base import block_elements
 
 GRANULE = 128
 """Keys that no row of a task sees are skipped at the front in whole multiples of this."""
@@ -46,6 +47,11 @@ class Schedule:
         """Tiles by which the scores run ahead of the weighted sums."""
         return self.ring - 1
 
+    @property
+    def rows_per_core(self) -> int:
+        """Rows of a task that one vector core has."""
+        return self.max_rows // ATLAS_A2.aiv_per_aic
+
 
 @dataclass(frozen=True, slots=True)
 class _Range:
@@ -71,9 +77,11 @@ class _Range:
         return plain and self.nearest(value) == value
 
 
-# Row pitches of a score tile are repeat strides of fp32 rows: at most 255 blocks of 8.
+# Row pitches of a score tile are repeat strides of fp32 rows.
+_KEYS = 64
+_MOST_KEYS = ATLAS_A2.max_repeat_stride * block_elements("float32") // _KEYS * _KEYS
 _RANGES = {
-    "tile_k": _Range(64, 1984, 64),
+    "tile_k": _Range(_KEYS, _MOST_KEYS, _KEYS),
     "ring": _Range(2, 8),
     "rows": _Range(8, 64, 8),
     "base_n": _Range(16, 256, 16),
@@ -100,12 +108,12 @@ def resolve(choices: Mapping[str, object], lines: Mapping[str, SourceLine] | Non
         if not bounds.holds(value):
             raise IllegalScheduleValue(name, value, bounds.text(), bounds.nearest(value), where)
     schedule = replace(Schedule(), **choices)  # type: ignore[arg-type]
-    per_core = schedule.max_rows // 2
+    per_core = schedule.rows_per_core
     if per_core % schedule.rows:
         divisors = [rows for rows in range(8, per_core + 1, 8) if per_core % rows == 0]
         closest = min(divisors, key=lambda rows: abs(rows - schedule.rows))
         line = (lines or {}).get("rows" if "rows" in choices else "max_rows", UNKNOWN_LINE)
-        text = f"a divisor of max_rows / 2 = {per_core}, the rows of one vector core"
+        text = f"a divisor of max_rows / {ATLAS_A2.aiv_per_aic} = {per_core}, the rows of one vector core"
         raise IllegalScheduleValue("rows", schedule.rows, text, closest, line)
     return schedule
 
@@ -127,7 +135,7 @@ def smaller(schedule: Schedule, stated: Mapping[str, object]) -> Schedule | None
     if may_shrink:
         return replace(schedule, tile_k=schedule.tile_k // 2)
     fewer = schedule.max_rows // 2
-    if "max_rows" not in stated and fewer % (2 * schedule.rows) == 0:
+    if "max_rows" not in stated and fewer % (ATLAS_A2.aiv_per_aic * schedule.rows) == 0:
         return replace(schedule, max_rows=fewer)
     return None
 

@@ -197,7 +197,7 @@ class Context:
     def rows_per_vector(self) -> Named:
         """Query rows of one vector core, at most."""
         meaning = "query rows of one vector core, at most"
-        return self.inventory.constant("rowsPerVector", self.schedule.max_rows // 2, meaning)
+        return self.inventory.constant("rowsPerVector", self.schedule.rows_per_core, meaning)
 
     @property
     def splits(self) -> Symbol:

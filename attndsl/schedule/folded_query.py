@@ -59,7 +59,7 @@ def row_factors(context: Context) -> tuple[Buffer, ...]:
     factors = context.keys.factors
     if factors is None:
         return ()
-    rows = context.schedule.max_rows // 2
+    rows = context.schedule.rows_per_core
     factor = context.in_ub("queryFactor", "float32", rows, "factor of the scores of each row")
     if factors.offset is None:
         return (factor,)

@@ -15,6 +15,7 @@ from attndsl.hardware import ATLAS_A2
 from attndsl.schedule.choices import GRANULE, resolve
 from attndsl.schedule.errors import NotLowered
 from attndsl.schedule.pattern import Computation
+from attndsl.schedule.selection_context import KEPT
 from attndsl.schedule.tensor_layouts import legal_layouts
 from attndsl.schedule.windows import MOST_CARRIED, parameter_ranges, range_of, window_limits
 from attndsl.source_line import SourceLine
@@ -29,10 +30,8 @@ from attndsl.tile.instructions.base import block_elements
 IO_DTYPES = ("float16", "bfloat16", "int8")
 # Copies of a row statistic in its result: the fp32 lanes of one block.
 STATISTIC_COPIES = block_elements("float32")
-# Largest padded head size: the distance of two fp32 rows is at most 255 blocks of 32 bytes.
-LARGEST_HEAD = ATLAS_A2.max_repeat_stride * 8 // ATLAS_A2.fractal * ATLAS_A2.fractal
-# Blocks that a selection keeps of each position: one group of sorted records.
-MOST_SELECTED = 32
+# Largest padded head size: the distance of two fp32 rows is a repeat stride.
+LARGEST_HEAD = ATLAS_A2.max_repeat_stride * STATISTIC_COPIES // ATLAS_A2.fractal * ATLAS_A2.fractal
 _TILES = (64, 128)
 
 
@@ -140,8 +139,8 @@ def windows_are_short(c: Candidate) -> Iterator[Finding]:
         ranges = parameter_ranges(c.operator)
         if isinstance(node, nodes.WindowSum) and window_limits(node, ranges) is None:
             yield f"window sums that may have more than {MOST_CARRIED} terms, or three counts", node.where
-        if isinstance(node, nodes.TopK) and range_of(node.count, ranges)[1] > MOST_SELECTED:
-            yield f"a selection of more than {MOST_SELECTED} blocks", node.where
+        if isinstance(node, nodes.TopK) and range_of(node.count, ranges)[1] > KEPT:
+            yield f"a selection of more than {KEPT} blocks", node.where
 
 
 def selections_see_all_keys(c: Candidate) -> Iterator[Finding]:
@@ -161,7 +160,7 @@ def groups_fit_a_vector_core(c: Candidate) -> Iterator[Finding]:
     selection = c.computation.selection
     if selection is None:
         return
-    most = resolve(c.operator.schedule_choices, c.operator.schedule_lines).max_rows // ATLAS_A2.aiv_per_aic
+    most = resolve(c.operator.schedule_choices, c.operator.schedule_lines).rows_per_core
     heads, shared = c.operator.axis_extents["N"], c.operator.axis_extents["K"]
     names = {str(heads), str(shared)}
     rules = [each for each in c.operator.constraints if each.symbols() and each.symbols() <= names]

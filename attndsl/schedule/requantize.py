@@ -101,4 +101,4 @@ def _given(context: Context) -> nodes.Node | None:
 def _steps(context: Context) -> Buffer:
     s = context.schedule
     meaning = "steps of the probabilities of the tiles in flight"
-    return context.in_ub("step", "float32", s.ring * s.max_rows // 2, meaning)
+    return context.in_ub("step", "float32", s.ring * s.rows_per_core, meaning)

@@ -53,9 +53,9 @@ _AXES = ("B", "S", "N", "K", "Q")
 _MOST_POSITIONS = 16
 
 
-def positions_per_core(max_rows: int) -> int:
-    """Query positions of a vector core that has all their heads, at most; ``max_rows``: rows of a task."""
-    return min(max_rows // ATLAS_A2.aiv_per_aic, _MOST_POSITIONS)
+def positions_per_core(rows: int) -> int:
+    """Query positions of a vector core that has all their heads, at most; ``rows``: of that core."""
+    return min(rows, _MOST_POSITIONS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,9 +127,8 @@ class RowSpace:
 
     def _positions_per_core(self, context: Context, heads: Expr) -> Expr:
         """As many as a vector core holds with all their heads, fewer where cores would be idle."""
-        most, extents = context.schedule.max_rows, context.problem.extents
-        rows = most // ATLAS_A2.aiv_per_aic
-        held = maximum(1, minimum(positions_per_core(most), rows // maximum(heads, 1)))
+        rows, extents = context.schedule.rows_per_core, context.problem.extents
+        held = maximum(1, minimum(positions_per_core(rows), rows // maximum(heads, 1)))
         tokens = extents["S"] if self.token_axis == "S" else extents["B"] * extents["Q"]
         return minimum(held, maximum(1, ceil_div(tokens * extents["K"], ATLAS_A2.aiv_per_aic * CORES)))
 

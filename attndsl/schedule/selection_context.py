@@ -76,7 +76,7 @@ def pitch(context: Context) -> int:
 
 def selection_buffers(context: Context) -> SelectionBuffers:
     """The buffers that the stages of the selection share."""
-    most, lanes, ub = positions_per_core(context.schedule.max_rows), lanes_of(context), context.in_ub
+    most, lanes, ub = positions_per_core(context.schedule.rows_per_core), lanes_of(context), context.in_ub
     window = "probabilities of a tile summed over heads, behind the last keys of the tile before"
     return SelectionBuffers(
         window=ub("window", "float32", most * pitch(context), window),

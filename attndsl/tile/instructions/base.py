@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from attndsl.hardware import Core, Pipe
+from attndsl.hardware import ATLAS_A2, Core, Pipe
 from attndsl.hardware.costs import COSTS
 from attndsl.symbolic import Const, Expr, ExprLike, constant_value
 from attndsl.tile.buffers import CXX_DTYPES, Buffer, GlobalRegion, GlobalTensor, Region, item_bytes
@@ -195,13 +195,13 @@ def _strided(flat: Array, machine: Machine, region: Region | GlobalRegion, name:
 
 
 def block_elements(dtype: str) -> int:
-    """Elements of one 32-byte data block."""
-    return 32 // item_bytes(dtype)
+    """Elements of one data block."""
+    return ATLAS_A2.block // item_bytes(dtype)
 
 
 def repeat_elements(dtype: str) -> int:
-    """Elements of one 256-byte repeat."""
-    return 256 // item_bytes(dtype)
+    """Elements of one repeat of a vector instruction."""
+    return ATLAS_A2.repeat // item_bytes(dtype)
 
 
 def cxx(dtype: str) -> str:

@@ -32,8 +32,8 @@ from attndsl.tile.instructions.limits import Finding, at_most_rule, dtype_rule, 
 
 FRACTAL = ATLAS_A2.fractal
 FRACTAL_SIZE = Named(FRACTAL, "fractal", "kFractal")
-INT8_DEPTH = Named(32, "int8Depth", "kInt8Depth")
-_FRACTAL_BYTES = 512
+INT8_DEPTH = Named(block_elements("int8"), "int8Depth", "kInt8Depth")
+_FRACTAL_BYTES = ATLAS_A2.fractal * ATLAS_A2.block
 _FACTORS = ("float16", "bfloat16", "int8")
 _PRODUCTS = {"float16": "float32", "bfloat16": "float32", "int8": "int32"}
 
@@ -106,7 +106,7 @@ class LoadNz(Instruction):
                 self._place(machine, source, number)
 
     def _place(self, machine: Machine, source: Array, matrix: int) -> None:
-        depth = 32 // source.itemsize
+        depth = ATLAS_A2.block // source.itemsize
         rows, groups = source.shape[0], _up(source.shape[1], depth) // depth
         group_step, row_step = (int(machine.value(x)) * depth for x in (self.padded_rows, self.row_step))
         start = int(machine.value(self.dst.offset)) + matrix * int(machine.value(self.matrix_step)) * depth
@@ -410,12 +410,12 @@ def _from(machine: Machine, region: Region) -> Array:
 
 
 def _from_zz(flat: Array, rows: int, cols: int) -> Array:
-    depth = 32 // flat.itemsize
+    depth = ATLAS_A2.block // flat.itemsize
     grid = flat[: rows * cols].reshape(rows // FRACTAL, cols // depth, FRACTAL, depth)
     return grid.transpose(0, 2, 1, 3).reshape(rows, cols)
 
 
 def _from_zn(flat: Array, rows: int, cols: int) -> Array:
-    depth = 32 // flat.itemsize
+    depth = ATLAS_A2.block // flat.itemsize
     grid = flat[: rows * cols].reshape(rows // depth, cols // FRACTAL, FRACTAL, depth)
     return grid.transpose(0, 3, 1, 2).reshape(rows, cols)

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from attndsl.hardware import ATLAS_A2
 from attndsl.hardware.costs import COSTS
 from attndsl.symbolic import Const, Expr
 from attndsl.tile.buffers import Region, item_bytes
@@ -43,7 +44,7 @@ class Gather(VectorInstruction):
         return (self.src, self.offsets)
 
     def units(self, machine: Machine) -> float:
-        return float(machine.value(self.dst.cols)) * item_bytes(self.dst.buffer.dtype) / 256
+        return float(machine.value(self.dst.cols)) * item_bytes(self.dst.buffer.dtype) / ATLAS_A2.repeat
 
     def run(self, machine: Machine) -> None:
         source, size = view(machine, self.src)[0], item_bytes(self.src.buffer.dtype)
@@ -103,16 +104,17 @@ class LaneNumbers(VectorInstruction):
 
     def text(self, names: Names) -> str:
         dtype, start = cxx(self.dst.buffer.dtype), names.local(self.dst.buffer, self.dst.offset)
-        lines = [f"Duplicate({start}, {dtype}({names.expr(self.first)}), 64);"]
+        lanes, blocks = repeat_elements(self.dst.buffer.dtype), ATLAS_A2.repeat // ATLAS_A2.block
+        lines = [f"Duplicate({start}, {dtype}({names.expr(self.first)}), {lanes});"]
         for bit, pattern in enumerate(_LANES_OF_BIT):
             lines += [
                 "PipeBarrier<PIPE_V>();",
                 f"uint64_t lanesOfBit{bit}[2] = {{{pattern}, 0}};",
                 f"Adds({start}, {start}, {dtype}({1 << bit}), lanesOfBit{bit}, 1, "
-                "UnaryRepeatParams(1, 1, 8, 8));",
+                f"UnaryRepeatParams(1, 1, {blocks}, {blocks}));",
             ]
         count = int(self.dst.cols.evaluate({}))
-        done = 64
+        done = lanes
         while done < count:
             more = names.local(self.dst.buffer, self.dst.offset + done)
             lines.append("PipeBarrier<PIPE_V>();")

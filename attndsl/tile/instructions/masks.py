@@ -11,6 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from attndsl.hardware import ATLAS_A2
 from attndsl.symbolic import Expr, Symbol, as_expr
 from attndsl.tile.buffers import Region, item_bytes
 from attndsl.tile.instructions.base import Machine, Names, is_one, repeat_elements, view
@@ -25,6 +26,9 @@ from attndsl.tile.instructions.vector import (
 
 _FLOAT = ("float16", "float32")
 _BITS = ("uint8", "uint16")
+# Lanes and blocks of a repeat of fp32.
+_LANES = repeat_elements("float32")
+_BLOCKS = ATLAS_A2.repeat // ATLAS_A2.block
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -43,7 +47,7 @@ class CompareLanes(VectorInstruction):
         return (self.first, self.second)
 
     def units(self, machine: Machine) -> float:
-        return float(machine.value(self.first.cols)) * item_bytes(self.first.buffer.dtype) / 256
+        return float(machine.value(self.first.cols)) * item_bytes(self.first.buffer.dtype) / ATLAS_A2.repeat
 
     def run(self, machine: Machine) -> None:
         holds = COMPARISONS[self.mode](view(machine, self.first)[0], view(machine, self.second)[0])
@@ -193,7 +197,7 @@ class FillInterval(VectorInstruction):
 
     def units(self, machine: Machine) -> float:
         begin, end = int(machine.value(self.begin)), int(machine.value(self.end))
-        repeats = -(-end // 64) - begin // 64 if end > begin else 0
+        repeats = -(-end // _LANES) - begin // _LANES if end > begin else 0
         return float(repeats * machine.value(self.dst.rows))
 
     def text(self, names: Names) -> str:
@@ -202,8 +206,8 @@ class FillInterval(VectorInstruction):
         base, lane = Symbol("fillBase"), Symbol("fillLane")
         masked = [
             f"const int64_t skipped = fillBegin > {base} ? fillBegin - {base} : 0;",
-            f"const int64_t stop = fillEnd - {base} < 64 ? fillEnd - {base} : 64;",
-            "uint64_t lanes[2] = {(~uint64_t(0) << skipped) & (~uint64_t(0) >> (64 - stop)), 0};",
+            f"const int64_t stop = fillEnd - {base} < {_LANES} ? fillEnd - {base} : {_LANES};",
+            f"uint64_t lanes[2] = {{(~uint64_t(0) << skipped) & (~uint64_t(0) >> ({_LANES} - stop)), 0}};",
         ]
         place = names.local(self.dst.buffer, self.dst.offset + base)
         if is_one(self.dst.rows):
@@ -211,10 +215,10 @@ class FillInterval(VectorInstruction):
             lines = [
                 bounds,
                 "int64_t fillLane = fillBegin;",
-                "if (fillLane % 64 != 0 && fillLane < fillEnd) {",
-                "    const int64_t fillBase = fillLane / 64 * 64;",
+                f"if (fillLane % {_LANES} != 0 && fillLane < fillEnd) {{",
+                f"    const int64_t fillBase = fillLane / {_LANES} * {_LANES};",
                 *("    " + line for line in masked),
-                f"    Duplicate({place}, {value}, lanes, 1, 1, 8);",
+                f"    Duplicate({place}, {value}, lanes, 1, 1, {_BLOCKS});",
                 "    fillLane = fillBase + stop;",
                 "}",
                 "if (fillLane < fillEnd) {",
@@ -225,8 +229,8 @@ class FillInterval(VectorInstruction):
         rows, stride = names.expr(self.dst.rows), repeat_stride(names, self.dst)
         lines = [
             bounds,
-            "for (int64_t fillBase = fillBegin / 64 * 64; fillBegin < fillEnd && fillBase < fillEnd; "
-            "fillBase += 64) {",
+            f"for (int64_t fillBase = fillBegin / {_LANES} * {_LANES}; "
+            f"fillBegin < fillEnd && fillBase < fillEnd; fillBase += {_LANES}) {{",
             *("    " + line for line in masked),
             f"    Duplicate({place}, {value}, lanes, {rows}, 1, {stride});",
             "}",

@@ -13,16 +13,15 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from attndsl.hardware import MemorySpace
+from attndsl.hardware import ATLAS_A2, MemorySpace
 from attndsl.symbolic import Binary, Const, Expr, ceil_div
 from attndsl.tile.buffers import Buffer, Region
-from attndsl.tile.instructions.base import Array, Machine, Names, view
+from attndsl.tile.instructions.base import Array, Machine, Names, block_elements, view
 from attndsl.tile.instructions.limits import Finding, at_most_rule, dtype_rule, multiple_rule, space_rule
 from attndsl.tile.instructions.vector import VectorInstruction, count_form_rules, operands
 
 GROUP = 32
 _RECORD = 2
-_MOST_RECORDS = 4095
 _INDEX = ("uint32", "int32")
 
 
@@ -85,7 +84,7 @@ class SortGroups(VectorInstruction):
         yield from dtype_rule(self.indices.buffer.dtype, _INDEX, "indices")
         yield from multiple_rule(self.scores.cols, GROUP, "count")
         yield from multiple_rule(self.dst.offset, GROUP * _RECORD, "offset of the records")
-        yield from at_most_rule(ceil_div(self.scores.cols, GROUP), 255, "number of groups")
+        yield from at_most_rule(ceil_div(self.scores.cols, GROUP), ATLAS_A2.max_repeat, "number of groups")
         if self.dst.buffer in (self.scores.buffer, self.indices.buffer):
             yield f"{self.dst.buffer.name} is sorted in place, needs a destination of its own"
 
@@ -139,7 +138,7 @@ class MergeSorted(VectorInstruction):
             yield from dtype_rule(region.buffer.dtype, ("float32",), "records")
             yield from multiple_rule(region.cols, _RECORD, "lanes of a list")
         for region in self.sources():
-            yield from at_most_rule(_count(region), _MOST_RECORDS, "records of a list")
+            yield from at_most_rule(_count(region), ATLAS_A2.max_merge_records, "records of a list")
             if region.buffer is self.dst.buffer and region.offset.same(self.dst.offset):
                 yield f"{region.buffer.name} is merged in place, needs a destination of its own"
         if self.third is None and self.fourth is not None:
@@ -200,8 +199,10 @@ class SplitRecords(VectorInstruction):
         yield from dtype_rule(self.indices.buffer.dtype, _INDEX, "indices")
         yield from multiple_rule(self.dst.cols, GROUP, "count")
         yield from space_rule(self.indices, MemorySpace.UB, "indices")
-        yield from multiple_rule(self.indices.offset, 8, "element offset of the indices")
-        yield from at_most_rule(ceil_div(self.dst.cols, GROUP), 255, "number of groups")
+        yield from multiple_rule(
+            self.indices.offset, block_elements(self.indices.buffer.dtype), "element offset of the indices"
+        )
+        yield from at_most_rule(ceil_div(self.dst.cols, GROUP), ATLAS_A2.max_repeat, "number of groups")
         if self.src.buffer in (self.dst.buffer, self.indices.buffer):
             yield f"{self.src.buffer.name} is taken apart in place, needs destinations of their own"
 

@@ -68,7 +68,7 @@ class VectorInstruction(Instruction):
     def units(self, machine: Machine) -> float:
         rows, cols = machine.value(self.dst.rows), machine.value(self.dst.cols)
         widest = max(item_bytes(region.buffer.dtype) for region in (self.dst, *self.sources()))
-        return float(rows * -(-cols * widest // 256))
+        return float(rows * -(-cols * widest // ATLAS_A2.repeat))
 
     def limits(self) -> Iterator[Finding]:
         for region in (self.dst, *self.sources()):
@@ -117,6 +117,8 @@ def operands(names: Names, *regions: Region) -> str:
 _UNARY = {"Exp": np.exp, "Ln": np.log, "Abs": np.abs, "Sqrt": np.sqrt}
 _BINARY = {"Add": np.add, "Sub": np.subtract, "Mul": np.multiply, "Div": np.divide}
 _BINARY |= {"Max": np.maximum, "Min": np.minimum}
+# Rows, a block each, of one repeat of Brcb.
+_ROWS_OF_BRCB = ATLAS_A2.repeat // ATLAS_A2.block
 COMPARISONS = {"EQ": np.equal, "NE": np.not_equal, "GT": np.greater, "LT": np.less}
 COMPARISONS |= {"GE": np.greater_equal, "LE": np.less_equal}
 _WITH_SCALAR = {"Adds": np.add, "Muls": np.multiply, "Maxs": np.maximum, "Mins": np.minimum}
@@ -171,7 +173,8 @@ class FillLanes(VectorInstruction):
         yield from dtype_rule(self.dst.buffer.dtype, ("float32",), "destination")
 
     def describe(self) -> str:
-        return f"{self.dst} lanes {self.first_lane}..63 = Duplicate({self.value})"
+        last = repeat_elements(self.dst.buffer.dtype) - 1
+        return f"{self.dst} lanes {self.first_lane}..{last} = Duplicate({self.value})"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -455,14 +458,14 @@ class BroadcastRows(VectorInstruction):
         return (self.src,)
 
     def units(self, machine: Machine) -> float:
-        return float(-(-machine.value(self.src.cols) // 8))
+        return float(-(-machine.value(self.src.cols) // _ROWS_OF_BRCB))
 
     def run(self, machine: Machine) -> None:
         view(machine, self.dst)[...] = view(machine, self.src).reshape(-1, 1)
 
     def text(self, names: Names) -> str:
-        repeat = names.expr(ceil_div(self.src.cols, 8))
-        return f"Brcb({operands(names, self.dst, self.src)}, {repeat}, BrcbRepeatParams(1, 8));"
+        repeat = names.expr(ceil_div(self.src.cols, _ROWS_OF_BRCB))
+        return f"Brcb({operands(names, self.dst, self.src)}, {repeat}, BrcbRepeatParams(1, {_ROWS_OF_BRCB}));"
 
     def limits(self) -> Iterator[Finding]:
         yield from super().limits()
@@ -482,7 +485,7 @@ class CompareWithScalar(VectorInstruction):
         return (self.src,)
 
     def units(self, machine: Machine) -> float:
-        return float(machine.value(self.src.cols)) * item_bytes(self.src.buffer.dtype) / 256
+        return float(machine.value(self.src.cols)) * item_bytes(self.src.buffer.dtype) / ATLAS_A2.repeat
 
     def run(self, machine: Machine) -> None:
         compare = COMPARISONS[self.mode]
