@@ -1,8 +1,9 @@
 """Records of verifications: which feature of which operator was checked on which backend, and of what code.
 
 A record is written by a run (``attndsl verify --record``) and committed. It carries, for each backend, a
-digest of the spec and of the compiler's sources that the run exercised. Where they have changed since, the
-record says nothing about today's code, and whoever asks is told that it is stale.
+digest of the spec and of all sources that decide what the run finds: those that make cases, compute them and
+compare. Where they have changed since, the record says nothing about today's code, and whoever asks is told
+that it is stale.
 """
 
 from __future__ import annotations
@@ -30,13 +31,13 @@ CHECKED, FAILED, STALE, UNCHECKED = "checked", "failed", "stale", "unchecked"
 """States of a feature on a backend: cases that have it passed, one of them missed, the record is of other
 code, no case that has it was run to the end."""
 
-_REFERENCE = ("symbolic.py", "array_expr.py", "folds.py", "spec", "graph", "interpret")
-_SCHEDULED = (*_REFERENCE, "schedule", "tile", "hardware")
-_SOURCES = {
-    "reference": _REFERENCE,
-    "tile": _SCHEDULED,
-    "emulator": (*_SCHEDULED, "codegen", "emulator"),
-}
+_BACKENDS = ("reference", "tile", "emulator")
+_PRESENTING = frozenset(
+    {"__init__", "__main__", "cli", "show", "doctor", "profile", "call_files", "ops", "packing"}
+)
+"""Parts of the package that decide nothing: what users call, and what shows them something."""
+_EMITTING = frozenset({"codegen", "emulator"})
+"""Parts that only the emulator backend is made of. The schedule is in all: cases ask it what is lowered."""
 _SUFFIXES = frozenset({".py", ".h", ".hpp", ".cpp", ".j2", ".in"})
 
 
@@ -70,8 +71,10 @@ def digest(operator: str, backend: str) -> str:
 
 def _files(backend: str) -> Iterator[tuple[Path, str]]:
     package = Path(attndsl.__file__).parent
-    for name in _SOURCES[backend]:
-        yield from _below(package / name, package)
+    without = _PRESENTING if backend == "emulator" else _PRESENTING | _EMITTING
+    for path in sorted(package.iterdir()):
+        if path.stem not in without and path != package / "_data":
+            yield from _below(path, package)
     if backend == "emulator":
         yield from _below(templates_dir(), templates_dir())
 
@@ -137,6 +140,6 @@ def features_by_backend(operator: Operator, folder: Path = FOLDER) -> dict[str, 
     }
     names |= {name for found in record.backends.values() for name in found["features"]}
     return {
-        name: {backend: record.state(name, backend) for backend in _SOURCES}
+        name: {backend: record.state(name, backend) for backend in _BACKENDS}
         for name in sorted(names - set(record.impossible))
     }
