@@ -43,7 +43,7 @@ _BY_BLOCKS = """
   pipe.InitBuffer(queue, 1, t.baseM * t.baseN * sizeof(C));
   for (uint32_t i = 0; mm.Iterate(); ++i) {
     LocalTensor<C> block = queue.AllocTensor<C>();
-    mm.GetTensorC(block, false, true);
+    if (i % 2) mm.GetTensorC(block); else mm.GetTensorC(block, false, true);
     Muls(block, block, (C)2, t.baseM * t.baseN);
     queue.EnQue(block);
     block = queue.DeQue<C>();

@@ -87,14 +87,14 @@ class MatmulImpl {
     if (!sync) advance();
     on_cube("GetTensorC", at, [&] { one(c, atomic, sequential, at); });
   }
+  // UB takes one block, whatever is asked for.
   template <bool sync = true>
-  void GetTensorC(const LocalTensor<Dst>& c, uint8_t = 0, bool sequential = false, attnemu::SourceLine at = attnemu::SourceLine::here()) {
+  void GetTensorC(const LocalTensor<Dst>& c, uint8_t = 0, bool = false, attnemu::SourceLine at = attnemu::SourceLine::here()) {
     if (!sync) advance();
     GlobalTensor<Dst> way = memory<Dst>(results_, static_cast<uint64_t>(tiling_.baseM) * detail::fractal_up(tiling_.baseN, 16));
     detail::BlockShape b = shape();
     on_cube("GetTensorC", at, [&] { one(way, 0, true, at); });
-    uint32_t pitch = sequential ? tiling_.baseN : n_;
-    fetch(sequential ? c : c[b.row * pitch + b.column], way, b.m, b.n, tiling_.baseN, pitch, at);
+    fetch(c, way, b.m, b.n, tiling_.baseN, tiling_.baseN, at);
   }
   template <bool sync = true>
   void GetTensorC(const GlobalTensor<Dst>& c, const LocalTensor<Dst>& local, uint8_t atomic = 0, bool sequential = false, attnemu::SourceLine at = attnemu::SourceLine::here()) {
