@@ -243,6 +243,15 @@ def test_a_gather_of_no_element_is_an_error(offset):
         Gather(dst=line(OUT, 1), src=line(X, 256), offsets=line(INT32, 1)).run(bench)
 
 
+def test_lanes_are_copied_bit_for_bit_and_no_others():
+    bench = Bench()
+    bench.put(X, np.arange(1024, dtype=np.float32))
+    bench.put(OUT, np.full(1024, np.nan, np.float32))
+    CopyLanes(dst=line(OUT, 24, 16), src=line(X, 24, 8)).run(bench)
+    assert bench.slot(OUT)[16:40].tolist() == list(range(8, 32))
+    assert np.isnan(bench.slot(OUT)[:16]).all() and np.isnan(bench.slot(OUT)[40:]).all()
+
+
 def test_lane_numbers():
     bench = _start()
     CASES["numbers"].run(bench)

@@ -1,0 +1,79 @@
+"""No instruction without tests: broken operands, a meaning held against another, its text on the emulator."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from attndsl.tile import instructions
+from attndsl.tile.instructions import Instruction
+
+from . import (
+    test_cube_layouts,
+    test_emitted_text,
+    test_instruction_limits,
+    test_int8_cube,
+    test_lanes_and_sorts,
+    test_vector_meaning,
+)
+
+CLASSES = {
+    name: each
+    for name in instructions.__all__
+    if isinstance(each := getattr(instructions, name), type)
+    and issubclass(each, Instruction)
+    and each is not Instruction
+}
+BROKEN: tuple[Any, ...] = (
+    *(limit.broken for limit in test_instruction_limits.LIMITS),
+    *test_instruction_limits.WITHOUT_TWIN.values(),
+    *(broken for broken, *_ in test_lanes_and_sorts.LIMITS.values()),
+    *(broken for broken, *_ in test_int8_cube.LIMITS.values()),
+)
+EMITTED = (*test_emitted_text.VECTOR.values(), *test_emitted_text.CUBE, *test_lanes_and_sorts.CASES.values())
+MEANING = (test_vector_meaning, test_cube_layouts, test_int8_cube, test_lanes_and_sorts)
+
+
+def made_by(source: str, table: Mapping[str, Instruction]) -> set[str]:
+    """The instructions that the functions of a source make, or take from a table by name."""
+    functions = [each for each in ast.parse(source).body if isinstance(each, ast.FunctionDef)]
+    nodes = [node for each in functions for line in each.body for node in ast.walk(line)]
+    calls = {node.func.id for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    names = [str(node.value) for node in nodes if isinstance(node, ast.Constant)]
+    return calls | {type(table[name]).__name__ for name in names if name in table}
+
+
+def source_of(module: ModuleType) -> str:
+    return inspect.getsource(module)
+
+
+def test_all_kinds_of_instructions_are_asked_for() -> None:
+    assert {"Fill", "Mmad", "Fixpipe", "MergeSorted", "LoadRows"} <= set(CLASSES)
+    assert "Instruction" not in CLASSES and "Machine" not in CLASSES
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_a_broken_operand_of_it_is_flagged(name: str) -> None:
+    assert any(type(each) is CLASSES[name] for each in BROKEN)
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_its_meaning_is_held_against_another(name: str) -> None:
+    assert any(name in made_by(source_of(module), test_lanes_and_sorts.CASES) for module in MEANING)
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_its_text_runs_on_the_emulator(name: str) -> None:
+    assert any(type(each) is CLASSES[name] for each in EMITTED)
+
+
+def test_tables_alone_are_no_tests_of_a_meaning() -> None:
+    table: dict[str, Instruction] = {"numbers": test_lanes_and_sorts.CASES["numbers"]}
+    assert made_by("X = Fill(1)\nY = T['numbers']\n", table) == set()
+    assert made_by("def test():\n    Fill(1)\n", table) == {"Fill"}
+    assert made_by("def test():\n    T['numbers']\n", table) == {"LaneNumbers"}
