@@ -1,7 +1,5 @@
 """Pass: flags between cores, derived from which stage writes and which reads a workspace tensor.
 
-Needs: a joint program. Gives: ``program.flags`` and the flag statements inside the stages.
-
 A tensor that the cores of one block share is a ring of slots; its writer raises a flag, its reader waits
 for it (mode 2: AIC and both its AIVs). Rings between the same two stages have one flag. A stage waits for
 all its flags before its first touch of any ring and raises its own behind the last, so that with respect to

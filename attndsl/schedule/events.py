@@ -1,6 +1,6 @@
 """Pass: the events of each core, derived from which pipes touch which buffers.
 
-Needs: ``program.cores``. Gives: balanced SetEvent/WaitEvent statements with ids, and barriers.
+They are balanced SetEvent/WaitEvent statements with ids; what they leave unordered, barriers order.
 
 * Content: between two statements of one sequence that touch a buffer on different pipes, one of them
   writing, an event is raised behind the first and awaited before the second. Both stand in the same

@@ -1,7 +1,6 @@
 """Pass: addresses. Buffers of one memory follow each other, each slot aligned.
 
-Needs: all buffers in use. Gives: ``program.addresses``. Buffers never share memory, so their events need
-not know of each other.
+Buffers never share memory, so their events need not know of each other.
 """
 
 from __future__ import annotations

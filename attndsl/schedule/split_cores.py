@@ -1,7 +1,4 @@
-"""Pass: one tree per core kind. Skewed loops become plain loops over steps with guards.
-
-Needs: a joint program whose cross-core flags were derived. Gives: ``program.cores``.
-"""
+"""Pass: one tree per core kind. Skewed loops become plain loops over steps with guards."""
 
 from __future__ import annotations
 
