@@ -37,11 +37,10 @@ from attndsl.schedule.words import word_parameters
 from attndsl.spec.operator import Operator
 from attndsl.symbolic import Binary, Compare, Expr, Logic, Select, Symbol, binary, compare, select
 from attndsl.tile.program import TilingField, earlier
-from attndsl.tile.statements import SetCrossFlag
+from attndsl.tile.statements import DEVICE_MODE, SetCrossFlag
 
 BATCH_MODE = 1
 """The schedule mode of launches whose blocks wait for each other: all of them start at once, or none."""
-_ALL_CORES = 0  # mode of cross-core flags between all cores of a kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +125,7 @@ def host_text(kernels: Sequence[Compiled]) -> HostText:
 def waits_for_all(compiled: Compiled) -> bool:
     """Whether all cores of a kind meet somewhere in the kernel."""
     flags = (item for item in compiled.program.statements() if isinstance(item, SetCrossFlag))
-    return any(item.mode == _ALL_CORES for item in flags)
+    return any(item.mode == DEVICE_MODE for item in flags)
 
 
 def problem_rows(kernels: Sequence[Compiled]) -> Iterator[Row]:

@@ -12,6 +12,7 @@ import numpy as np
 
 from attndsl.array_expr import evaluate_arrays
 from attndsl.graph.nodes import (
+    INDEX_AXES,
     Cast,
     Elementwise,
     IndexCondition,
@@ -35,7 +36,6 @@ from attndsl.symbolic import Symbol
 
 BLOCK_AXES = ("N", "Q", "T")
 KEYS_OF_KEPT_MASK = 256
-INDEX_AXES = {"n": "N", "i": "Q", "j": "T"}
 
 
 def evaluate(state: State, node: Node, block: Block) -> Array:

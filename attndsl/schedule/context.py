@@ -22,6 +22,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from attndsl.c_names import is_taken, plain
 from attndsl.folds import Fold
 from attndsl.hardware import MemorySpace
@@ -62,8 +64,8 @@ if TYPE_CHECKING:
 
 LANES = repeat_elements("float32")
 REPEAT_LANES = Named(LANES, "repeatLanes", "kRepeatLanes")
-LOWEST = Named(-3.4028234663852886e38, "LOWEST", "kLowest")
-SMALLEST = Named(1.1754943508222875e-38, "SMALLEST", "kSmallest")
+LOWEST = Named(float(np.finfo(np.float32).min), "LOWEST", "kLowest")
+SMALLEST = Named(float(np.finfo(np.float32).tiny), "SMALLEST", "kSmallest")
 
 ITEM = Symbol("item")
 TASK = Symbol("task")
