@@ -6,13 +6,12 @@ from collections.abc import Sequence
 
 from attndsl.codegen.device_files import device_files, kernel_path
 from attndsl.codegen.selection import Selection, chosen_mode, wanted_specialisations
-from attndsl.hardware import Core
 from attndsl.schedule.compile import Compiled
 from attndsl.schedule.errors import NotLowered
 from attndsl.schedule.launch import compiled_for
 from attndsl.schedule.specialisation import kernel_inputs, settings_of
 from attndsl.spec.operator import Operator
-from attndsl.tile.printer import print_memory_map, print_statement
+from attndsl.tile.printer import print_memory_map, print_program
 
 
 def describe_stages(operator: Operator, selection: Selection, stages: Sequence[str]) -> dict[str, str]:
@@ -48,10 +47,9 @@ def _stage_text(stage: str, compiled: Compiled) -> str:
     if stage == "schedule":
         return compiled.schedule_text
     if stage == "tile":
-        return print_statement(compiled.joint.body)
+        return print_program(compiled.joint)
     if stage == "memory":
         return print_memory_map(compiled.program)
     if stage == "cores":
-        trees = compiled.program.cores
-        return "\n\n".join(f"{core.value}:\n{print_statement(trees[core], 1)}" for core in Core)
+        return print_program(compiled.program)
     return device_files([compiled])[kernel_path(compiled)]

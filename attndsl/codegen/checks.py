@@ -64,11 +64,6 @@ class CheckText:
     target: CheckFunction
     unchecked: tuple[str, ...]
 
-    @property
-    def before_shapes(self) -> tuple[CheckFunction, ...]:
-        """What a shape inference needs."""
-        return tuple(each for each in self.functions if each.name in ("ResolveLists", "SolveSizes"))
-
 
 _CALL, _CALL_SIZES = "const Call &call", "const Call &call, const Sizes &sizes"
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
-import networkx as nx
-
 from attndsl.graph.nodes import CacheAppend, Input, Node, Output, stored
 from attndsl.symbolic import Expr
 
@@ -34,18 +32,6 @@ class Graph:
             for node in output.walk():
                 order.setdefault(id(node), node)
         return tuple(order.values())
-
-    @cached_property
-    def digraph(self) -> nx.DiGraph:
-        """Edges from each operand to its users, for queries by networkx."""
-        graph = nx.DiGraph(name=self.name)
-        graph.add_nodes_from(self.nodes)
-        graph.add_edges_from((operand, node) for node in self.nodes for operand in node.operands())
-        return graph
-
-    def users(self, node: Node) -> tuple[Node, ...]:
-        """The nodes that read ``node``, in topological order."""
-        return tuple(other for other in self.nodes if any(node is operand for operand in other.operands()))
 
     def inputs(self) -> tuple[Input, ...]:
         """The tensors that the computation reads."""

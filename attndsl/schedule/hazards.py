@@ -141,11 +141,6 @@ def find_problems(tree: Seq) -> tuple[Problem, ...]:
     return tuple(walker.problems.values())
 
 
-def find_conflicts(tree: Seq) -> tuple[Conflict, ...]:
-    """The races alone: every pair of instructions that nothing orders."""
-    return tuple(item for item in find_problems(tree) if isinstance(item, Conflict))
-
-
 def superfluous_events(tree: Seq, names: tuple[str, ...]) -> frozenset[str]:
     """The events, tried in the order given, without which nothing more is a problem."""
     facts = _Facts(tree)

@@ -317,8 +317,3 @@ def _regime(turn: int, attempt: int) -> str:
     and the last for nothing."""
     regime = REGIMES[turn % len(REGIMES)]
     return regime if attempt < _PINNED else regime.split()[-1] if attempt < 2 * _PINNED else ""
-
-
-def case_stream(operator: Operator, cases: int, seed: int = 0) -> tuple[Case, ...]:
-    """The first ``cases`` cases of a seed."""
-    return Stream(operator, seed).take(cases)

@@ -1,6 +1,5 @@
 """The graph of a call holds exactly what that call computes."""
 
-import networkx as nx
 import pytest
 
 from attndsl import ops
@@ -74,13 +73,11 @@ def test_no_choice_is_ever_left():
     assert count(graph(*names), Choose) == 0
 
 
-def test_nodes_come_after_their_operands_and_the_digraph_agrees():
+def test_nodes_come_after_their_operands():
     found = graph("attn_mask", "pse_shift", "actual_seq_lengths", "quant_scale2")
     position = {id(node): index for index, node in enumerate(found.nodes)}
     for node in found.nodes:
         assert all(position[id(operand)] < position[id(node)] for operand in node.operands())
-        assert set(found.users(node)) == set(found.digraph.successors(node))
-    assert nx.is_directed_acyclic_graph(found.digraph)
 
 
 def test_the_same_call_gets_the_same_graph():

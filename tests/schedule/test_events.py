@@ -6,12 +6,12 @@ import pytest
 
 from attndsl.hardware import ATLAS_A2, Core
 from attndsl.schedule.events import synchronise
-from attndsl.schedule.hazards import find_conflicts
 from attndsl.tile.instructions import Instruction
 from attndsl.tile.rules import events_balance
 from attndsl.tile.statements import Barrier, Seq, SetEvent, Statement, WaitEvent, as_seq, rewrite
 
 from .specials import compiled
+from .trees import find_conflicts
 
 COMBINATIONS = (
     (16, "bfloat16"), (64, "float16", "attn_mask"), (80, "bfloat16", "pse_shift"), (128, "float16"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from attndsl.schedule.hazards import find_conflicts, insert_barriers
+from attndsl.schedule.hazards import insert_barriers
 from attndsl.symbolic import Symbol
 from attndsl.tile.statements import Alloc, Barrier, If, seq
 
@@ -17,6 +17,7 @@ from .trees import (
     awaited,
     compute,
     fill,
+    find_conflicts,
     load,
     loop,
     order,

@@ -15,7 +15,7 @@ from attndsl.errors import InternalError
 from attndsl.hardware import Core, Pipe
 from attndsl.interpret.tile import interpret
 from attndsl.schedule.events import synchronise
-from attndsl.schedule.hazards import Overrun, find_conflicts, find_problems
+from attndsl.schedule.hazards import Overrun, find_problems
 from attndsl.schedule.launch import Launch, prepare
 from attndsl.symbolic import Const
 from attndsl.tile.buffers import Buffer
@@ -35,7 +35,7 @@ from attndsl.tile.statements import (
 )
 
 from .specials import compiled
-from .trees import MTE2, MTE3, V, awaited, compute, fill, load, loop, order, raised, store, ub
+from .trees import MTE2, MTE3, V, awaited, compute, fill, find_conflicts, load, loop, order, raised, store, ub
 
 OTHER = ub("other")
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from attndsl.hardware import MemorySpace, Pipe
+from attndsl.schedule.hazards import Conflict, find_problems
 from attndsl.symbolic import Const, Symbol
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import Fill, Instruction, LoadRows, Mmad, StoreRows, Unary
-from attndsl.tile.statements import For, SetEvent, Statement, WaitEvent, seq
+from attndsl.tile.statements import For, Seq, SetEvent, Statement, WaitEvent, seq
 
 V, MTE2, MTE3 = Pipe.V, Pipe.MTE2, Pipe.MTE3
 GM = GlobalTensor(name="gm", dtype="float32", role="input")
@@ -14,6 +15,11 @@ GM = GlobalTensor(name="gm", dtype="float32", role="input")
 
 def ub(name: str, slots: int = 1) -> Buffer:
     return Buffer(name=name, space=MemorySpace.UB, dtype="float32", elements=64, slots=slots)
+
+
+def find_conflicts(tree: Seq) -> tuple[Conflict, ...]:
+    """The races alone: every pair of instructions that nothing orders."""
+    return tuple(item for item in find_problems(tree) if isinstance(item, Conflict))
 
 
 def load(target: Buffer) -> Instruction:
