@@ -3,14 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from attndsl.symbolic import Binary, Compare, Const, Expr, Logic, Select, Symbol
+from attndsl.symbolic import Binary, Compare, Const, Expr, Load, Logic, Select, Symbol
 
 Range = tuple[Any, Any]
 ANYTHING: Range = (-math.inf, math.inf)
 _OF_TWO = (Binary, Compare, Logic)
+
+
+def is_integral(expr: Expr, floats: Collection[str]) -> bool:
+    """Whether a number is an integer whatever its symbols are; ``floats``: names of those that are none.
+
+    Elements of tensors are integers, as sizes, lengths and indices are; a quotient is one by chance alone.
+    """
+    if isinstance(expr, Const):
+        return not isinstance(expr.value, float)
+    if isinstance(expr, Symbol):
+        return expr.name not in floats
+    if isinstance(expr, Compare | Logic | Load):
+        return True
+    if isinstance(expr, Binary) and expr.op == "/":
+        return False
+    sides = expr.children()[1:] if isinstance(expr, Select) else expr.children()
+    return all(is_integral(side, floats) for side in sides)
 
 
 def bounds(expr: Expr, spans: Mapping[str, Range], env: Mapping[str, Any]) -> Range:

@@ -27,7 +27,7 @@ import numpy as np
 from attndsl.c_names import is_taken, plain
 from attndsl.folds import Fold
 from attndsl.hardware import MemorySpace
-from attndsl.intervals import ANYTHING
+from attndsl.intervals import ANYTHING, is_integral
 from attndsl.schedule.choices import Schedule
 from attndsl.schedule.errors import NotLowered
 from attndsl.schedule.floors import floored
@@ -38,14 +38,11 @@ from attndsl.schedule.problem import Problem
 from attndsl.schedule.tensor_layouts import stride_value
 from attndsl.source_line import SourceLine
 from attndsl.symbolic import (
-    Compare,
     Const,
     Expr,
     ExprLike,
     Load,
-    Logic,
     Named,
-    Select,
     Symbol,
     as_expr,
     minimum,
@@ -226,7 +223,7 @@ class Context:
         name = camel(stem.removeprefix(HOST))
         while is_taken(name) or name in self.problem.taken_names or self.inventory.is_field(name):
             name += "Scalar"
-        ctype = "float32" if _is_float(expr, self.problem.float_params) else "int64"
+        ctype = "int64" if is_integral(expr, self.problem.float_params) else "float32"
         return self.inventory.field(name, expr, meaning or str(expr).replace(HOST, ""), ctype)
 
     def in_kernel(self, value: ExprLike, indices: Mapping[str, ExprLike] | None = None) -> Expr:
@@ -351,18 +348,6 @@ def _check_host_knows(expr: Expr, where: SourceLine) -> None:
     for node in expr.walk():
         if isinstance(node, Fold) and node.extent is None:
             raise NotLowered(f"a choice by {node}, which the host does not see", where)
-
-
-def _is_float(expr: Expr, float_params: frozenset[str]) -> bool:
-    """Whether a number is no integer."""
-    if isinstance(expr, Const):
-        return isinstance(expr.value, float)
-    if isinstance(expr, Symbol):
-        return expr.name in float_params
-    if isinstance(expr, Compare | Logic | Load):
-        return False
-    sides = expr.children()[1:] if isinstance(expr, Select) else expr.children()
-    return any(_is_float(side, float_params) for side in sides)
 
 
 def _is_index(node: Expr, known: Mapping[str, ExprLike]) -> bool:

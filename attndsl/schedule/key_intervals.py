@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from functools import reduce
 
 from attndsl.graph import nodes
+from attndsl.intervals import is_integral
 from attndsl.schedule.errors import NotLowered
 from attndsl.source_line import SourceLine
-from attndsl.symbolic import Binary, Compare, Const, Expr, Load, Logic, Select, Symbol, maximum, minimum
+from attndsl.symbolic import Binary, Compare, Const, Expr, Logic, Symbol, maximum, minimum
 
 _KEY = "j"
 _NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
@@ -96,31 +97,18 @@ class _Conditions:
 
     def _rounded(self, expr: Expr, *, up: bool) -> Expr | None:
         """The next integer at or above ``expr`` (``up``), or at or below; None where that is not known."""
-        if self._integral(expr):
+        if is_integral(expr, self.floats):
             return expr
         if isinstance(expr, Const):
             return _rounded_literal(float(expr.value), up)
         if not isinstance(expr, Binary) or expr.op not in ("+", "-", "min", "max"):
             return None
         joins = expr.op in ("min", "max")
-        if not joins and not self._integral(expr.left) and not self._integral(expr.right):
+        if not joins and not is_integral(expr.left, self.floats) and not is_integral(expr.right, self.floats):
             return None
         left = self._rounded(expr.left, up=up)
         right = self._rounded(expr.right, up=up != (expr.op == "-"))
         return None if left is None or right is None else expr.with_children((left, right))
-
-    def _integral(self, expr: Expr) -> bool:
-        """Whether a number is an integer; elements of tensors in conditions are."""
-        if isinstance(expr, Const):
-            return not isinstance(expr.value, float)
-        if isinstance(expr, Symbol):
-            return expr.name not in self.floats
-        if isinstance(expr, Compare | Logic | Load):
-            return True
-        if isinstance(expr, Binary) and expr.op == "/":
-            return False
-        sides = expr.children()[1:] if isinstance(expr, Select) else expr.children()
-        return all(self._integral(side) for side in sides)
 
     def _refused(self, why: str) -> NotLowered:
         return NotLowered(f"a mask that shows no interval of keys ({why})", self.where)
