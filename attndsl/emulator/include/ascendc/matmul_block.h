@@ -35,7 +35,7 @@ void load_part(const LocalTensor<T>& to, StoredMatrix<T>& from, uint32_t row, ui
     auto source = from.at[static_cast<uint64_t>(column / c0) * from.pitch * c0 + static_cast<uint64_t>(row) * c0];
     return DataCopy(to, source, DataCopyParams((columns + c0 - 1) / c0, rows, from.pitch - rows, height - rows), at);
   }
-  constexpr uint32_t kMostPitch = 65535;
+  constexpr uint32_t kMostPitch = attnemu::kMaxNd2NzPitch;
   auto source = from.at[static_cast<uint64_t>(row) * from.pitch + column];
   if (from.pitch <= kMostPitch) return DataCopy(to, source, Nd2NzParams(1, rows, columns, 0, from.pitch, height, 1, 0), at);
   for (uint32_t i = 0; i < rows; ++i)
