@@ -1,6 +1,7 @@
 """The committed operator projects are what the compiler writes today."""
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -32,3 +33,9 @@ def test_generated_is_in_step(operator: Operator) -> None:
 def spec_name(operator: Operator) -> str:
     """The name that the spec file of an operator or of one of its modes is loaded by."""
     return next(name for name in shipped_names() if operator.name.startswith(name))
+
+
+def test_no_tiling_field_is_called_by_a_number_alone() -> None:
+    """What the host knows is named after what it is: sizes, pitches, what a layout was asked."""
+    for header in sorted(generated_dir().glob("*/op_kernel/*_tiling.h")):
+        assert re.findall(r"\bvalue\d+;", header.read_text()) == [], header.name

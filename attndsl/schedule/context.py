@@ -219,7 +219,7 @@ class Context:
         if known is not None:
             return known.symbol
         _check_host_knows(expr, self.where)
-        stem = stem or (expr.name if isinstance(expr, Symbol) else f"value{len(self.inventory.fields)}")
+        stem = stem or _stem(expr) or f"value{len(self.inventory.fields)}"
         name = camel(stem.removeprefix(HOST))
         while is_taken(name) or name in self.problem.taken_names or self.inventory.is_field(name):
             name += "Scalar"
@@ -341,6 +341,15 @@ class Context:
 def own_rows(tensor: str) -> Symbol:
     """The scalar that holds the rows of the tensor that a task reads, of a list of one a batch row."""
     return Symbol(f"{camel(tensor)}Rows")
+
+
+def _stem(expr: Expr) -> str:
+    """A name for what the host knows: its own, or what it asks; empty where neither tells."""
+    if isinstance(expr, Symbol):
+        return expr.name
+    if isinstance(expr, Compare) and expr.op == "==" and isinstance(expr.left, Symbol):
+        return f"{expr.left.name}Is{expr.right}" if isinstance(expr.right, Const) else ""
+    return ""
 
 
 def _check_host_knows(expr: Expr, where: SourceLine) -> None:

@@ -22,7 +22,11 @@ def pitches(context: Context, node: nodes.Lookup) -> tuple[Expr, ...]:
     if len(shapes) != 1:
         raise NotLowered(f"{tensor.name} in any of {len(shapes)} layouts", node.where)
     return tuple(
-        context.host(product(shapes[0][axis + 1 :]), f"elements of {tensor.name} behind dimension {axis}")
+        context.host(
+            product(shapes[0][axis + 1 :]),
+            f"elements of {tensor.name} behind dimension {axis}",
+            stem=f"{tensor.name}Pitch{axis}",
+        )
         for axis in range(len(node.index))
     )
 

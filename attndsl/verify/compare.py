@@ -14,8 +14,9 @@ The golden result is computed in float64 and not rounded. Three judgements are m
 
    * relative error ``|actual - golden| / (|golden| + 1e-7)``, its maximum (MARE) and mean (MERE), and the
      root of the mean squared error (RMSE), each as ``error / max(benchmark error, threshold)`` with the
-     threshold 2^-11 (float16), 2^-8 (bfloat16), 2^-14 (float32). Of float32 sums of thousands no two
-     agree in the last place: there the RMSE's threshold is one unit in that of their root mean square;
+     threshold 2^-11 (float16), 2^-8 (bfloat16), 2^-14 (float32). Float32 results are maxima and sums of
+     many terms, whose errors grow with them: the RMSE's threshold is 2^-14 of their own root mean square
+     where that exceeds 1, as it is of each element for the bound;
    * the small-value domain, ``|golden| < threshold``, is left out of them; there the elements whose error
      exceeds 2^-16 (2^-30 for float32) are counted, as ``count / max(benchmark count, 1)``. A count is
      judged less three of its standard deviations (its square root): tensors here may have ten elements,
@@ -37,8 +38,6 @@ from attndsl.spec.layout import Array
 
 THRESHOLD = {"float16": 2.0**-11, "bfloat16": 2.0**-8, "float32": 2.0**-14}
 SMALL_ERROR = {"float16": 2.0**-16, "bfloat16": 2.0**-16, "float32": 2.0**-30}
-_LAST_PLACE = 2.0**-23
-"""Of a float32 1."""
 _DENOMINATOR = 1e-7
 
 
@@ -217,14 +216,14 @@ def ratios(errors: Errors, benchmark: Errors, dtype: str) -> Ratios:
     def root(sums: Errors, value: float) -> float:
         return math.sqrt(mean(sums, value))
 
-    last_place = _LAST_PLACE * root(errors, errors.energy) if dtype == "float32" else 0.0
+    size = max(root(errors, errors.energy), 1.0) if dtype == "float32" else 1.0
     return Ratios(
         mare=ratio(errors.largest, benchmark.largest),
         mere=ratio(mean(errors, errors.total), mean(benchmark, benchmark.total)),
         rmse=ratio(
             root(errors, errors.squares),
             root(benchmark, benchmark.squares),
-            max(floor, last_place),
+            floor * size,
         ),
         small=errors.small_off / max(benchmark.small_off, 1),
         small_sure=max(errors.small_off - 3 * math.sqrt(errors.small_off), 0.0) / max(benchmark.small_off, 1),
