@@ -4,17 +4,23 @@ from attndsl.tile.instructions.base import Instruction, Machine, Names
 from attndsl.tile.instructions.cube import Fixpipe, LoadFractals, LoadNz, Mmad
 from attndsl.tile.instructions.data_copy import LoadRows, StoreRows
 from attndsl.tile.instructions.gather import CopyLanes, Gather, LaneNumbers
-from attndsl.tile.instructions.masks import Bitwise, BitwiseNot, CompareLanes, FillInterval, SelectLanes
+from attndsl.tile.instructions.masks import (
+    Bitwise,
+    BitwiseNot,
+    CompareLanes,
+    CompareWithScalar,
+    FillInterval,
+    SelectLanes,
+    SelectOrScalar,
+)
 from attndsl.tile.instructions.sort import MergeSorted, SortGroups, SplitRecords, records
 from attndsl.tile.instructions.vector import (
     Binary,
     BroadcastRows,
-    CompareWithScalar,
     Convert,
     Fill,
     FillLanes,
     RowReduce,
-    SelectOrScalar,
     ShiftBits,
     Unary,
     WithScalar,

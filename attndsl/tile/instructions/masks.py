@@ -14,10 +14,9 @@ import numpy as np
 from attndsl.hardware import ATLAS_A2
 from attndsl.symbolic import Expr, Symbol, as_expr
 from attndsl.tile.buffers import Region, item_bytes
-from attndsl.tile.instructions.base import Machine, Names, is_one, repeat_elements, view
+from attndsl.tile.instructions.base import Machine, Names, cxx, is_one, repeat_elements, view
 from attndsl.tile.instructions.limits import Finding, dtype_rule, multiple_rule, name_rule
 from attndsl.tile.instructions.vector import (
-    COMPARISONS,
     VectorInstruction,
     count_form_rules,
     operands,
@@ -26,9 +25,48 @@ from attndsl.tile.instructions.vector import (
 
 _FLOAT = ("float16", "float32")
 _BITS = ("uint8", "uint16")
+COMPARISONS = {"EQ": np.equal, "NE": np.not_equal, "GT": np.greater, "LT": np.less}
+COMPARISONS |= {"GE": np.greater_equal, "LE": np.less_equal}
 # Lanes and blocks of a repeat of fp32.
 _LANES = repeat_elements("float32")
 _BLOCKS = ATLAS_A2.repeat // ATLAS_A2.block
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CompareWithScalar(VectorInstruction):
+    """``dst bit i = src[i] <mode> scalar``, little-endian bits; covers whole 256-byte repeats of ``src``."""
+
+    api: ClassVar[str] = "CompareScalar"
+    src: Region
+    scalar: Expr
+    mode: str
+
+    def sources(self) -> tuple[Region, ...]:
+        return (self.src,)
+
+    def units(self, machine: Machine) -> float:
+        return float(machine.value(self.src.cols)) * item_bytes(self.src.buffer.dtype) / ATLAS_A2.repeat
+
+    def run(self, machine: Machine) -> None:
+        compare = COMPARISONS[self.mode]
+        bits = np.packbits(compare(view(machine, self.src)[0], machine.value(self.scalar)), bitorder="little")
+        view(machine, self.dst)[0, : bits.size] = bits
+
+    def text(self, names: Names) -> str:
+        places = operands(names, self.dst, self.src)
+        scalar = f"{cxx(self.src.buffer.dtype)}({names.expr(self.scalar)})"
+        return f"CompareScalar({places}, {scalar}, CMPMODE::{self.mode}, {names.expr(self.src.cols)});"
+
+    def limits(self) -> Iterator[Finding]:
+        yield from super().limits()
+        yield from count_form_rules(self.src)
+        yield from dtype_rule(self.dst.buffer.dtype, ("uint8",), "bits")
+        yield from dtype_rule(self.src.buffer.dtype, _FLOAT, "source")
+        yield from multiple_rule(self.src.cols, repeat_elements(self.src.buffer.dtype), "count")
+        yield from name_rule(self.mode, COMPARISONS, "comparison")
+
+    def describe(self) -> str:
+        return f"{self.dst} bits = {self.src} {self.mode} {self.scalar}"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -140,6 +178,40 @@ class BitwiseNot(VectorInstruction):
     def limits(self) -> Iterator[Finding]:
         yield from super().limits()
         yield from _bit_rules(self.dst, self.src)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SelectOrScalar(VectorInstruction):
+    """``dst[i] = bit i ? src[i] : scalar``: Select in tensor-scalar mode; count form."""
+
+    api: ClassVar[str] = "Select"
+    bits: Region
+    src: Region
+    scalar: Expr
+
+    def sources(self) -> tuple[Region, ...]:
+        return (self.bits, self.src)
+
+    def run(self, machine: Machine) -> None:
+        source = view(machine, self.src)
+        packed = machine.slot(self.bits.buffer)[int(machine.value(self.bits.offset)) :]
+        keep = np.unpackbits(packed, bitorder="little")[: source.shape[1]].astype(bool)
+        view(machine, self.dst)[...] = np.where(keep, source, source.dtype.type(machine.value(self.scalar)))
+
+    def text(self, names: Names) -> str:
+        places = operands(names, self.dst, self.bits, self.src)
+        scalar = f"{cxx(self.src.buffer.dtype)}({names.expr(self.scalar)})"
+        count = names.expr(self.dst.cols)
+        return f"Select({places}, {scalar}, SELMODE::VSEL_TENSOR_SCALAR_MODE, {count});"
+
+    def limits(self) -> Iterator[Finding]:
+        yield from super().limits()
+        yield from count_form_rules(self.dst, self.src)
+        yield from dtype_rule(self.src.buffer.dtype, _FLOAT, "source")
+        yield from dtype_rule(self.bits.buffer.dtype, ("uint8",), "bits")
+
+    def describe(self) -> str:
+        return f"{self.dst} = Select({self.bits.buffer.name}, {self.src}, {self.scalar})"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
