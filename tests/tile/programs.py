@@ -12,7 +12,7 @@ import numpy as np
 from attndsl import emulator, ops
 from attndsl.codegen.device_files import device_files, kernel_path
 from attndsl.codegen.execute import plan_of, written
-from attndsl.codegen.kernel import kernel_name
+from attndsl.codegen.kernel import kernel_name, kernel_text
 from attndsl.interpret.tile import interpret
 from attndsl.schedule.compile import Compiled, compile_operator
 from attndsl.schedule.launch import Launch
@@ -70,8 +70,10 @@ def source(compiled: Compiled) -> str:
 _ENTRY = """#include "{name}.h"
 extern "C" __global__ __aicore__ void hand_made({parameters}GM_ADDR workspace, GM_ADDR tiling)
 {{
+    REGISTER_TILING_DEFAULT({struct});
     KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
-    {name}::Run({arguments}workspace, tiling);
+    GET_TILING_DATA_WITH_STRUCT({struct}, tilingData, tiling);
+    {name}::Run({arguments}workspace, tilingData);
 }}
 """
 
@@ -82,6 +84,7 @@ def emulate(made: Launch) -> emulator.Report:
     names = [tensor.name for tensor in compiled.program.parameters]
     text = _ENTRY.format(
         name=kernel_name(compiled),
+        struct=kernel_text(compiled).tiling_struct,
         parameters="".join(f"GM_ADDR {name}, " for name in names),
         arguments="".join(f"{name}, " for name in names),
     )
