@@ -84,7 +84,7 @@ def _sizes(settings: tuple[str, ...], option: str = "--set") -> dict[str, int]:
 
 
 def _selection(dtypes: tuple[str, ...], settings: tuple[str, ...], features: tuple[str, ...]) -> Any:
-    from attndsl.codegen.selection import DEFAULT_HEAD_SIZES, Selection
+    from attndsl.codegen.kernel_request import DEFAULT_HEAD_SIZES, KernelRequest
 
     found = dict(_named(part) for setting in settings for part in setting.split(","))
     size = found.pop("D", "")
@@ -94,7 +94,9 @@ def _selection(dtypes: tuple[str, ...], settings: tuple[str, ...], features: tup
         raise click.UsageError("--feature none stands alone; several --feature together name one kernel")
     wanted = None if not features else frozenset(features) - {"none"}
     heads = (int(size),) if size else DEFAULT_HEAD_SIZES
-    return Selection(dtypes=dtypes or None, head_sizes=heads, features=wanted, settings=tuple(found.items()))
+    return KernelRequest(
+        dtypes=dtypes or None, head_sizes=heads, features=wanted, settings=tuple(found.items())
+    )
 
 
 def _named(item: str) -> tuple[str, str]:

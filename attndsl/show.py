@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from attndsl.codegen.device_files import device_files, kernel_path
-from attndsl.codegen.selection import Selection, chosen_mode, wanted_specialisations
+from attndsl.codegen.kernel_request import KernelRequest, chosen_mode, wanted_specialisations
 from attndsl.schedule.compile import Compiled
 from attndsl.schedule.errors import NotLowered
 from attndsl.schedule.launch import compiled_for
@@ -14,22 +14,22 @@ from attndsl.spec.operator import Operator
 from attndsl.tile.printer import print_memory_map, print_program
 
 
-def describe_stages(operator: Operator, selection: Selection, stages: Sequence[str]) -> dict[str, str]:
+def describe_stages(operator: Operator, request: KernelRequest, stages: Sequence[str]) -> dict[str, str]:
     """The wanted stages by name: contract, graph, schedule, tile, memory, cores, source.
 
-    Where the selection leaves something open, the kernel of the contract's defaults.
+    Where the request leaves something open, the kernel of the contract's defaults.
 
     Raises:
-        UserError: the selection names what the operator does not have, or does not allow.
+        UserError: the request names what the operator does not have, or does not allow.
         ScheduleError: a stage behind the graph is wanted and the operator has no lowering for it.
     """
     texts: dict[str, str] = {}
-    operator, selection = chosen_mode(operator, selection)
+    operator, request = chosen_mode(operator, request)
     for stage in stages:
         if stage == "contract":
             texts[stage] = operator.contract_text()
             continue
-        special = wanted_specialisations(operator, selection)[0].special
+        special = wanted_specialisations(operator, request)[0].special
         if stage == "graph":
             present = kernel_inputs(operator, special.features)
             texts[stage] = operator.graph(present, settings_of(operator, special)).print()
@@ -37,7 +37,7 @@ def describe_stages(operator: Operator, selection: Selection, stages: Sequence[s
         try:
             texts[stage] = _stage_text(stage, compiled_for(operator, special))
         except NotLowered as error:
-            if selection.by_name:
+            if request.by_name:
                 raise
             texts[stage] = f"no kernel yet: {error}"
     return texts

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from attndsl.codegen.files import MANIFEST
+from attndsl.codegen.kernel_request import KernelRequest
 from attndsl.codegen.project import plan_project
-from attndsl.codegen.selection import Selection
 from attndsl.resources import generated_dir
 from attndsl.spec.loader import load, shipped_names
 from attndsl.spec.operator import Operator
@@ -18,7 +18,7 @@ EVERY = [each for name in shipped_names() for each in (load(name), *load(name).m
 
 @pytest.mark.parametrize("operator", EVERY, ids=lambda each: each.name)
 def test_generated_is_in_step(operator: Operator) -> None:
-    project = replace(plan_project(operator, Selection()), spec=spec_name(operator))
+    project = replace(plan_project(operator, KernelRequest()), spec=spec_name(operator))
     files, folder = project.files(), generated_dir() / project.folder
     committed = {
         str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*") if path.is_file()

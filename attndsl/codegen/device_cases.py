@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from attndsl.codegen.selection import legal_choice
+from attndsl.codegen.kernel_request import legal_choice
 from attndsl.codegen.selectors import ignored_features
 from attndsl.interpret import reference
 from attndsl.schedule.compile import Compiled

@@ -20,7 +20,7 @@ def kernel_path(compiled: Compiled) -> str:
 def device_files(kernels: Sequence[Compiled]) -> dict[str, str]:
     """The files by path in the project."""
     names, host = names_of(kernels[0].operator), host_text(kernels)
-    found = {kernel_path(each): render("kernel.cpp.j2", kernel=kernel_text(each)) for each in kernels}
+    found = {kernel_path(each): render("op_kernel/kernel.h.j2", kernel=kernel_text(each)) for each in kernels}
     found[f"op_kernel/{names.kernel}.cpp"] = render("op_kernel/entry.cpp.j2", entry=entry_text(kernels))
     found[f"op_kernel/{names.op}_tiling.h"] = render("op_kernel/tiling.h.j2", host=host)
     found[f"op_host/{names.op}_plan.h"] = render("op_host/plan.h.j2", host=host)

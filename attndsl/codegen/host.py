@@ -14,7 +14,6 @@ from attndsl.codegen.arguments import Names, names_of
 from attndsl.codegen.helpers import Helper, used_helpers
 from attndsl.codegen.identifiers import comment
 from attndsl.codegen.kernel import CXX_SCALARS, kernel_name
-from attndsl.codegen.keys import tiling_key
 from attndsl.codegen.members import (
     HEAD_SIZE,
     VALUE_SIZE,
@@ -28,6 +27,7 @@ from attndsl.codegen.members import (
 )
 from attndsl.codegen.naming import pascal
 from attndsl.codegen.selectors import asked_symbols, selectors
+from attndsl.codegen.tiling_keys import tiling_key
 from attndsl.errors import InternalError
 from attndsl.folds import Fold
 from attndsl.schedule.compile import Compiled

@@ -9,9 +9,9 @@ from pathlib import Path
 from attndsl.codegen.arguments import names_of
 from attndsl.codegen.files import write_files
 from attndsl.codegen.identifiers import comment
+from attndsl.codegen.kernel_request import KernelRequest, chosen_mode, wanted_specialisations
 from attndsl.codegen.op_definition import check_told_apart
 from attndsl.codegen.project_files import Page, project_files
-from attndsl.codegen.selection import Selection, chosen_mode, wanted_specialisations
 from attndsl.codegen.selectors import Selector, selectors
 from attndsl.errors import UserError
 from attndsl.schedule.compile import Compiled
@@ -59,7 +59,7 @@ class Project:
         return names_of(self.operator).op
 
 
-def plan_projects(operator: Operator, selection: Selection) -> tuple[Project, ...]:
+def plan_projects(operator: Operator, request: KernelRequest) -> tuple[Project, ...]:
     """The projects of an operator and of its modes, which have signatures of their own.
 
     A combination that is asked for by name is made for the modes that have it, and for one alone where the
@@ -70,38 +70,38 @@ def plan_projects(operator: Operator, selection: Selection) -> tuple[Project, ..
     """
     parameter, _ = operator.modes_by_value
     every = (operator, *operator.modes)
-    if parameter in dict(selection.settings):
-        mode, selection = chosen_mode(operator, selection)
+    if parameter in dict(request.settings):
+        mode, request = chosen_mode(operator, request)
         every = (mode,)
-    elif selection.by_name:
-        every = tuple(each for each in every if _has(each, selection)) or (operator,)
-    return tuple(replace(plan_project(each, selection), spec=operator.name) for each in every)
+    elif request.by_name:
+        every = tuple(each for each in every if _has(each, request)) or (operator,)
+    return tuple(replace(plan_project(each, request), spec=operator.name) for each in every)
 
 
-def _has(operator: Operator, selection: Selection) -> bool:
+def _has(operator: Operator, request: KernelRequest) -> bool:
     try:
-        return bool(wanted_specialisations(operator, selection))
+        return bool(wanted_specialisations(operator, request))
     except UserError:
         return False
 
 
-def plan_project(operator: Operator, selection: Selection) -> Project:
-    """The kernels of an operator that a selection asks for.
+def plan_project(operator: Operator, request: KernelRequest) -> Project:
+    """The kernels of an operator that a request asks for.
 
     Raises:
         AlikeNames: CANN does not tell the names of two arguments or results apart.
-        UserError: the selection names what the operator does not have, or does not allow.
+        UserError: the request names what the operator does not have, or does not allow.
         NotLowered: a combination that was asked for by name has no kernel yet.
         ScheduleError: the stated schedule does not fit.
     """
     check_told_apart(names_of(operator))
     kernels: dict[tuple[Selector, ...], Compiled] = {}
     missing: dict[str, NotLowered] = {}
-    for wanted in wanted_specialisations(operator, selection):
+    for wanted in wanted_specialisations(operator, request):
         try:
             compiled = compiled_for(operator, wanted.special)
         except NotLowered as error:
-            if selection.by_name:
+            if request.by_name:
                 raise
             missing.setdefault(wanted.label, error)
             continue
@@ -114,7 +114,7 @@ def plan_project(operator: Operator, selection: Selection) -> Project:
 
 
 def _page(project: Project) -> Page:
-    """The same for every selection, so that several calls into one folder agree."""
+    """The same for every request, so that several calls into one folder agree."""
     operator = project.operator
     mode = "" if operator.own_mode is None else " --set {}={}".format(*operator.own_mode)
     return Page(

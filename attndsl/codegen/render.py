@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import jinja2
 
-from attndsl.codegen.layout import wrap
+from attndsl.codegen.line_breaks import wrap
 from attndsl.resources import templates_dir
 
 

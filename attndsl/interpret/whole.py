@@ -137,13 +137,13 @@ def _row_statistic(state: State, node: RowMax | RowSum) -> Labelled:
 
 
 def _window_sum(state: State, node: WindowSum) -> Labelled:
-    from attndsl.interpret.selection import window_sum
+    from attndsl.interpret.block_selection import window_sum
 
     return window_sum(state, node)
 
 
 def _top_k(state: State, node: TopK) -> Labelled:
-    from attndsl.interpret.selection import top_k
+    from attndsl.interpret.block_selection import top_k
 
     return top_k(state, node)
 

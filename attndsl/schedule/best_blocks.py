@@ -9,8 +9,7 @@ from __future__ import annotations
 import math
 
 from attndsl.graph import nodes
-from attndsl.schedule.context import FIRST_QUERY, HEADS, LOWEST, ROW_BEGIN, Context, whole
-from attndsl.schedule.selection_context import (
+from attndsl.schedule.block_selection_context import (
     FIRST_BLOCK,
     KEPT,
     MERGED_LISTS,
@@ -26,6 +25,7 @@ from attndsl.schedule.selection_context import (
     selection_buffers,
     top_k,
 )
+from attndsl.schedule.context import FIRST_QUERY, HEADS, LOWEST, ROW_BEGIN, Context, whole
 from attndsl.symbolic import Const, Expr, Symbol, ceil_div, maximum, minimum
 from attndsl.tile.buffers import Region
 from attndsl.tile.instructions import (

@@ -9,8 +9,7 @@ of the tile before. Blocks whose window ends in the tile are complete with it:
 from __future__ import annotations
 
 from attndsl.schedule.best_blocks import forced_first, merge_into_best, nan_lowest
-from attndsl.schedule.context import KEYS, TILE, Context, whole
-from attndsl.schedule.selection_context import (
+from attndsl.schedule.block_selection_context import (
     FIRST_BLOCK,
     NEW_BLOCKS,
     POSITION,
@@ -28,7 +27,8 @@ from attndsl.schedule.selection_context import (
     step_of,
     window_sum,
 )
-from attndsl.schedule.windows import term_count, term_weight
+from attndsl.schedule.context import KEYS, TILE, Context, whole
+from attndsl.schedule.window_sums import term_count, term_weight
 from attndsl.symbolic import Const, Expr, Symbol, ceil_div, maximum, minimum, select
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Binary, Convert, CopyLanes, Fill, Gather, LaneNumbers, WithScalar

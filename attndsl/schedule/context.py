@@ -38,6 +38,7 @@ from attndsl.schedule.problem import Problem
 from attndsl.schedule.tensor_layouts import stride_value
 from attndsl.source_line import SourceLine
 from attndsl.symbolic import (
+    Compare,
     Const,
     Expr,
     ExprLike,

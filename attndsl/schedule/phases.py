@@ -13,6 +13,7 @@ from enum import Enum
 
 from attndsl.schedule.append_rows import append_rows, appends_rows
 from attndsl.schedule.attention_loop import attention_loop
+from attndsl.schedule.block_selection import prepare_selection, select_blocks, selects_blocks
 from attndsl.schedule.context import Context
 from attndsl.schedule.merge import merge_partials
 from attndsl.schedule.online_softmax import start_rows
@@ -21,7 +22,6 @@ from attndsl.schedule.rows_out import may_split, write_rows
 from attndsl.schedule.scaled_query import scale_query, scales_queries
 from attndsl.schedule.scaled_sums import scale_sums, sums_integers
 from attndsl.schedule.score_step import ScoreSteps
-from attndsl.schedule.selection import prepare_selection, select_blocks, selects_blocks
 from attndsl.schedule.statistics import has_statistics, write_statistics
 from attndsl.tile.statements import Seq, Statement, seq
 

@@ -13,7 +13,7 @@ from attndsl.intervals import Range
 from attndsl.schedule.host_scalars import fold_name
 from attndsl.schedule.specialisation import kernel_inputs
 from attndsl.schedule.tensor_layouts import TensorLayout, legal_layouts, list_layout, measured, tensor_layout
-from attndsl.schedule.windows import parameter_ranges
+from attndsl.schedule.window_sums import parameter_ranges
 from attndsl.schedule.words import Words, counted_words, word_parameters
 from attndsl.spec.arguments import DTYPES, TensorSpec, asks, dtype_of, split_of
 from attndsl.spec.operator import Operator

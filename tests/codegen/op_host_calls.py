@@ -13,8 +13,8 @@ from attndsl.codegen.arguments import names_of
 from attndsl.codegen.device_files import device_files
 from attndsl.codegen.host import Row, host_text
 from attndsl.codegen.host_files import definition_files, host_files
+from attndsl.codegen.kernel_request import KernelRequest
 from attndsl.codegen.project import plan_project
-from attndsl.codegen.selection import Selection
 from attndsl.emulator.toolchain import require_compiler, run_compiler
 from attndsl.spec.operator import Operator
 
@@ -128,11 +128,11 @@ extern "C" int64_t tile(const Blob *blobs, const char *kinds, int64_t cores, int
 
 
 class OpHost:
-    """The host code of an operator's project, with the kernels of a selection."""
+    """The host code of an operator's project, with the kernels of a request."""
 
-    def __init__(self, operator: Operator, folder: Path, selection: Selection) -> None:
+    def __init__(self, operator: Operator, folder: Path, request: KernelRequest) -> None:
         self.operator, self.names = operator, names_of(operator)
-        kernels = plan_project(operator, selection).kernels
+        kernels = plan_project(operator, request).kernels
         files = host_files(self.names) | definition_files(self.names, kernels)
         files |= device_files(kernels) if kernels else {}
         self.fields = host_text(kernels).fields if kernels else ()
@@ -197,6 +197,6 @@ def fields_of(rows: tuple[Row, ...], data: bytes) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=16)
-def op_host(operator: Operator, folder: Path, selection: Selection = Selection()) -> OpHost:  # noqa: B008
+def op_host(operator: Operator, folder: Path, request: KernelRequest = KernelRequest()) -> OpHost:  # noqa: B008
     """The compiled host code; once a session."""
-    return OpHost(operator, folder / names_of(operator).op, selection)
+    return OpHost(operator, folder / names_of(operator).op, request)

@@ -15,7 +15,7 @@ from test_tensor_lists import BAD, BAD_SPLIT, LEGAL, decoder, lists
 from attndsl import ops
 from attndsl.codegen.execute import plan_of, written
 from attndsl.codegen.host import host_text
-from attndsl.codegen.selection import Selection
+from attndsl.codegen.kernel_request import KernelRequest
 from attndsl.emulator.toolchain import find_compiler
 from attndsl.schedule.launch import prepare
 
@@ -68,7 +68,7 @@ def test_tiling_of_lists_is_that_of_the_emulated_launch(
     assert len(kernels) == 2
     project = SimpleNamespace(kernels=tuple(kernels.values()))
     monkeypatch.setattr(op_host_calls, "plan_project", lambda *_: project)
-    made = OpHost(operator, tmp_path, Selection())
+    made = OpHost(operator, tmp_path, KernelRequest())
     for call, launch in zip(calls, launches, strict=True):
         got, plan = made.tile(call, 3), plan_of(launch, written(launch.compiled))
         assert got is not None and got["key"] == plan.key and got["blocks"] == launch.blocks

@@ -17,7 +17,7 @@ from attndsl.c_names import is_taken
 from attndsl.codegen.arguments import names_of
 from attndsl.codegen.host import host_text
 from attndsl.codegen.identifiers import identifier
-from attndsl.codegen.project import Selection, plan_project
+from attndsl.codegen.project import KernelRequest, plan_project
 from attndsl.emulator.toolchain import find_compiler
 from attndsl.schedule.compile import Specialisation, compile_operator
 from attndsl.spec import errors
@@ -29,7 +29,7 @@ from .named_spec import READ, operator
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="no C++ compiler")
 
-SMALL = Selection(dtypes=("float16",), head_sizes=(16,))
+SMALL = KernelRequest(dtypes=("float16",), head_sizes=(16,))
 # Names that the small operator below has itself.
 OWN = ("B", "N", "K", "T", "D", "query", "key", "value", "out")
 

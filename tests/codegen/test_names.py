@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from attndsl.codegen.arguments import names_of
 from attndsl.codegen.host_files import definition_files, host_files
 from attndsl.codegen.identifiers import comment, escaped, identifier, identifiers, pascal, snake, strings
+from attndsl.codegen.kernel_request import KernelRequest
 from attndsl.codegen.op_definition import AlikeNames
 from attndsl.codegen.project import plan_project
 from attndsl.codegen.project_files import Page, binding_files, build_files
-from attndsl.codegen.selection import Selection
 from attndsl.emulator.toolchain import find_compiler
 from attndsl.spec import Operator, attend, errors
 
@@ -78,7 +78,7 @@ def nasty_operator(text, names=("class", "int", "template"), name="default"):
 def written(operator, folder):
     """The project's files, as far as they can be made without a kernel, and with one where it lowers."""
     names = names_of(operator)
-    project = plan_project(operator, Selection(dtypes=("float16",), head_sizes=(16,)))
+    project = plan_project(operator, KernelRequest(dtypes=("float16",), head_sizes=(16,)))
     texts = (comment(operator.name), comment(operator.document), comment(operator.summary))
     named = dict(zip(("name", "document", "summary"), texts, strict=True))
     page = Page(command=texts[0], names=names, features=(), not_lowered=(), **named)
@@ -148,7 +148,7 @@ def test_names_that_cann_does_not_tell_apart_are_refused(one, other):
     """Both are named; what differs in more than case and underscores is taken."""
     for second, error in ((other, AlikeNames), (f"{other}2", None)):
         operator = nasty_operator("plain", (one, second, "void"))
-        selection = Selection(dtypes=("float16",), head_sizes=(16,))
+        selection = KernelRequest(dtypes=("float16",), head_sizes=(16,))
         if error is None:
             assert plan_project(operator, selection).files()
         else:

@@ -13,8 +13,8 @@ from attndsl import ops
 from attndsl.codegen.device_cases import device_cases
 from attndsl.codegen.execute import plan_of, written
 from attndsl.codegen.host import host_text, waits_for_all
+from attndsl.codegen.kernel_request import KernelRequest
 from attndsl.codegen.project import plan_project
-from attndsl.codegen.selection import Selection
 from attndsl.emulator.toolchain import find_compiler
 from attndsl.schedule.launch import prepare
 from attndsl.spec.arguments import DTYPES
@@ -95,7 +95,7 @@ def test_inferred_shapes_and_dtypes_are_those_of_the_results(name, folder):
 
 LENGTHS = [None, [3, 10], [7]]
 TILED_FAST = [("BSH", ("attn_mask",), None), ("BNSD", (), [3, 10])]
-DTYPES_FIRST = Selection(dtypes=("float16",), head_sizes=(16,))
+DTYPES_FIRST = KernelRequest(dtypes=("float16",), head_sizes=(16,))
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from attndsl import ops
+from attndsl.codegen.kernel_request import KernelRequest
 from attndsl.codegen.project import plan_project
-from attndsl.codegen.selection import Selection
 
-SMALL = Selection(dtypes=("float16",), features=frozenset(), head_sizes=(16,))
+SMALL = KernelRequest(dtypes=("float16",), features=frozenset(), head_sizes=(16,))
 KERNEL = "relay_attention_custom"
 pytestmark = pytest.mark.skipif(
     any(shutil.which(tool) is None for tool in ("bash", "cmake", "make", "cc", "c++", "ar")),

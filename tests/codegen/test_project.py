@@ -20,9 +20,9 @@ from attndsl import ops
 from attndsl.codegen.arguments import names_of
 from attndsl.codegen.device_cases import random_tensor
 from attndsl.codegen.host_files import host_files
+from attndsl.codegen.kernel_request import KernelRequest
 from attndsl.codegen.project import plan_project
 from attndsl.codegen.project_files import Page, binding_files
-from attndsl.codegen.selection import Selection
 from attndsl.codegen.torch_text import torch_text
 from attndsl.emulator.toolchain import INCLUDE, find_compiler
 from attndsl.spec.arguments import DTYPES
@@ -31,7 +31,7 @@ HERE = Path(__file__).parent
 PACKAGE = Path(attndsl.__file__).parent.parent
 NAMES = ("incre_flash_attention", "nsa_compress_attention", "relay_attention", "self_attention")
 EVERY = [each for name in NAMES for each in (getattr(ops, name), *getattr(ops, name).modes)]
-SMALL = Selection(dtypes=("float16",), features=frozenset({"attn_mask"}), head_sizes=(16,))
+SMALL = KernelRequest(dtypes=("float16",), features=frozenset({"attn_mask"}), head_sizes=(16,))
 OP = "incre_flash_attention"
 
 needs_compiler = pytest.mark.skipif(find_compiler() is None, reason="no C++ compiler")

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from attndsl import ops
+from attndsl.codegen.kernel_request import KernelRequest, specialisation_of_choice, wanted_specialisations
 from attndsl.codegen.members import dtype_member, given_member, io_tensor, member_of, number_of_value
-from attndsl.codegen.selection import Selection, specialisation_of_choice, wanted_specialisations
 from attndsl.codegen.selectors import selectors_of
 from attndsl.schedule.specialisation import feature_names, kernel_inputs, settings_of
 from attndsl.spec.covering import choosable, nearest_choice
@@ -50,7 +50,7 @@ def takes(operator, special, problem):
 
 @pytest.mark.parametrize("operator", EVERY, ids=lambda each: each.name)
 def test_kernels_take_the_calls_that_compute_the_same_and_no_others(operator):
-    kernels = [each.special for each in wanted_specialisations(operator, Selection())]
+    kernels = [each.special for each in wanted_specialisations(operator, KernelRequest())]
     accepted, refused = 0, 0
     for choice in legal_choices(operator, 60):
         dtype = choice.settings[f"dtype({io_tensor(operator).name})"]
@@ -72,7 +72,7 @@ def test_kernels_take_the_calls_that_compute_the_same_and_no_others(operator):
 
 def test_what_makes_no_difference_is_not_asked():
     """A kernel without modifiers serves every calcType, kernel type and scale of its signature."""
-    plain = wanted_specialisations(ops.self_attention, Selection(dtypes=("float16",)))[0]
+    plain = wanted_specialisations(ops.self_attention, KernelRequest(dtypes=("float16",)))[0]
     tests = [item.test for item in selectors_of(ops.self_attention, plain.special)]
     free = ("calcType", "kernelType", "quantType", "isTriuMask")
     assert not any(test.startswith(f"problem.{name}") for test in tests for name in free)
@@ -81,7 +81,7 @@ def test_what_makes_no_difference_is_not_asked():
 
 def test_a_tensor_that_is_passed_and_not_read_may_be_passed():
     """Compressed windows come from indices; the contract wants their tensor all the same."""
-    selection = Selection(dtypes=("float16",), settings=(("maskType", "SLIDING_WINDOW_COMPRESS"),))
+    selection = KernelRequest(dtypes=("float16",), settings=(("maskType", "SLIDING_WINDOW_COMPRESS"),))
     special = wanted_specialisations(ops.self_attention, selection)[0].special
     tests = " ".join(item.test for item in selectors_of(ops.self_attention, special))
     assert "attentionMaskGiven" not in tests and "logNGiven == 0" in tests

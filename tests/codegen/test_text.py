@@ -20,7 +20,7 @@ import attndsl
 from attndsl import ops
 from attndsl.codegen.device_files import device_files, kernel_path
 from attndsl.codegen.kernel import kernel_name
-from attndsl.codegen.layout import wrap
+from attndsl.codegen.line_breaks import wrap
 from attndsl.codegen.render import render
 from attndsl.emulator.toolchain import INCLUDE, find_compiler
 from attndsl.schedule.compile import Compiled, compile_operator

@@ -9,7 +9,7 @@ from attndsl import emulator, ops
 from attndsl.codegen import execute
 from attndsl.codegen.arguments import names_of
 from attndsl.codegen.checks import check_text
-from attndsl.codegen.project import Selection
+from attndsl.codegen.project import KernelRequest
 from attndsl.emulator.toolchain import find_compiler
 from attndsl.errors import UserError
 from attndsl.schedule.launch import prepare
@@ -96,7 +96,7 @@ def test_an_empty_call_is_a_launch_of_one_block(rows, heads, tmp_path):
     }
     call["value"] = call["key"]
     assert checked(operator, call, tmp_path)[:2] == told(operator, call) == ("", "")
-    made = op_host(operator, tmp_path, Selection(dtypes=("float16",), head_sizes=(16,)))
+    made = op_host(operator, tmp_path, KernelRequest(dtypes=("float16",), head_sizes=(16,)))
     got = made.tile(call, 24)
     assert got["blocks"] == 1 and got["workspace"] == 16 << 20
     assert {name for name, value in got["data"].items() if value} == {"key", "blocks"}

@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "reference"))
 from naive_self_attention import prompt
 
 from attndsl import ops
-from attndsl.codegen.keys import selectors, tiling_key
+from attndsl.codegen.tiling_keys import selectors, tiling_key
 from attndsl.schedule.choices import GRANULE
 from attndsl.schedule.errors import NotLowered
 from attndsl.schedule.launch import prepare, specialisation_of

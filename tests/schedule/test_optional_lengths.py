@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from attndsl.codegen.selection import Selection, wanted_specialisations
+from attndsl.codegen.kernel_request import KernelRequest, wanted_specialisations
 from attndsl.schedule.specialisation import feature_names
 
 from . import small_specs as small
@@ -54,7 +54,7 @@ def test_presence_of_a_tensor_that_nothing_reads_tells_kernels_apart(tmp_path: P
 def test_kernels_with_lengths_can_be_asked_for(tmp_path: Path) -> None:
     op = small.decode_spec(tmp_path, small.DECODE_SCORES, *USES["mask"], RESULT, declared=LENGTHS)
     (found,) = wanted_specialisations(
-        op, Selection(features=frozenset({"p"}), dtypes=("float16",), head_sizes=(32,))
+        op, KernelRequest(features=frozenset({"p"}), dtypes=("float16",), head_sizes=(32,))
     )
     assert found.special.features == {"p"}
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from attndsl import ops
-from attndsl.codegen.selection import IllegalSetting, Selection, wanted_specialisations
+from attndsl.codegen.kernel_request import IllegalSetting, KernelRequest, wanted_specialisations
 from attndsl.schedule.specialisation import settings_of
 from attndsl.spec import Operator, attend, errors
 from attndsl.spec.covering import choosable, nearest_choice
@@ -146,10 +146,10 @@ def stepped() -> Operator:
 def test_numbers_that_choose_a_computation_are_covered():
     op = stepped()
     assert set(choosable(op)["m"]) == {0, 1, 2} and {0.5, -0.5} <= set(choosable(op)["w"])
-    wanted = wanted_specialisations(op, Selection())
+    wanted = wanted_specialisations(op, KernelRequest())
     graphs = {op.graph(frozenset(), settings_of(op, each.special)).key for each in wanted}
     assert len(graphs) == 3
-    (chosen,) = wanted_specialisations(op, Selection(settings=(("m", "3"), ("w", "7.25"))))
+    (chosen,) = wanted_specialisations(op, KernelRequest(settings=(("m", "3"), ("w", "7.25"))))
     assert dict(chosen.special.settings)["m"] == 3
     with pytest.raises(IllegalSetting, match="m=4"):
-        wanted_specialisations(op, Selection(settings=(("m", "4"),)))
+        wanted_specialisations(op, KernelRequest(settings=(("m", "4"),)))

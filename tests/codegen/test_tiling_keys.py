@@ -10,7 +10,7 @@ import pytest
 
 from attndsl import ops
 from attndsl.codegen.kernel import kernel_name
-from attndsl.codegen.keys import selectors, tiling_key
+from attndsl.codegen.tiling_keys import selectors, tiling_key
 from attndsl.schedule.compile import Compiled
 from attndsl.schedule.specialisation import Specialisation
 

@@ -12,6 +12,19 @@ from attndsl.hardware import Core
 from attndsl.schedule.batch_numbers import batch_scalar
 from attndsl.schedule.best_blocks import start_best
 from attndsl.schedule.block_scores import add_row, next_window, number_lanes, take_blocks
+from attndsl.schedule.block_selection_context import (
+    KEPT,
+    POSITION0,
+    POSITIONS,
+    STEP_POSITIONS,
+    TOTAL_BLOCKS,
+    lanes_of,
+    last_of,
+    own_positions,
+    selection_buffers,
+    step_of,
+    top_k,
+)
 from attndsl.schedule.context import (
     CHUNK,
     FIRST_KEY,
@@ -34,19 +47,6 @@ from attndsl.schedule.key_range import tile_bounds
 from attndsl.schedule.rings import score_ring
 from attndsl.schedule.row_operations import C0, broadcast, row_blocks
 from attndsl.schedule.score_step import ScoreSteps
-from attndsl.schedule.selection_context import (
-    KEPT,
-    POSITION0,
-    POSITIONS,
-    STEP_POSITIONS,
-    TOTAL_BLOCKS,
-    lanes_of,
-    last_of,
-    own_positions,
-    selection_buffers,
-    step_of,
-    top_k,
-)
 from attndsl.schedule.step_scores import exponentials, loaded_buffers, scored, with_tile_operands
 from attndsl.schedule.vector_buffers import vector_buffers
 from attndsl.symbolic import Const, Expr, Symbol, ceil_div, maximum, minimum

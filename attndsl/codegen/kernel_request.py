@@ -56,7 +56,7 @@ class NoLegalCall(UserError, ValueError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Selection:
+class KernelRequest:
     """Which specialisations are wanted; None stands for all that the spec enables.
 
     ``features``: the optional tensors of one kernel. ``settings``: values, as a user spells them, by the
@@ -74,17 +74,17 @@ class Selection:
         return self.features is not None or bool(self.settings)
 
 
-def chosen_mode(operator: Operator, selection: Selection) -> tuple[Operator, Selection]:
-    """The operator that a selection speaks of, where a parameter decides between modes, and what it says
+def chosen_mode(operator: Operator, request: KernelRequest) -> tuple[Operator, KernelRequest]:
+    """The operator that a request speaks of, where a parameter decides between modes, and what it says
     besides."""
-    chosen = dict(selection.settings)
+    chosen = dict(request.settings)
     parameter, _ = operator.modes_by_value
     if parameter not in chosen:
-        return operator, selection
+        return operator, request
     mode = operator.mode_named(chosen.pop(parameter))
     if mode is operator:
-        return operator, selection
-    return mode, replace(selection, settings=tuple(chosen.items()))  # all of its calls have this value
+        return operator, request
+    return mode, replace(request, settings=tuple(chosen.items()))  # all of its calls have this value
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,16 +95,16 @@ class Wanted:
     special: Specialisation
 
 
-def wanted_specialisations(operator: Operator, selection: Selection) -> tuple[Wanted, ...]:
-    """What a selection stands for, each specialisation once.
+def wanted_specialisations(operator: Operator, request: KernelRequest) -> tuple[Wanted, ...]:
+    """What a request stands for, each specialisation once.
 
     Raises:
         UnknownFeature, UnknownDtype, IllegalHeadSize, UnknownSetting, IllegalSetting: naming what is legal.
         NoLegalCall: the contract does not allow the combination.
     """
-    dtypes = _dtypes(operator, selection.dtypes)
-    buckets = tuple(dict.fromkeys(_bucket(size, operator) for size in selection.head_sizes))
-    asked = _asked(operator, selection)
+    dtypes = _dtypes(operator, request.dtypes)
+    buckets = tuple(dict.fromkeys(_bucket(size, operator) for size in request.head_sizes))
+    asked = _asked(operator, request)
     found: dict[Specialisation, Wanted] = {}
     for dtype in dtypes:
         for label, values in asked:
@@ -117,9 +117,9 @@ def wanted_specialisations(operator: Operator, selection: Selection) -> tuple[Wa
                     found.setdefault(special, Wanted(label, special))
     if not found:
         named = ", ".join(
-            sorted(selection.features or ()) + [f"{name}={value}" for name, value in selection.settings]
+            sorted(request.features or ()) + [f"{name}={value}" for name, value in request.settings]
         )
-        dtype = f" in {' or '.join(dtypes)}" if selection.dtypes else ""
+        dtype = f" in {' or '.join(dtypes)}" if request.dtypes else ""
         raise NoLegalCall(
             f"{operator.name}: no call that the contract allows has {named or 'any features'}{dtype}; "
             f"attndsl show {operator.name} --stage contract prints the constraints"
@@ -137,13 +137,13 @@ def _inputs(operator: Operator, choice: Choice) -> frozenset[str]:
     return kernel_inputs(operator, choice.present & frozenset(feature_names(operator)))
 
 
-def _asked(operator: Operator, selection: Selection) -> list[tuple[str, dict[str, Any]]]:
+def _asked(operator: Operator, request: KernelRequest) -> list[tuple[str, dict[str, Any]]]:
     """Labels, and the values that a specialisation must have."""
-    if not selection.by_name:
+    if not request.by_name:
         return list(_covering(operator))
-    _check_features(operator, selection.features or frozenset())
-    values: dict[str, Any] = {given(name).name: True for name in selection.features or ()}
-    for name, text in selection.settings:
+    _check_features(operator, request.features or frozenset())
+    values: dict[str, Any] = {given(name).name: True for name in request.features or ()}
+    for name, text in request.settings:
         values |= _setting(operator, name, text)
     return [("", values)]
 
