@@ -254,7 +254,7 @@ class Elementwise(Node):
     """``op`` of the operands, broadcast over axes by name; computed in fp32.
 
     ``op``: add, subtract, multiply, divide, minimum, maximum, exp, log, sqrt, tanh, sigmoid,
-    negate.
+    negate, abs.
     """
 
     op: str

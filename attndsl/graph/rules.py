@@ -56,7 +56,7 @@ from attndsl.graph.nodes import (
 )
 from attndsl.symbolic import Expr, Load
 
-ARITY = {"exp": 1, "log": 1, "sqrt": 1, "tanh": 1, "sigmoid": 1, "negate": 1}
+ARITY = {"exp": 1, "log": 1, "sqrt": 1, "tanh": 1, "sigmoid": 1, "negate": 1, "abs": 1}
 ARITY |= {"add": 2, "subtract": 2, "multiply": 2, "divide": 2, "minimum": 2, "maximum": 2}
 INTEGERS = frozenset({"bool", "int8", "uint8", "int32", "uint32", "int64", "uint64"})
 

@@ -51,4 +51,5 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "tanh": np.tanh,
     "sigmoid": sigmoid,
     "negate": np.negative,
+    "abs": np.abs,
 }

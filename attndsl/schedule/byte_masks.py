@@ -7,6 +7,7 @@ each vector step: the rows of the step's positions once, however many heads stan
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from attndsl.graph import nodes
@@ -42,15 +43,15 @@ def byte_mask(context: Context, node: nodes.Replace) -> ScoreStep:
     """The step of a mask in bytes.
 
     Raises:
-        NotLowered: the condition is no tensor over (B, T), or over (B, Q, T) for several query positions.
+        NotLowered: no rule covers the axes of the mask.
     """
     mask = node.condition
     assert isinstance(mask, nodes.Input)
-    if mask.axes in (("T",), ("B", "T")):
-        return _of_all_rows(context, node, mask)
-    if mask.axes in (("Q", "T"), ("B", "Q", "T")) and not context.rows.one_position:
-        return _of_positions(context, node, mask)
-    raise NotLowered("a replacement whose condition is no byte mask over (B, T) or (B, Q, T)", node.where)
+    rule = _RULES.get(mask.axes)
+    if rule is None:
+        what = f"a mask in bytes over ({', '.join(mask.axes)}), {mask.name},"
+        raise NotLowered(what, node.where, f"masks in bytes are over {BYTE_MASK_AXES}")
+    return rule(context, node, mask)
 
 
 def _of_all_rows(context: Context, node: nodes.Replace, mask: nodes.Input) -> ScoreStep:
@@ -73,6 +74,14 @@ def _of_all_rows(context: Context, node: nodes.Replace, mask: nodes.Input) -> Sc
         prepare_tile=lambda context: list(_to_bits(node, work, as_expr(0), work.keep.region()).body),
         apply=lambda context: [_select(context, node, work.keep.region())],
     )
+
+
+def _of_queries(context: Context, node: nodes.Replace, mask: nodes.Input) -> ScoreStep:
+    """A row for each query position; of only one position there is nothing to tell apart."""
+    if context.rows.one_position:
+        what = f"a mask in bytes with rows of queries, {mask.name}, where each batch row has one query,"
+        raise NotLowered(what, node.where, "declare it without the axis Q")
+    return _of_positions(context, node, mask)
 
 
 def _of_positions(context: Context, node: nodes.Replace, mask: nodes.Input) -> ScoreStep:
@@ -110,6 +119,16 @@ def _of_positions(context: Context, node: nodes.Replace, mask: nodes.Input) -> S
         load_rows=load_rows,
         apply=apply,
     )
+
+
+_Rule = Callable[[Context, nodes.Replace, nodes.Input], ScoreStep]
+_RULES: dict[nodes.Axes, _Rule] = {
+    ("T",): _of_all_rows,
+    ("B", "T"): _of_all_rows,
+    ("Q", "T"): _of_queries,
+    ("B", "Q", "T"): _of_queries,
+}
+BYTE_MASK_AXES = " or ".join(f"({', '.join(axes)})" for axes in _RULES)
 
 
 @dataclass(frozen=True, slots=True)

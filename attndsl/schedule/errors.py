@@ -45,7 +45,10 @@ class TooManyEvents(ScheduleError):
 
 
 class NotLowered(ScheduleError):
-    """The graph has a construct that no lowering rule covers yet."""
+    """The graph has a construct that no lowering rule covers yet; ``instead``: what an author can write."""
 
-    def __init__(self, what: str, where: SourceLine) -> None:
-        super().__init__(f"{where}: {what} has no lowering rule yet; the reference backend computes it")
+    def __init__(self, what: str, where: SourceLine, instead: str = "") -> None:
+        next_step = f"{instead}; " if instead else ""
+        super().__init__(
+            f"{where}: {what} has no lowering rule yet; {next_step}the reference backend computes it"
+        )

@@ -69,9 +69,11 @@ class _Conditions:
             return Interval(None, reduce(maximum, ends))
         if len(begins) == len(parts) and not ends:
             return Interval(reduce(minimum, begins), None)
-        raise self._refused(
-            f"'{expr}' joins bounds of both sides; write what remains as one bound on each side, "
-            "by maximum(...) and minimum(...)"
+        raise NotLowered(
+            f"a mask that shows no interval of keys ('{expr}' joins intervals that may leave a gap)",
+            self.where,
+            "give each interval of keys a softmax of its own, so that no key is in two of them, and join the "
+            "results by attend.merge(...)",
         )
 
     def _bound(self, part: Compare, op: str) -> Interval:

@@ -289,15 +289,6 @@ def output_follows_the_query(c: Candidate) -> Iterator[Finding]:
         yield f"result {output.name} in int8 that nothing rounds", c.computation.output.where
 
 
-def differences_have_the_score_first(c: Candidate) -> Iterator[Finding]:
-    """``scores - x`` is lowered, ``x - scores`` is not."""
-    for node in (modifier for attention in c.computation.attentions for modifier in attention.modifiers):
-        if isinstance(node, nodes.Elementwise) and node.op in ("subtract", "divide"):
-            first = node.inputs[0]
-            if not any(isinstance(inner, nodes.Scores) for inner in first.walk()):
-                yield f"'{node.op}' with the scores as second operand", node.where
-
-
 RULES: tuple[Rule, ...] = (
     the_cube_takes_the_io_dtype,
     rows_fit_an_instruction,
@@ -316,7 +307,6 @@ RULES: tuple[Rule, ...] = (
     tensors_of_a_list_tell_their_rows,
     tensors_have_the_io_dtype,
     output_follows_the_query,
-    differences_have_the_score_first,
 )
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from attndsl.graph import nodes
-from attndsl.schedule.byte_masks import byte_mask
+from attndsl.schedule.byte_masks import BYTE_MASK_AXES, byte_mask
 from attndsl.schedule.context import Context
 from attndsl.schedule.errors import NotLowered
 from attndsl.schedule.index_masks import index_mask
 from attndsl.schedule.score_step import ScoreStep
+from attndsl.schedule.stored import stored_plain
 
 
 def replace_rule(context: Context, node: nodes.Node) -> ScoreStep:
@@ -25,7 +26,24 @@ def replace_rule(context: Context, node: nodes.Node) -> ScoreStep:
     return rule(context, node)
 
 
+def _read_by_index(context: Context, node: nodes.Replace) -> ScoreStep:
+    """Refused: bytes are loaded as they lie, a column a key."""
+    condition = node.condition
+    assert isinstance(condition, nodes.Lookup)
+    index = ", ".join(map(str, condition.index))
+    raise NotLowered(
+        f"a mask that is read by index, {stored_plain(condition.source).name}[{index}],",
+        node.where,
+        _WITH_COLUMNS,
+    )
+
+
+_WITH_COLUMNS = (
+    f"declare a mask in bytes with a column for each key, over {BYTE_MASK_AXES}, and pass it expanded, "
+    "or write a condition on indices"
+)
 _RULES: dict[type[nodes.Node], Callable[[Context, nodes.Replace], ScoreStep]] = {
     nodes.IndexCondition: index_mask,
     nodes.Input: byte_mask,
+    nodes.Lookup: _read_by_index,
 }

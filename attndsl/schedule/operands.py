@@ -7,7 +7,7 @@ shape of the scores.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from attndsl.graph import nodes
 from attndsl.hardware import ATLAS_A2
@@ -16,20 +16,19 @@ from attndsl.schedule.errors import NotLowered
 from attndsl.schedule.lookups import element, pitches
 from attndsl.schedule.row_space import Run
 from attndsl.schedule.row_values import has_keys, row_value
+from attndsl.schedule.score_operations import OPERATIONS
 from attndsl.schedule.score_step import Emit
 from attndsl.schedule.stored import stored_plain
 from attndsl.source_line import SourceLine
 from attndsl.symbolic import Binary, Const, Expr, Symbol, ceil_div, maximum, minimum, round_up
 from attndsl.tile.buffers import Buffer, Region, item_bytes
-from attndsl.tile.instructions import Convert, LaneNumbers, LoadRows, Unary, WithScalar
+from attndsl.tile.instructions import Convert, Fill, LaneNumbers, LoadRows, WithScalar
 from attndsl.tile.naming import camel
 from attndsl.tile.statements import For, Let, Statement, seq
 
 _KEY = Symbol("j")
+Compute = Callable[[Context, Buffer], list[Statement]]
 _SEGMENT, _BEGIN, _END = Symbol("segment"), Symbol("segmentBegin"), Symbol("segmentEnd")
-
-WITH_SCALAR = {"multiply": "Muls", "add": "Adds", "minimum": "Mins", "maximum": "Maxs"}
-_UNARY = {"sqrt": "Sqrt", "exp": "Exp", "log": "Ln"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +46,7 @@ class KeyOperand:
     scratch: tuple[Buffer, ...] = ()
     load: Emit = field(default=lambda context: [])
     prepare: Emit = field(default=lambda context: [])
-    compute: Callable[[Context, Buffer], list[Statement]]
+    compute: Compute
 
 
 def key_operand(context: Context, node: nodes.Node) -> KeyOperand:
@@ -258,33 +257,89 @@ def _arithmetic(
 def _combined(context: Context, node: nodes.Node) -> KeyOperand:
     """A function of one such operand, or of one and a number of the row."""
     assert isinstance(node, nodes.Elementwise)
+    operation = OPERATIONS[node.op]
     varying = [each for each in node.inputs if has_keys(each)]
-    if len(varying) != 1 or (node.op not in WITH_SCALAR and node.op not in _UNARY):
+    if len(varying) != 1:
         raise NotLowered(f"'{node.op}' of {len(varying)} operands that differ by key", node.where)
     inner = key_operand(context, varying[0])
     others = [each for each in node.inputs if each is not varying[0]]
+    if others and operation.ordered and node.inputs[0] is not varying[0]:
+        raise NotLowered(
+            f"'{node.op}' with what differs by key behind a number", node.where, _TURNED.get(node.op, "")
+        )
+
+    if others and not takes_number(node, others[0]):
+        what = f"'{node.op}' of what differs by key, by a number that is no literal"
+        raise NotLowered(what, node.where, "multiply by its reciprocal")
 
     def compute(context: Context, target: Buffer) -> list[Statement]:
-        below, span = inner.compute(context, target), whole(target, 0, SPAN)
-        if not others:
-            return [*below, Unary(op=_UNARY[node.op], dst=span, src=span, where=node.where)]
-        op, other = WITH_SCALAR[node.op], others[0]
-        if isinstance(other, nodes.Scalar) and not other.axes:
-            value = context.host(other.value, stem=f"factor_{node.op}")
-            if isinstance(value, Const) and value.value == 1 and node.op == "multiply":
-                return below
-            return [*below, WithScalar(op=op, dst=span, src=span, scalar=value, where=node.where)]
-        rows = each_row_with_scalar(context, op, target, lambda c: row_value(c, other), node.where)
-        return [*below, rows]
+        below = inner.compute(context, target)
+        if operation.own is not None:
+            return [*below, *operation.own(context, target, node.where)]
+        one = others[0].value if isinstance(others[0], nodes.Scalar) else None
+        if node.op == "multiply" and isinstance(one, Const) and one.value == 1:
+            return below
+        return [*below, *with_number(context, node, others[0], "factor")(context, target)]
 
-    return KeyOperand(
-        loads=inner.loads,
-        source=inner.source,
-        scratch=inner.scratch,
-        load=inner.load,
-        prepare=inner.prepare,
-        compute=compute,
-    )
+    return replace(inner, compute=compute)
+
+
+_TURNED = {"subtract": "write -(x - number)"}
+
+
+def takes_number(node: nodes.Elementwise, other: nodes.Node) -> bool:
+    """Whether one instruction computes ``node`` with ``other``, a number or one of each row, behind."""
+    operation = OPERATIONS[node.op]
+    number = other.value if isinstance(other, nodes.Scalar) and not other.axes else Symbol("number")
+    return operation.scalar is not None and operation.number(number) is not None
+
+
+def with_number(context: Context, node: nodes.Elementwise, other: nodes.Node, stem: str) -> Compute:
+    """``target = op(target, number)`` of one number or one of each row, where :func:`takes_number` holds.
+
+    ``stem``: how the field of a number is called that the host computes.
+    """
+    operation = OPERATIONS[node.op]
+    assert operation.scalar is not None
+    op = operation.scalar
+
+    def number(value: Expr) -> Expr:
+        found = operation.number(value)
+        assert found is not None
+        return found
+
+    if not isinstance(other, nodes.Scalar) or other.axes:
+        return lambda context, target: [
+            each_row_with_scalar(context, op, target, lambda c: number(row_value(c, other)), node.where)
+        ]
+    value = number(other.value)
+    value = context.host(value, stem="" if isinstance(value, Symbol) else f"{stem}_{node.op}")
+    if isinstance(value, Const):
+        value = Const(float(value.value))
+
+    def of_all(context: Context, target: Buffer) -> list[Statement]:
+        span = whole(target, 0, SPAN)
+        return [WithScalar(op=op, dst=span, src=span, scalar=value, where=node.where)]
+
+    return of_all
+
+
+def spread_number(context: Context, node: nodes.Node) -> KeyOperand:
+    """A number, or one of each row, in all lanes: for operations whose instruction takes none."""
+
+    def compute(context: Context, target: Buffer) -> list[Statement]:
+        if isinstance(node, nodes.Scalar) and not node.axes:
+            stem = "" if isinstance(node.value, Symbol) else "operand"
+            value = context.host(node.value, stem=stem)
+            return [Fill(dst=whole(target, 0, SPAN), value=value, where=node.where)]
+
+        def one(row: Expr) -> Statement:
+            lanes = row_lanes(context, target, row)
+            return Fill(dst=lanes, value=row_value(context, node), where=node.where)
+
+        return [context.rows.each_row(one, (target,))]
+
+    return KeyOperand(compute=compute)
 
 
 _RULES: dict[type[nodes.Node], Callable[[Context, nodes.Node], KeyOperand]] = {

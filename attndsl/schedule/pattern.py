@@ -76,8 +76,13 @@ def recognise(outputs: tuple[nodes.Output, ...]) -> Computation:
     return found
 
 
+def has_scores(node: nodes.Node) -> bool:
+    """Whether a value is a function of scores."""
+    return any(isinstance(each, nodes.Scores) for each in node.walk())
+
+
 def score_operand(node: nodes.Node) -> nodes.Node:
-    """The operand of a modifier that is the running score."""
+    """The running score that a modifier acts on: what all its operands that have scores are functions of."""
     return _operand_with(node, (nodes.Scores,))
 
 
@@ -128,10 +133,29 @@ def _unwind(
 
 
 def _operand_with(node: nodes.Node, kinds: tuple[type[nodes.Node], ...]) -> nodes.Node:
-    for operand in node.operands():
-        if any(isinstance(inner, kinds) for inner in operand.walk()):
-            return operand
-    raise NotLowered(type(node).__name__, node.where)
+    """The operand that has one of ``kinds`` below it; of several, what all of them are functions of."""
+    operands = {
+        id(operand): operand
+        for operand in node.operands()
+        if any(isinstance(inner, kinds) for inner in operand.walk())
+    }
+    if not operands:
+        raise NotLowered(type(node).__name__, node.where)
+    first, *others = operands.values()
+    if not others:
+        return first
+    below = [{id(each) for each in _below(other, kinds)} for other in others]
+    common = (each for each in _below(first, kinds) if all(id(each) in found for found in below))
+    found = next(common, None)
+    if found is None:
+        raise NotLowered(f"{type(node).__name__} of several {kinds[0].__name__}", node.where)
+    return found
+
+
+def _below(node: nodes.Node, kinds: tuple[type[nodes.Node], ...]) -> tuple[nodes.Node, ...]:
+    """``node`` and what it is a function of, down to the first of ``kinds``."""
+    chain, end = _unwind(node, kinds)
+    return (*reversed(chain), end)
 
 
 _Kind = TypeVar("_Kind", bound=nodes.Node)

@@ -186,9 +186,11 @@ def grouped_rows(rows: RowSpace, computation: Computation, attention: Attention,
 
 
 def _same_for_all(modifier: nodes.Node) -> bool:
-    """Whether a score modifier does the same to all batch rows: it combines with one number."""
-    other = other_operand(modifier) if isinstance(modifier, nodes.Elementwise) else None
-    return isinstance(other, nodes.Scalar) and not other.axes
+    """Whether a score modifier does the same to all batch rows: by itself, or with one number."""
+    if not isinstance(modifier, nodes.Elementwise):
+        return False
+    other = other_operand(modifier)
+    return other is None or (isinstance(other, nodes.Scalar) and not other.axes)
 
 
 def _depends_on_entry_alone(node: nodes.Node, index: Expr, entry: Symbol) -> bool:

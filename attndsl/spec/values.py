@@ -90,6 +90,9 @@ class Value:
     def __neg__(self) -> Value:
         return elementwise("negate", self)
 
+    def __abs__(self) -> Value:
+        return elementwise("abs", self)
+
     def __matmul__(self, values: Value) -> Value:
         """The weighted sum of value rows over the keys, axes (B, N, Q, E); (S, N, E) of packed queries."""
         where = author_line()

@@ -77,12 +77,6 @@ def test_differences_and_negatives(tmp_path: Path, kind: str, backend: str) -> N
     assert_computes(op, backend, **decode_call(), **more)
 
 
-def test_a_difference_with_the_scores_behind_is_refused(tmp_path: Path) -> None:
-    op = decode_spec(tmp_path, DECODE_SCORES, "s = 1.5 - s", DECODE_RESULT)
-    with pytest.raises(NotLowered, match="'subtract' with the scores as second operand"):
-        compile_operator(op, Specialisation(dtype="float16", bucket=32))
-
-
 @pytest.mark.parametrize("mode", [0, 1])
 def test_numbers_that_differ_in_their_last_digits_have_kernels_of_their_own(
     tmp_path: Path, mode: int
@@ -124,12 +118,30 @@ def test_byte_masks_of_all_rows(tmp_path: Path, axes: str) -> None:
     assert_computes(masked(tmp_path, axes), "tile", **decode_call(), mask=mask if "B" in axes else mask[0])
 
 
-@pytest.mark.parametrize("axes", ["N T", "B N T", "B Q T"])
-def test_byte_masks_of_other_axes_are_refused(tmp_path: Path, axes: str) -> None:
-    with pytest.raises(
-        NotLowered, match=r"small_decode\.py:\d+: .* no byte mask over \(B, T\) or \(B, Q, T\)"
-    ):
+@pytest.mark.parametrize(
+    ("axes", "words"),
+    [
+        (
+            "N T",
+            r"over \(N, T\), mask, .*; masks in bytes are over \(T\) or \(B, T\) or \(Q, T\) or \(B, Q, T\)",
+        ),
+        ("B N T", r"over \(B, N, T\), mask, .* over \(T\) or \(B, T\)"),
+        ("B Q T", "each batch row has one query, .*; declare it without the axis Q"),
+    ],
+)
+def test_byte_masks_of_other_axes_are_refused(tmp_path: Path, axes: str, words: str) -> None:
+    with pytest.raises(NotLowered, match=rf"small_decode\.py:\d+: .*{words}"):
         compile_operator(masked(tmp_path, axes), Specialisation(dtype="float16", bucket=32))
+
+
+def test_a_mask_that_is_read_by_index_is_refused_by_name(tmp_path: Path) -> None:
+    declared = 'm = op.input("m", "B T", dtype="uint8", indexed=True)'
+    change = "s = s.replace(m.at(b, j // 16), -1e9)"
+    op = decode_spec(tmp_path, DECODE_SCORES, change, DECODE_RESULT, declared=declared)
+    with pytest.raises(
+        NotLowered, match=r"read by index, m\[b, j // 16\], .*; declare a mask in bytes with a column"
+    ):
+        compile_operator(op, Specialisation(dtype="float16", bucket=32))
 
 
 @pytest.mark.parametrize("merge", MERGES)
