@@ -108,8 +108,8 @@ def test_soft_capping_takes_scores_of_any_size(tmp_path: Path) -> None:
         ),
         ("(s + bias) * attend.sigmoid(s * bias)", "read tensors .*; let one of them read none"),
         ("s + attend.index(j) / cap", "no literal .*; multiply by its reciprocal"),
-        ("s + (cap - attend.index(j))", r"behind a number .*; write -\(x - number\)"),
-        ("s + attend.scores(query, attend.rows(value.form('B K T D')))", "Elementwise of several Scores"),
+        ("s + (1.0 - attend.index(j))", r"behind a number .*; write -\(x - number\)"),
+        ("s + attend.scores(query, attend.rows(key))", "Elementwise of several Scores"),
     ],
 )
 def test_other_functions_are_refused_with_what_to_write(tmp_path: Path, text: str, words: str) -> None:
