@@ -183,7 +183,7 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueAttentionMaskMaskTypeNORM(
             ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue)
             : problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue);
     tiling.keyStrideK = problem.headSizeValue;
-    tiling.maskCols = problem.maskCols;
+    tiling.attentionMaskPitch0 = problem.maskCols;
     tiling.factorMultiply =
         problem.kernelType == 1
             && (problem.calcType == 0 || problem.calcType == 1 || problem.calcType == 3)
@@ -497,7 +497,7 @@ inline SelfAttentionTiling TileFloat16D128E128AttentionMaskInputLayoutBNSDQueryB
         problem.cacheKLayout == 0
             ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue)
             : problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue);
-    tiling.maskCols = problem.maskCols;
+    tiling.attentionMaskPitch0 = problem.maskCols;
     tiling.factorMultiply =
         problem.kernelType == 1
             && (problem.calcType == 0 || problem.calcType == 1 || problem.calcType == 3)
@@ -665,8 +665,8 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueAttentionMaskAttentionMask
             ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue)
             : problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue);
     tiling.keyStrideK = problem.headSizeValue;
-    tiling.value20 = problem.maskRows * problem.maskCols;
-    tiling.maskCols = problem.maskCols;
+    tiling.attentionMaskPitch0 = problem.maskRows * problem.maskCols;
+    tiling.attentionMaskPitch1 = problem.maskCols;
     tiling.valueDim = problem.headSizeV;
     tiling.cacheVStrideT = problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
     tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
@@ -747,8 +747,8 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueAttentionMaskAttentionMask
             ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue)
             : problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue);
     tiling.keyStrideK = problem.headSizeValue;
-    tiling.value20 = problem.maskRows * problem.maskCols;
-    tiling.maskCols = problem.maskCols;
+    tiling.attentionMaskPitch0 = problem.maskRows * problem.maskCols;
+    tiling.attentionMaskPitch1 = problem.maskCols;
     tiling.factorMultiply =
         problem.kernelType == 1
             && (problem.calcType == 0 || problem.calcType == 1 || problem.calcType == 3)
@@ -835,9 +835,9 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueAttentionMaskAttentionMask
             ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue)
             : problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue);
     tiling.keyStrideK = problem.headSizeValue;
-    tiling.value20 = problem.headNum * problem.maskRows * problem.maskCols;
-    tiling.value21 = problem.maskRows * problem.maskCols;
-    tiling.maskCols = problem.maskCols;
+    tiling.attentionMaskPitch0 = problem.headNum * problem.maskRows * problem.maskCols;
+    tiling.attentionMaskPitch1 = problem.maskRows * problem.maskCols;
+    tiling.attentionMaskPitch2 = problem.maskCols;
     tiling.valueDim = problem.headSizeV;
     tiling.cacheVStrideT = problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
     tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
@@ -1169,7 +1169,7 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueAttentionMaskMaskTypeALIBI
             ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue)
             : problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue);
     tiling.keyStrideK = problem.headSizeValue;
-    tiling.maskCols = problem.maskCols;
+    tiling.attentionMaskPitch0 = problem.maskCols;
     tiling.valueDim = problem.headSizeV;
     tiling.cacheVStrideT = problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
     tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
@@ -1308,7 +1308,7 @@ inline SelfAttentionTiling TileBfloat16D128E128KeyValueAttentionMaskMaskTypeNORM
             ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue)
             : problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue);
     tiling.keyStrideK = problem.headSizeValue;
-    tiling.maskCols = problem.maskCols;
+    tiling.attentionMaskPitch0 = problem.maskCols;
     tiling.factorMultiply =
         (problem.maskType == 1 || problem.maskType == 3 || problem.maskType == 7 || problem.maskType == 8)
             ? -3e+38f
@@ -1391,7 +1391,7 @@ inline SelfAttentionTiling TileBfloat16D128E128AttentionMaskInputLayoutBNSDQuery
         problem.cacheKLayout == 0
             ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue)
             : problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue);
-    tiling.maskCols = problem.maskCols;
+    tiling.attentionMaskPitch0 = problem.maskCols;
     tiling.factorMultiply =
         (problem.maskType == 1 || problem.maskType == 3 || problem.maskType == 7 || problem.maskType == 8)
             ? -3e+38f
@@ -1482,8 +1482,8 @@ inline SelfAttentionTiling TileBfloat16D128E128KeyValueAttentionMaskAttentionMas
             ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue)
             : problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue);
     tiling.keyStrideK = problem.headSizeValue;
-    tiling.value20 = problem.maskRows * problem.maskCols;
-    tiling.maskCols = problem.maskCols;
+    tiling.attentionMaskPitch0 = problem.maskRows * problem.maskCols;
+    tiling.attentionMaskPitch1 = problem.maskCols;
     tiling.factorMultiply =
         (problem.maskType == 1 || problem.maskType == 3 || problem.maskType == 7 || problem.maskType == 8)
             ? -3e+38f

@@ -182,9 +182,9 @@ public:
         cacheKStrideK_ = tiling.cacheKStrideK;
         cacheKStrideB_ = tiling.cacheKStrideB;
         keyStrideK_ = tiling.keyStrideK;
-        value20_ = tiling.value20;
-        value21_ = tiling.value21;
-        maskCols_ = tiling.maskCols;
+        attentionMaskPitch0_ = tiling.attentionMaskPitch0;
+        attentionMaskPitch1_ = tiling.attentionMaskPitch1;
+        attentionMaskPitch2_ = tiling.attentionMaskPitch2;
         valueDim_ = tiling.valueDim;
         cacheVStrideT_ = tiling.cacheVStrideT;
         valueStrideU_ = tiling.valueStrideU;
@@ -784,8 +784,8 @@ private:
                     const int64_t head = firstHead;
                     const int64_t queryIndex = firstQuery + rowBegin + r0;
                     DataCopyPad(attentionMaskRows,
-                        attentionMaskGm_[batch * value20_ + head * value21_ + queryIndex * maskCols_ + firstKey],
-                        DataCopyExtParams(chunk, keys * 2, (maskCols_ - keys) * 2,
+                        attentionMaskGm_[batch * attentionMaskPitch0_ + head * attentionMaskPitch1_ + queryIndex * attentionMaskPitch2_ + firstKey],
+                        DataCopyExtParams(chunk, keys * 2, (attentionMaskPitch2_ - keys) * 2,
                             (kTileKeys - RoundUp(keys, 16)) / 16, 0),
                         DataCopyPadExtParams<bfloat16_t>(false, 0, 0, 0));
                 } else {
@@ -793,7 +793,7 @@ private:
                         const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                         const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
                         DataCopyPad(attentionMaskRows[row * kTileKeys],
-                            attentionMaskGm_[batch * value20_ + head * value21_ + queryIndex * maskCols_ + firstKey],
+                            attentionMaskGm_[batch * attentionMaskPitch0_ + head * attentionMaskPitch1_ + queryIndex * attentionMaskPitch2_ + firstKey],
                             DataCopyExtParams(1, keys * 2, 0, 0, 0),
                             DataCopyPadExtParams<bfloat16_t>(false, 0, 0, 0));
                     }
@@ -805,6 +805,8 @@ private:
                 Muls(score, score, float(qkScale_), span);
                 // score + attentionMask  (self_attention.py:158)
                 Cast(attentionMaskWide_, attentionMaskRows, RoundMode::CAST_NONE, span);
+                PipeBarrier<PIPE_V>();
+                Muls(attentionMaskWide_, attentionMaskWide_, float(1.0f), span);
                 PipeBarrier<PIPE_V>();
                 Add(score, score, attentionMaskWide_, span);
                 // Lanes behind the last key take no part in the maximum, nor below in the sum.
@@ -1200,9 +1202,9 @@ private:
     int64_t cacheKStrideK_ = 0;
     int64_t cacheKStrideB_ = 0;
     int64_t keyStrideK_ = 0;
-    int64_t value20_ = 0;
-    int64_t value21_ = 0;
-    int64_t maskCols_ = 0;
+    int64_t attentionMaskPitch0_ = 0;
+    int64_t attentionMaskPitch1_ = 0;
+    int64_t attentionMaskPitch2_ = 0;
     int64_t valueDim_ = 0;
     int64_t cacheVStrideT_ = 0;
     int64_t valueStrideU_ = 0;

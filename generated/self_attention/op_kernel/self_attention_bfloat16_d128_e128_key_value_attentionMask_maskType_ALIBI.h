@@ -182,7 +182,7 @@ public:
         cacheKStrideK_ = tiling.cacheKStrideK;
         cacheKStrideB_ = tiling.cacheKStrideB;
         keyStrideK_ = tiling.keyStrideK;
-        maskCols_ = tiling.maskCols;
+        attentionMaskPitch0_ = tiling.attentionMaskPitch0;
         valueDim_ = tiling.valueDim;
         cacheVStrideT_ = tiling.cacheVStrideT;
         valueStrideU_ = tiling.valueStrideU;
@@ -780,15 +780,16 @@ private:
                     DataCopyPadExtParams<float>(false, 0, 0, 0));
                 if (heads == 1) {
                     const int64_t queryIndex = firstQuery + rowBegin + r0;
-                    DataCopyPad(attentionMaskRows, attentionMaskGm_[queryIndex * maskCols_ + firstKey],
-                        DataCopyExtParams(chunk, keys * 2, (maskCols_ - keys) * 2,
+                    DataCopyPad(attentionMaskRows,
+                        attentionMaskGm_[queryIndex * attentionMaskPitch0_ + firstKey],
+                        DataCopyExtParams(chunk, keys * 2, (attentionMaskPitch0_ - keys) * 2,
                             (kTileKeys - RoundUp(keys, 16)) / 16, 0),
                         DataCopyPadExtParams<bfloat16_t>(false, 0, 0, 0));
                 } else {
                     for (int64_t row = 0; row < chunk; ++row) {
                         const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
                         DataCopyPad(attentionMaskRows[row * kTileKeys],
-                            attentionMaskGm_[queryIndex * maskCols_ + firstKey],
+                            attentionMaskGm_[queryIndex * attentionMaskPitch0_ + firstKey],
                             DataCopyExtParams(1, keys * 2, 0, 0, 0),
                             DataCopyPadExtParams<bfloat16_t>(false, 0, 0, 0));
                     }
@@ -1195,7 +1196,7 @@ private:
     int64_t cacheKStrideK_ = 0;
     int64_t cacheKStrideB_ = 0;
     int64_t keyStrideK_ = 0;
-    int64_t maskCols_ = 0;
+    int64_t attentionMaskPitch0_ = 0;
     int64_t valueDim_ = 0;
     int64_t cacheVStrideT_ = 0;
     int64_t valueStrideU_ = 0;

@@ -168,7 +168,7 @@ public:
         cacheKStrideY_ = tiling.cacheKStrideY;
         cacheKStrideK_ = tiling.cacheKStrideK;
         cacheKStrideB_ = tiling.cacheKStrideB;
-        maskCols_ = tiling.maskCols;
+        attentionMaskPitch0_ = tiling.attentionMaskPitch0;
         factorMultiply_ = tiling.factorMultiply;
         valueDim_ = tiling.valueDim;
         cacheVStrideT_ = tiling.cacheVStrideT;
@@ -705,15 +705,16 @@ private:
                 DataCopyPadExtParams<float>(false, 0, 0, 0));
             if (heads == 1) {
                 const int64_t queryIndex = firstQuery + rowBegin + r0;
-                DataCopyPad(attentionMaskRows_, attentionMaskGm_[queryIndex * maskCols_ + firstKey],
-                    DataCopyExtParams(chunk, keys * 2, (maskCols_ - keys) * 2,
+                DataCopyPad(attentionMaskRows_,
+                    attentionMaskGm_[queryIndex * attentionMaskPitch0_ + firstKey],
+                    DataCopyExtParams(chunk, keys * 2, (attentionMaskPitch0_ - keys) * 2,
                         (kTileKeys - RoundUp(keys, 16)) / 16, 0),
                     DataCopyPadExtParams<half>(false, 0, 0, 0));
             } else {
                 for (int64_t row = 0; row < chunk; ++row) {
                     const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
                     DataCopyPad(attentionMaskRows_[row * kTileKeys],
-                        attentionMaskGm_[queryIndex * maskCols_ + firstKey],
+                        attentionMaskGm_[queryIndex * attentionMaskPitch0_ + firstKey],
                         DataCopyExtParams(1, keys * 2, 0, 0, 0), DataCopyPadExtParams<half>(false, 0, 0, 0));
                 }
             }
@@ -1048,7 +1049,7 @@ private:
     int64_t cacheKStrideY_ = 0;
     int64_t cacheKStrideK_ = 0;
     int64_t cacheKStrideB_ = 0;
-    int64_t maskCols_ = 0;
+    int64_t attentionMaskPitch0_ = 0;
     float factorMultiply_ = 0;
     int64_t valueDim_ = 0;
     int64_t cacheVStrideT_ = 0;

@@ -182,8 +182,8 @@ public:
         cacheKStrideK_ = tiling.cacheKStrideK;
         cacheKStrideB_ = tiling.cacheKStrideB;
         keyStrideK_ = tiling.keyStrideK;
-        value20_ = tiling.value20;
-        maskCols_ = tiling.maskCols;
+        attentionMaskPitch0_ = tiling.attentionMaskPitch0;
+        attentionMaskPitch1_ = tiling.attentionMaskPitch1;
         valueDim_ = tiling.valueDim;
         cacheVStrideT_ = tiling.cacheVStrideT;
         valueStrideU_ = tiling.valueStrideU;
@@ -781,8 +781,8 @@ private:
                     const int64_t head = firstHead;
                     const int64_t queryIndex = firstQuery + rowBegin + r0;
                     DataCopyPad(attentionMaskRows,
-                        attentionMaskGm_[head * value20_ + queryIndex * maskCols_ + firstKey],
-                        DataCopyExtParams(chunk, keys * 2, (maskCols_ - keys) * 2,
+                        attentionMaskGm_[head * attentionMaskPitch0_ + queryIndex * attentionMaskPitch1_ + firstKey],
+                        DataCopyExtParams(chunk, keys * 2, (attentionMaskPitch1_ - keys) * 2,
                             (kTileKeys - RoundUp(keys, 16)) / 16, 0),
                         DataCopyPadExtParams<half>(false, 0, 0, 0));
                 } else {
@@ -790,7 +790,7 @@ private:
                         const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                         const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
                         DataCopyPad(attentionMaskRows[row * kTileKeys],
-                            attentionMaskGm_[head * value20_ + queryIndex * maskCols_ + firstKey],
+                            attentionMaskGm_[head * attentionMaskPitch0_ + queryIndex * attentionMaskPitch1_ + firstKey],
                             DataCopyExtParams(1, keys * 2, 0, 0, 0),
                             DataCopyPadExtParams<half>(false, 0, 0, 0));
                     }
@@ -1195,8 +1195,8 @@ private:
     int64_t cacheKStrideK_ = 0;
     int64_t cacheKStrideB_ = 0;
     int64_t keyStrideK_ = 0;
-    int64_t value20_ = 0;
-    int64_t maskCols_ = 0;
+    int64_t attentionMaskPitch0_ = 0;
+    int64_t attentionMaskPitch1_ = 0;
     int64_t valueDim_ = 0;
     int64_t cacheVStrideT_ = 0;
     int64_t valueStrideU_ = 0;

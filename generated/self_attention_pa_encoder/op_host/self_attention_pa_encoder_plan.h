@@ -99,7 +99,7 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128Value(const Problem &prob
     tiling.queryHeads = problem.headNum;
     tiling.qRows = problem.qRows;
     tiling.keyCapacity = problem.kvRows;
-    tiling.value24 = problem.seqLenLayout == 1;
+    tiling.seqLenLayoutIs1 = problem.seqLenLayout == 1;
     tiling.batchScalar = problem.batch;
     tiling.queryStrideS = problem.headNum * problem.headSizeValue;
     tiling.queryStrideN = problem.headSizeValue;
@@ -146,7 +146,7 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskTypeNORM(con
     tiling.headDim = problem.headSizeValue;
     tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
     tiling.keyStrideK = problem.headSizeValue;
-    tiling.maskCols = problem.maskCols;
+    tiling.maskPitch0 = problem.maskCols;
     tiling.factorMultiply =
         problem.kernelType == 1
             && (problem.calcType == 0 || problem.calcType == 1 || problem.calcType == 3)
@@ -161,7 +161,7 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskTypeNORM(con
     tiling.queryHeads = problem.headNum;
     tiling.qRows = problem.qRows;
     tiling.keyCapacity = problem.kvRows;
-    tiling.value26 = problem.seqLenLayout == 1;
+    tiling.seqLenLayoutIs1 = problem.seqLenLayout == 1;
     tiling.batchScalar = problem.batch;
     tiling.queryStrideS = problem.headNum * problem.headSizeValue;
     tiling.queryStrideN = problem.headSizeValue;
@@ -217,7 +217,7 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueSlopesMaskTypeALIBIC
     tiling.queryHeads = problem.headNum;
     tiling.qRows = problem.qRows;
     tiling.keyCapacity = problem.kvRows;
-    tiling.value25 = problem.seqLenLayout == 1;
+    tiling.seqLenLayoutIs1 = problem.seqLenLayout == 1;
     tiling.batchScalar = problem.batch;
     tiling.queryStrideS = problem.headNum * problem.headSizeValue;
     tiling.queryStrideN = problem.headSizeValue;
@@ -274,7 +274,7 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueClampTypeMINMAX(cons
     tiling.queryHeads = problem.headNum;
     tiling.qRows = problem.qRows;
     tiling.keyCapacity = problem.kvRows;
-    tiling.value26 = problem.seqLenLayout == 1;
+    tiling.seqLenLayoutIs1 = problem.seqLenLayout == 1;
     tiling.batchScalar = problem.batch;
     tiling.queryStrideS = problem.headNum * problem.headSizeValue;
     tiling.queryStrideN = problem.headSizeValue;
@@ -341,7 +341,7 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueKeyBNSDQueryBNSDValu
     tiling.queryHeads = problem.headNum;
     tiling.positions = problem.qRows;
     tiling.keyCapacity = problem.kvRows;
-    tiling.value27 = problem.seqLenLayout == 1;
+    tiling.seqLenLayoutIs1 = problem.seqLenLayout == 1;
     tiling.batchScalar = problem.batch;
     tiling.queryStrideQ = problem.queryLayout == 2 ? problem.headNum * problem.headSizeValue : problem.headSizeValue;
     tiling.queryStrideB =
@@ -398,7 +398,7 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128(const Problem &problem)
     tiling.queryHeads = problem.headNum;
     tiling.qRows = problem.qRows;
     tiling.keyCapacity = problem.kvRows;
-    tiling.value22 = problem.seqLenLayout == 1;
+    tiling.seqLenLayoutIs1 = problem.seqLenLayout == 1;
     tiling.batchScalar = problem.batch;
     tiling.queryStrideS = problem.headNum * problem.headSizeValue;
     tiling.queryStrideN = problem.headSizeValue;
@@ -455,7 +455,7 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128KeyPadded(const Problem &
     tiling.queryHeads = problem.headNum;
     tiling.qRows = problem.qRows;
     tiling.keyCapacity = problem.kvRows;
-    tiling.value23 = problem.seqLenLayout == 1;
+    tiling.seqLenLayoutIs1 = problem.seqLenLayout == 1;
     tiling.batchScalar = problem.batch;
     tiling.queryStrideS = problem.headNum * problem.headSizeValue;
     tiling.queryStrideN = problem.headSizeValue;
@@ -502,8 +502,8 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskPerHead11608
     tiling.headDim = problem.headSizeValue;
     tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
     tiling.keyStrideK = problem.headSizeValue;
-    tiling.value16 = problem.maskRows * problem.maskCols;
-    tiling.maskCols = problem.maskCols;
+    tiling.maskPitch0 = problem.maskRows * problem.maskCols;
+    tiling.maskPitch1 = problem.maskCols;
     tiling.valueDim = problem.headSizeV;
     tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
     tiling.valueStrideK = problem.headSizeV;
@@ -512,7 +512,7 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskPerHead11608
     tiling.queryHeads = problem.headNum;
     tiling.qRows = problem.qRows;
     tiling.keyCapacity = problem.kvRows;
-    tiling.value26 = problem.seqLenLayout == 1;
+    tiling.seqLenLayoutIs1 = problem.seqLenLayout == 1;
     tiling.batchScalar = problem.batch;
     tiling.queryStrideS = problem.headNum * problem.headSizeValue;
     tiling.queryStrideN = problem.headSizeValue;
@@ -559,8 +559,8 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskPerBatchCcd3
     tiling.headDim = problem.headSizeValue;
     tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
     tiling.keyStrideK = problem.headSizeValue;
-    tiling.value16 = problem.maskRows * problem.maskCols;
-    tiling.maskCols = problem.maskCols;
+    tiling.maskPitch0 = problem.maskRows * problem.maskCols;
+    tiling.maskPitch1 = problem.maskCols;
     tiling.factorMultiply =
         problem.kernelType == 1
             && (problem.calcType == 0 || problem.calcType == 1 || problem.calcType == 3)
@@ -575,7 +575,7 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskPerBatchCcd3
     tiling.queryHeads = problem.headNum;
     tiling.qRows = problem.qRows;
     tiling.keyCapacity = problem.kvRows;
-    tiling.value27 = problem.seqLenLayout == 1;
+    tiling.seqLenLayoutIs1 = problem.seqLenLayout == 1;
     tiling.batchScalar = problem.batch;
     tiling.queryStrideS = problem.headNum * problem.headSizeValue;
     tiling.queryStrideN = problem.headSizeValue;
@@ -622,9 +622,9 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskFullMaskType
     tiling.headDim = problem.headSizeValue;
     tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
     tiling.keyStrideK = problem.headSizeValue;
-    tiling.value16 = problem.headNum * problem.maskRows * problem.maskCols;
-    tiling.value17 = problem.maskRows * problem.maskCols;
-    tiling.maskCols = problem.maskCols;
+    tiling.maskPitch0 = problem.headNum * problem.maskRows * problem.maskCols;
+    tiling.maskPitch1 = problem.maskRows * problem.maskCols;
+    tiling.maskPitch2 = problem.maskCols;
     tiling.valueDim = problem.headSizeV;
     tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
     tiling.valueStrideK = problem.headSizeV;
@@ -633,7 +633,7 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskFullMaskType
     tiling.queryHeads = problem.headNum;
     tiling.qRows = problem.qRows;
     tiling.keyCapacity = problem.kvRows;
-    tiling.value27 = problem.seqLenLayout == 1;
+    tiling.seqLenLayoutIs1 = problem.seqLenLayout == 1;
     tiling.batchScalar = problem.batch;
     tiling.queryStrideS = problem.headNum * problem.headSizeValue;
     tiling.queryStrideN = problem.headSizeValue;
@@ -680,7 +680,7 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskColumnsMaskT
     tiling.headDim = problem.headSizeValue;
     tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
     tiling.keyStrideK = problem.headSizeValue;
-    tiling.value16 = problem.maskRows * 128;
+    tiling.maskPitch0 = problem.maskRows * 128;
     tiling.valueDim = problem.headSizeV;
     tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
     tiling.valueStrideK = problem.headSizeV;
@@ -689,7 +689,7 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskColumnsMaskT
     tiling.queryHeads = problem.headNum;
     tiling.qRows = problem.qRows;
     tiling.keyCapacity = problem.kvRows;
-    tiling.value25 = problem.seqLenLayout == 1;
+    tiling.seqLenLayoutIs1 = problem.seqLenLayout == 1;
     tiling.batchScalar = problem.batch;
     tiling.queryStrideS = problem.headNum * problem.headSizeValue;
     tiling.queryStrideN = problem.headSizeValue;
@@ -745,7 +745,7 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskTypeSLIDINGWINDO
     tiling.queryHeads = problem.headNum;
     tiling.qRows = problem.qRows;
     tiling.keyCapacity = problem.kvRows;
-    tiling.value25 = problem.seqLenLayout == 1;
+    tiling.seqLenLayoutIs1 = problem.seqLenLayout == 1;
     tiling.batchScalar = problem.batch;
     tiling.queryStrideS = problem.headNum * problem.headSizeValue;
     tiling.queryStrideN = problem.headSizeValue;
@@ -802,7 +802,7 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128QueryPadded(const Problem
     tiling.queryHeads = problem.headNum;
     tiling.positions = problem.qRows;
     tiling.keyCapacity = problem.kvRows;
-    tiling.value23 = problem.seqLenLayout == 1;
+    tiling.seqLenLayoutIs1 = problem.seqLenLayout == 1;
     tiling.batchScalar = problem.batch;
     tiling.queryStrideQ = problem.queryLayout == 2 ? problem.headNum * problem.headSizeValue : problem.headSizeValue;
     tiling.queryStrideB =
@@ -853,7 +853,7 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskTypeALIBI(co
     tiling.headDim = problem.headSizeValue;
     tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
     tiling.keyStrideK = problem.headSizeValue;
-    tiling.maskCols = problem.maskCols;
+    tiling.maskPitch0 = problem.maskCols;
     tiling.valueDim = problem.headSizeV;
     tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
     tiling.valueStrideK = problem.headSizeV;
@@ -862,7 +862,7 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskTypeALIBI(co
     tiling.queryHeads = problem.headNum;
     tiling.qRows = problem.qRows;
     tiling.keyCapacity = problem.kvRows;
-    tiling.value25 = problem.seqLenLayout == 1;
+    tiling.seqLenLayoutIs1 = problem.seqLenLayout == 1;
     tiling.batchScalar = problem.batch;
     tiling.queryStrideS = problem.headNum * problem.headSizeValue;
     tiling.queryStrideN = problem.headSizeValue;
@@ -909,7 +909,7 @@ inline SelfAttentionPaEncoderTiling TileBfloat16D128E128ValueMaskMaskTypeNORM(co
     tiling.headDim = problem.headSizeValue;
     tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
     tiling.keyStrideK = problem.headSizeValue;
-    tiling.maskCols = problem.maskCols;
+    tiling.maskPitch0 = problem.maskCols;
     tiling.factorMultiply =
         (problem.maskType == 1 || problem.maskType == 3 || problem.maskType == 7 || problem.maskType == 8)
             ? -3e+38f
@@ -922,7 +922,7 @@ inline SelfAttentionPaEncoderTiling TileBfloat16D128E128ValueMaskMaskTypeNORM(co
     tiling.queryHeads = problem.headNum;
     tiling.qRows = problem.qRows;
     tiling.keyCapacity = problem.kvRows;
-    tiling.value26 = problem.seqLenLayout == 1;
+    tiling.seqLenLayoutIs1 = problem.seqLenLayout == 1;
     tiling.batchScalar = problem.batch;
     tiling.queryStrideS = problem.headNum * problem.headSizeValue;
     tiling.queryStrideN = problem.headSizeValue;
@@ -969,8 +969,8 @@ inline SelfAttentionPaEncoderTiling TileBfloat16D128E128ValueMaskMaskPerBatchCcd
     tiling.headDim = problem.headSizeValue;
     tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
     tiling.keyStrideK = problem.headSizeValue;
-    tiling.value16 = problem.maskRows * problem.maskCols;
-    tiling.maskCols = problem.maskCols;
+    tiling.maskPitch0 = problem.maskRows * problem.maskCols;
+    tiling.maskPitch1 = problem.maskCols;
     tiling.factorMultiply =
         (problem.maskType == 1 || problem.maskType == 3 || problem.maskType == 7 || problem.maskType == 8)
             ? -3e+38f
@@ -983,7 +983,7 @@ inline SelfAttentionPaEncoderTiling TileBfloat16D128E128ValueMaskMaskPerBatchCcd
     tiling.queryHeads = problem.headNum;
     tiling.qRows = problem.qRows;
     tiling.keyCapacity = problem.kvRows;
-    tiling.value27 = problem.seqLenLayout == 1;
+    tiling.seqLenLayoutIs1 = problem.seqLenLayout == 1;
     tiling.batchScalar = problem.batch;
     tiling.queryStrideS = problem.headNum * problem.headSizeValue;
     tiling.queryStrideN = problem.headSizeValue;
@@ -1040,7 +1040,7 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueQkDescaleVpvDescaleQuan
     tiling.queryHeads = problem.headNum;
     tiling.qRows = problem.qRows;
     tiling.keyCapacity = problem.kvRows;
-    tiling.value26 = problem.seqLenLayout == 1;
+    tiling.seqLenLayoutIs1 = problem.seqLenLayout == 1;
     tiling.batchScalar = problem.batch;
     tiling.queryStrideS = problem.headNum * problem.headSizeValue;
     tiling.queryStrideN = problem.headSizeValue;
@@ -1087,7 +1087,7 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueMaskQkDescaleVpvDescale
     tiling.headDim = problem.headSizeValue;
     tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
     tiling.keyStrideK = problem.headSizeValue;
-    tiling.maskCols = problem.maskCols;
+    tiling.maskPitch0 = problem.maskCols;
     tiling.qkDescaleStrideN = 1;
     tiling.valueDim = problem.headSizeV;
     tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
@@ -1098,7 +1098,7 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueMaskQkDescaleVpvDescale
     tiling.queryHeads = problem.headNum;
     tiling.qRows = problem.qRows;
     tiling.keyCapacity = problem.kvRows;
-    tiling.value27 = problem.seqLenLayout == 1;
+    tiling.seqLenLayoutIs1 = problem.seqLenLayout == 1;
     tiling.batchScalar = problem.batch;
     tiling.queryStrideS = problem.headNum * problem.headSizeValue;
     tiling.queryStrideN = problem.headSizeValue;
@@ -1156,7 +1156,7 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueSlopesQkDescaleVpvDesca
     tiling.queryHeads = problem.headNum;
     tiling.qRows = problem.qRows;
     tiling.keyCapacity = problem.kvRows;
-    tiling.value27 = problem.seqLenLayout == 1;
+    tiling.seqLenLayoutIs1 = problem.seqLenLayout == 1;
     tiling.batchScalar = problem.batch;
     tiling.queryStrideS = problem.headNum * problem.headSizeValue;
     tiling.queryStrideN = problem.headSizeValue;
@@ -1212,7 +1212,7 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueQkDescaleVpvDescalePSca
     tiling.outputStrideN = problem.headSizeV;
     tiling.qRows = problem.qRows;
     tiling.keyCapacity = problem.kvRows;
-    tiling.value25 = problem.seqLenLayout == 1;
+    tiling.seqLenLayoutIs1 = problem.seqLenLayout == 1;
     tiling.batchScalar = problem.batch;
     tiling.queryStrideS = problem.headNum * problem.headSizeValue;
     tiling.queryStrideN = problem.headSizeValue;
@@ -1262,7 +1262,7 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueQkDescaleVpvDescaleClam
     tiling.queryHeads = problem.headNum;
     tiling.qRows = problem.qRows;
     tiling.keyCapacity = problem.kvRows;
-    tiling.value28 = problem.seqLenLayout == 1;
+    tiling.seqLenLayoutIs1 = problem.seqLenLayout == 1;
     tiling.batchScalar = problem.batch;
     tiling.queryStrideS = problem.headNum * problem.headSizeValue;
     tiling.queryStrideN = problem.headSizeValue;
@@ -1317,7 +1317,7 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128QkDescaleVpvDescaleQuantType
     tiling.queryHeads = problem.headNum;
     tiling.qRows = problem.qRows;
     tiling.keyCapacity = problem.kvRows;
-    tiling.value24 = problem.seqLenLayout == 1;
+    tiling.seqLenLayoutIs1 = problem.seqLenLayout == 1;
     tiling.batchScalar = problem.batch;
     tiling.queryStrideS = problem.headNum * problem.headSizeValue;
     tiling.queryStrideN = problem.headSizeValue;
@@ -1376,7 +1376,7 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128QkDescaleVpvDescaleKeyPadded
     tiling.queryHeads = problem.headNum;
     tiling.qRows = problem.qRows;
     tiling.keyCapacity = problem.kvRows;
-    tiling.value25 = problem.seqLenLayout == 1;
+    tiling.seqLenLayoutIs1 = problem.seqLenLayout == 1;
     tiling.batchScalar = problem.batch;
     tiling.queryStrideS = problem.headNum * problem.headSizeValue;
     tiling.queryStrideN = problem.headSizeValue;
@@ -1423,8 +1423,8 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueMaskQkDescaleVpvDescale
     tiling.headDim = problem.headSizeValue;
     tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
     tiling.keyStrideK = problem.headSizeValue;
-    tiling.value16 = problem.maskRows * problem.maskCols;
-    tiling.maskCols = problem.maskCols;
+    tiling.maskPitch0 = problem.maskRows * problem.maskCols;
+    tiling.maskPitch1 = problem.maskCols;
     tiling.qkDescaleStrideN = 1;
     tiling.valueDim = problem.headSizeV;
     tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
@@ -1435,7 +1435,7 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueMaskQkDescaleVpvDescale
     tiling.queryHeads = problem.headNum;
     tiling.qRows = problem.qRows;
     tiling.keyCapacity = problem.kvRows;
-    tiling.value28 = problem.seqLenLayout == 1;
+    tiling.seqLenLayoutIs1 = problem.seqLenLayout == 1;
     tiling.batchScalar = problem.batch;
     tiling.queryStrideS = problem.headNum * problem.headSizeValue;
     tiling.queryStrideN = problem.headSizeValue;
@@ -1482,9 +1482,9 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueMaskQkDescaleVpvDescale
     tiling.headDim = problem.headSizeValue;
     tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
     tiling.keyStrideK = problem.headSizeValue;
-    tiling.value16 = problem.headNum * problem.maskRows * problem.maskCols;
-    tiling.value17 = problem.maskRows * problem.maskCols;
-    tiling.maskCols = problem.maskCols;
+    tiling.maskPitch0 = problem.headNum * problem.maskRows * problem.maskCols;
+    tiling.maskPitch1 = problem.maskRows * problem.maskCols;
+    tiling.maskPitch2 = problem.maskCols;
     tiling.qkDescaleStrideN = 1;
     tiling.valueDim = problem.headSizeV;
     tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
@@ -1495,7 +1495,7 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueMaskQkDescaleVpvDescale
     tiling.queryHeads = problem.headNum;
     tiling.qRows = problem.qRows;
     tiling.keyCapacity = problem.kvRows;
-    tiling.value29 = problem.seqLenLayout == 1;
+    tiling.seqLenLayoutIs1 = problem.seqLenLayout == 1;
     tiling.batchScalar = problem.batch;
     tiling.queryStrideS = problem.headNum * problem.headSizeValue;
     tiling.queryStrideN = problem.headSizeValue;
@@ -1542,7 +1542,7 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueMaskQkDescaleVpvDescale
     tiling.headDim = problem.headSizeValue;
     tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
     tiling.keyStrideK = problem.headSizeValue;
-    tiling.value16 = problem.maskRows * 128;
+    tiling.maskPitch0 = problem.maskRows * 128;
     tiling.qkDescaleStrideN = 1;
     tiling.valueDim = problem.headSizeV;
     tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
@@ -1553,7 +1553,7 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueMaskQkDescaleVpvDescale
     tiling.queryHeads = problem.headNum;
     tiling.qRows = problem.qRows;
     tiling.keyCapacity = problem.kvRows;
-    tiling.value27 = problem.seqLenLayout == 1;
+    tiling.seqLenLayoutIs1 = problem.seqLenLayout == 1;
     tiling.batchScalar = problem.batch;
     tiling.queryStrideS = problem.headNum * problem.headSizeValue;
     tiling.queryStrideN = problem.headSizeValue;
@@ -1612,7 +1612,7 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128QkDescaleVpvDescaleQueryPadd
     tiling.queryHeads = problem.headNum;
     tiling.positions = problem.qRows;
     tiling.keyCapacity = problem.kvRows;
-    tiling.value25 = problem.seqLenLayout == 1;
+    tiling.seqLenLayoutIs1 = problem.seqLenLayout == 1;
     tiling.batchScalar = problem.batch;
     tiling.queryStrideQ = problem.queryLayout == 2 ? problem.headNum * problem.headSizeValue : problem.headSizeValue;
     tiling.queryStrideB =

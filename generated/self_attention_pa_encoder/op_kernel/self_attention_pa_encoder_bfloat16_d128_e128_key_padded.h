@@ -164,7 +164,7 @@ public:
         outputStrideS_ = tiling.outputStrideS;
         outputStrideN_ = tiling.outputStrideN;
         queryHeads_ = tiling.queryHeads;
-        value23_ = tiling.value23;
+        seqLenLayoutIs1_ = tiling.seqLenLayoutIs1;
         batchScalar_ = tiling.batchScalar;
         queryStrideS_ = tiling.queryStrideS;
         queryStrideN_ = tiling.queryStrideN;
@@ -254,7 +254,7 @@ public:
             const int64_t taskRows = heads * queries;
             const int64_t rowFractals = CeilDiv(taskRows, kFractal);
             const int64_t firstToken = QueriesBefore(batch);
-            const int64_t keyEnd = value23_ ? seqLenGm_.GetValue(batchScalar_ + batch) : queryLength;
+            const int64_t keyEnd = seqLenLayoutIs1_ ? seqLenGm_.GetValue(batchScalar_ + batch) : queryLength;
             const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, splits_);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
@@ -319,7 +319,7 @@ public:
             const int64_t queries = MaxOf(0, MinOf(queriesPerTask_, queryLength - firstQuery));
             const int64_t taskRows = heads * queries;
             const int64_t firstToken = QueriesBefore(batch);
-            const int64_t keyEnd = value23_ ? seqLenGm_.GetValue(batchScalar_ + batch) : queryLength;
+            const int64_t keyEnd = seqLenLayoutIs1_ ? seqLenGm_.GetValue(batchScalar_ + batch) : queryLength;
             const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, splits_);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
@@ -946,7 +946,7 @@ private:
     int64_t outputStrideS_ = 0;
     int64_t outputStrideN_ = 0;
     int64_t queryHeads_ = 0;
-    int64_t value23_ = 0;
+    int64_t seqLenLayoutIs1_ = 0;
     int64_t batchScalar_ = 0;
     int64_t queryStrideS_ = 0;
     int64_t queryStrideN_ = 0;

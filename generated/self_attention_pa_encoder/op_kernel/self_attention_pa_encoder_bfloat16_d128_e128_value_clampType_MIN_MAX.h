@@ -167,7 +167,7 @@ public:
         outputStrideS_ = tiling.outputStrideS;
         outputStrideN_ = tiling.outputStrideN;
         queryHeads_ = tiling.queryHeads;
-        value26_ = tiling.value26;
+        seqLenLayoutIs1_ = tiling.seqLenLayoutIs1;
         batchScalar_ = tiling.batchScalar;
         queryStrideS_ = tiling.queryStrideS;
         queryStrideN_ = tiling.queryStrideN;
@@ -258,13 +258,13 @@ public:
             const int64_t taskRows = heads * queries;
             const int64_t rowFractals = CeilDiv(taskRows, kFractal);
             const int64_t firstToken = QueriesBefore(batch);
-            const int64_t keyEnd = value26_ ? seqLenGm_.GetValue(batchScalar_ + batch) : queryLength;
+            const int64_t keyEnd = seqLenLayoutIs1_ ? seqLenGm_.GetValue(batchScalar_ + batch) : queryLength;
             const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, splits_);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
             const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
-            const int64_t keyStart = KeysBefore(batch, value26_, batchScalar_);
-            const int64_t valueStart = KeysBefore(batch, value26_, batchScalar_);
+            const int64_t keyStart = KeysBefore(batch, seqLenLayoutIs1_, batchScalar_);
+            const int64_t valueStart = KeysBefore(batch, seqLenLayoutIs1_, batchScalar_);
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
             LoadQuery(tiles, heads, firstToken, firstQuery, firstHead, queries, rowFractals);
             SetFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
@@ -325,7 +325,7 @@ public:
             const int64_t queries = MaxOf(0, MinOf(queriesPerTask_, queryLength - firstQuery));
             const int64_t taskRows = heads * queries;
             const int64_t firstToken = QueriesBefore(batch);
-            const int64_t keyEnd = value26_ ? seqLenGm_.GetValue(batchScalar_ + batch) : queryLength;
+            const int64_t keyEnd = seqLenLayoutIs1_ ? seqLenGm_.GetValue(batchScalar_ + batch) : queryLength;
             const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, splits_);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
@@ -398,11 +398,11 @@ private:
         return found;
     }
 
-    __aicore__ inline int64_t KeysBefore(int64_t extent, int64_t value26, int64_t batchScalar)
+    __aicore__ inline int64_t KeysBefore(int64_t extent, int64_t seqLenLayoutIs1, int64_t batchScalar)
     {
         int64_t found = 0;
         for (int64_t b = 0; b < extent; ++b) {
-            found += value26 ? seqLenGm_.GetValue(batchScalar + b) : seqLenGm_.GetValue(b);
+            found += seqLenLayoutIs1 ? seqLenGm_.GetValue(batchScalar + b) : seqLenGm_.GetValue(b);
         }
         return found;
     }
@@ -970,7 +970,7 @@ private:
     int64_t outputStrideS_ = 0;
     int64_t outputStrideN_ = 0;
     int64_t queryHeads_ = 0;
-    int64_t value26_ = 0;
+    int64_t seqLenLayoutIs1_ = 0;
     int64_t batchScalar_ = 0;
     int64_t queryStrideS_ = 0;
     int64_t queryStrideN_ = 0;

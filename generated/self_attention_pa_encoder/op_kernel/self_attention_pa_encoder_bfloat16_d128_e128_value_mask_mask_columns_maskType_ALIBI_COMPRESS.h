@@ -162,14 +162,14 @@ public:
         headDim_ = tiling.headDim;
         keyStrideU_ = tiling.keyStrideU;
         keyStrideK_ = tiling.keyStrideK;
-        value16_ = tiling.value16;
+        maskPitch0_ = tiling.maskPitch0;
         valueDim_ = tiling.valueDim;
         valueStrideU_ = tiling.valueStrideU;
         valueStrideK_ = tiling.valueStrideK;
         outputStrideS_ = tiling.outputStrideS;
         outputStrideN_ = tiling.outputStrideN;
         queryHeads_ = tiling.queryHeads;
-        value25_ = tiling.value25;
+        seqLenLayoutIs1_ = tiling.seqLenLayoutIs1;
         batchScalar_ = tiling.batchScalar;
         queryStrideS_ = tiling.queryStrideS;
         queryStrideN_ = tiling.queryStrideN;
@@ -263,14 +263,14 @@ public:
             const int64_t rowFractals = CeilDiv(taskRows, kFractal);
             const int64_t firstToken = QueriesBefore(batch);
             const int64_t keyEnd =
-                MinOf(value25_ ? seqLenGm_.GetValue(batchScalar_ + batch) : queryLength,
+                MinOf(seqLenLayoutIs1_ ? seqLenGm_.GetValue(batchScalar_ + batch) : queryLength,
                     MaxOf(0, firstQuery + queries - 1 + 1));
             const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, splits_);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
             const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
-            const int64_t keyStart = KeysBefore(batch, value25_, batchScalar_);
-            const int64_t valueStart = KeysBefore(batch, value25_, batchScalar_);
+            const int64_t keyStart = KeysBefore(batch, seqLenLayoutIs1_, batchScalar_);
+            const int64_t valueStart = KeysBefore(batch, seqLenLayoutIs1_, batchScalar_);
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
             LoadQuery(tiles, heads, firstToken, firstQuery, firstHead, queries, rowFractals);
             SetFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
@@ -332,7 +332,7 @@ public:
             const int64_t taskRows = heads * queries;
             const int64_t firstToken = QueriesBefore(batch);
             const int64_t keyEnd =
-                MinOf(value25_ ? seqLenGm_.GetValue(batchScalar_ + batch) : queryLength,
+                MinOf(seqLenLayoutIs1_ ? seqLenGm_.GetValue(batchScalar_ + batch) : queryLength,
                     MaxOf(0, firstQuery + queries - 1 + 1));
             const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, splits_);
@@ -406,11 +406,11 @@ private:
         return found;
     }
 
-    __aicore__ inline int64_t KeysBefore(int64_t extent, int64_t value25, int64_t batchScalar)
+    __aicore__ inline int64_t KeysBefore(int64_t extent, int64_t seqLenLayoutIs1, int64_t batchScalar)
     {
         int64_t found = 0;
         for (int64_t b = 0; b < extent; ++b) {
-            found += value25 ? seqLenGm_.GetValue(batchScalar + b) : seqLenGm_.GetValue(b);
+            found += seqLenLayoutIs1 ? seqLenGm_.GetValue(batchScalar + b) : seqLenGm_.GetValue(b);
         }
         return found;
     }
@@ -636,7 +636,7 @@ private:
                         const int64_t segmentBegin = MaxOf(segment * 128, firstKey);
                         const int64_t segmentEnd = MinOf(segment * 128 + 128, firstKey + keys);
                         DataCopyPad(maskRows[row * kTileKeys + segmentBegin - firstKey],
-                            maskGm_[head * value16_ + MaxOf(queryIndex - segmentBegin / 128 * 128, 0) * 128 + segmentBegin % 128],
+                            maskGm_[head * maskPitch0_ + MaxOf(queryIndex - segmentBegin / 128 * 128, 0) * 128 + segmentBegin % 128],
                             DataCopyExtParams(1, (segmentEnd - segmentBegin) * 2, 0, 0, 0),
                             DataCopyPadExtParams<bfloat16_t>(false, 0, 0, 0));
                     }
@@ -1008,14 +1008,14 @@ private:
     int64_t headDim_ = 0;
     int64_t keyStrideU_ = 0;
     int64_t keyStrideK_ = 0;
-    int64_t value16_ = 0;
+    int64_t maskPitch0_ = 0;
     int64_t valueDim_ = 0;
     int64_t valueStrideU_ = 0;
     int64_t valueStrideK_ = 0;
     int64_t outputStrideS_ = 0;
     int64_t outputStrideN_ = 0;
     int64_t queryHeads_ = 0;
-    int64_t value25_ = 0;
+    int64_t seqLenLayoutIs1_ = 0;
     int64_t batchScalar_ = 0;
     int64_t queryStrideS_ = 0;
     int64_t queryStrideN_ = 0;

@@ -172,7 +172,7 @@ public:
         outputStrideQ_ = tiling.outputStrideQ;
         queryHeads_ = tiling.queryHeads;
         positions_ = tiling.positions;
-        value27_ = tiling.value27;
+        seqLenLayoutIs1_ = tiling.seqLenLayoutIs1;
         batchScalar_ = tiling.batchScalar;
         queryStrideQ_ = tiling.queryStrideQ;
         queryStrideB_ = tiling.queryStrideB;
@@ -265,7 +265,7 @@ public:
             const int64_t queries = MaxOf(0, MinOf(queriesPerTask_, queryLength - firstQuery));
             const int64_t taskRows = heads * queries;
             const int64_t rowFractals = CeilDiv(taskRows, kFractal);
-            const int64_t keyEnd = value27_ ? seqLenGm_.GetValue(batchScalar_ + batch) : queryLength;
+            const int64_t keyEnd = seqLenLayoutIs1_ ? seqLenGm_.GetValue(batchScalar_ + batch) : queryLength;
             const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, splits_);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
@@ -329,7 +329,7 @@ public:
             const int64_t firstQuery = queryTile * queriesPerTask_;
             const int64_t queries = MaxOf(0, MinOf(queriesPerTask_, queryLength - firstQuery));
             const int64_t taskRows = heads * queries;
-            const int64_t keyEnd = value27_ ? seqLenGm_.GetValue(batchScalar_ + batch) : queryLength;
+            const int64_t keyEnd = seqLenLayoutIs1_ ? seqLenGm_.GetValue(batchScalar_ + batch) : queryLength;
             const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, splits_);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
@@ -989,7 +989,7 @@ private:
     int64_t outputStrideQ_ = 0;
     int64_t queryHeads_ = 0;
     int64_t positions_ = 0;
-    int64_t value27_ = 0;
+    int64_t seqLenLayoutIs1_ = 0;
     int64_t batchScalar_ = 0;
     int64_t queryStrideQ_ = 0;
     int64_t queryStrideB_ = 0;

@@ -176,7 +176,7 @@ public:
         outputStrideQ_ = tiling.outputStrideQ;
         queryHeads_ = tiling.queryHeads;
         positions_ = tiling.positions;
-        value25_ = tiling.value25;
+        seqLenLayoutIs1_ = tiling.seqLenLayoutIs1;
         batchScalar_ = tiling.batchScalar;
         queryStrideQ_ = tiling.queryStrideQ;
         queryStrideB_ = tiling.queryStrideB;
@@ -272,13 +272,13 @@ public:
             const int64_t queries = MaxOf(0, MinOf(queriesPerTask_, queryLength - firstQuery));
             const int64_t taskRows = heads * queries;
             const int64_t rowFractals = CeilDiv(taskRows, kFractal);
-            const int64_t keyEnd = value25_ ? seqLenGm_.GetValue(batchScalar_ + batch) : queryLength;
+            const int64_t keyEnd = seqLenLayoutIs1_ ? seqLenGm_.GetValue(batchScalar_ + batch) : queryLength;
             const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, splits_);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
             const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
-            const int64_t keyStart = KeysBefore(batch, value25_, batchScalar_);
-            const int64_t valueStart = KeysBefore(batch, value25_, batchScalar_);
+            const int64_t keyStart = KeysBefore(batch, seqLenLayoutIs1_, batchScalar_);
+            const int64_t valueStart = KeysBefore(batch, seqLenLayoutIs1_, batchScalar_);
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
             LoadQuery(tiles, heads, batch, firstHead, firstQuery, queries, rowFractals);
             SetFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
@@ -334,7 +334,7 @@ public:
             const int64_t firstQuery = queryTile * queriesPerTask_;
             const int64_t queries = MaxOf(0, MinOf(queriesPerTask_, queryLength - firstQuery));
             const int64_t taskRows = heads * queries;
-            const int64_t keyEnd = value25_ ? seqLenGm_.GetValue(batchScalar_ + batch) : queryLength;
+            const int64_t keyEnd = seqLenLayoutIs1_ ? seqLenGm_.GetValue(batchScalar_ + batch) : queryLength;
             const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, splits_);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
@@ -395,11 +395,11 @@ private:
         return (a + b - 1) / b * b;
     }
 
-    __aicore__ inline int64_t KeysBefore(int64_t extent, int64_t value25, int64_t batchScalar)
+    __aicore__ inline int64_t KeysBefore(int64_t extent, int64_t seqLenLayoutIs1, int64_t batchScalar)
     {
         int64_t found = 0;
         for (int64_t b = 0; b < extent; ++b) {
-            found += value25 ? seqLenGm_.GetValue(batchScalar + b) : seqLenGm_.GetValue(b);
+            found += seqLenLayoutIs1 ? seqLenGm_.GetValue(batchScalar + b) : seqLenGm_.GetValue(b);
         }
         return found;
     }
@@ -1068,7 +1068,7 @@ private:
     int64_t outputStrideQ_ = 0;
     int64_t queryHeads_ = 0;
     int64_t positions_ = 0;
-    int64_t value25_ = 0;
+    int64_t seqLenLayoutIs1_ = 0;
     int64_t batchScalar_ = 0;
     int64_t queryStrideQ_ = 0;
     int64_t queryStrideB_ = 0;

@@ -169,7 +169,7 @@ public:
         headDim_ = tiling.headDim;
         keyStrideU_ = tiling.keyStrideU;
         keyStrideK_ = tiling.keyStrideK;
-        maskCols_ = tiling.maskCols;
+        maskPitch0_ = tiling.maskPitch0;
         qkDescaleStrideN_ = tiling.qkDescaleStrideN;
         valueDim_ = tiling.valueDim;
         valueStrideU_ = tiling.valueStrideU;
@@ -178,7 +178,7 @@ public:
         outputStrideS_ = tiling.outputStrideS;
         outputStrideN_ = tiling.outputStrideN;
         queryHeads_ = tiling.queryHeads;
-        value27_ = tiling.value27;
+        seqLenLayoutIs1_ = tiling.seqLenLayoutIs1;
         batchScalar_ = tiling.batchScalar;
         queryStrideS_ = tiling.queryStrideS;
         queryStrideN_ = tiling.queryStrideN;
@@ -275,13 +275,13 @@ public:
             const int64_t taskRows = heads * queries;
             const int64_t rowFractals = CeilDiv(taskRows, kFractal);
             const int64_t firstToken = QueriesBefore(batch);
-            const int64_t keyEnd = value27_ ? seqLenGm_.GetValue(batchScalar_ + batch) : queryLength;
+            const int64_t keyEnd = seqLenLayoutIs1_ ? seqLenGm_.GetValue(batchScalar_ + batch) : queryLength;
             const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, splits_);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
             const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
-            const int64_t keyStart = KeysBefore(batch, value27_, batchScalar_);
-            const int64_t valueStart = KeysBefore(batch, value27_, batchScalar_);
+            const int64_t keyStart = KeysBefore(batch, seqLenLayoutIs1_, batchScalar_);
+            const int64_t valueStart = KeysBefore(batch, seqLenLayoutIs1_, batchScalar_);
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
             LoadQuery(tiles, heads, firstToken, firstQuery, firstHead, queries, rowFractals);
             SetFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
@@ -338,7 +338,7 @@ public:
             const int64_t queries = MaxOf(0, MinOf(queriesPerTask_, queryLength - firstQuery));
             const int64_t taskRows = heads * queries;
             const int64_t firstToken = QueriesBefore(batch);
-            const int64_t keyEnd = value27_ ? seqLenGm_.GetValue(batchScalar_ + batch) : queryLength;
+            const int64_t keyEnd = seqLenLayoutIs1_ ? seqLenGm_.GetValue(batchScalar_ + batch) : queryLength;
             const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, splits_);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
@@ -407,11 +407,11 @@ private:
         return found;
     }
 
-    __aicore__ inline int64_t KeysBefore(int64_t extent, int64_t value27, int64_t batchScalar)
+    __aicore__ inline int64_t KeysBefore(int64_t extent, int64_t seqLenLayoutIs1, int64_t batchScalar)
     {
         int64_t found = 0;
         for (int64_t b = 0; b < extent; ++b) {
-            found += value27 ? seqLenGm_.GetValue(batchScalar + b) : seqLenGm_.GetValue(b);
+            found += seqLenLayoutIs1 ? seqLenGm_.GetValue(batchScalar + b) : seqLenGm_.GetValue(b);
         }
         return found;
     }
@@ -637,14 +637,14 @@ private:
                     DataCopyPadExtParams<int32_t>(false, 0, 0, 0));
                 if (heads == 1) {
                     const int64_t queryIndex = firstQuery + rowBegin + r0;
-                    DataCopyPad(maskRows, maskGm_[queryIndex * maskCols_ + firstKey],
-                        DataCopyExtParams(chunk, keys * 2, (maskCols_ - keys) * 2,
+                    DataCopyPad(maskRows, maskGm_[queryIndex * maskPitch0_ + firstKey],
+                        DataCopyExtParams(chunk, keys * 2, (maskPitch0_ - keys) * 2,
                             (kTileKeys - RoundUp(keys, 16)) / 16, 0),
                         DataCopyPadExtParams<half>(false, 0, 0, 0));
                 } else {
                     for (int64_t row = 0; row < chunk; ++row) {
                         const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                        DataCopyPad(maskRows[row * kTileKeys], maskGm_[queryIndex * maskCols_ + firstKey],
+                        DataCopyPad(maskRows[row * kTileKeys], maskGm_[queryIndex * maskPitch0_ + firstKey],
                             DataCopyExtParams(1, keys * 2, 0, 0, 0),
                             DataCopyPadExtParams<half>(false, 0, 0, 0));
                     }
@@ -1063,7 +1063,7 @@ private:
     int64_t headDim_ = 0;
     int64_t keyStrideU_ = 0;
     int64_t keyStrideK_ = 0;
-    int64_t maskCols_ = 0;
+    int64_t maskPitch0_ = 0;
     int64_t qkDescaleStrideN_ = 0;
     int64_t valueDim_ = 0;
     int64_t valueStrideU_ = 0;
@@ -1072,7 +1072,7 @@ private:
     int64_t outputStrideS_ = 0;
     int64_t outputStrideN_ = 0;
     int64_t queryHeads_ = 0;
-    int64_t value27_ = 0;
+    int64_t seqLenLayoutIs1_ = 0;
     int64_t batchScalar_ = 0;
     int64_t queryStrideS_ = 0;
     int64_t queryStrideN_ = 0;

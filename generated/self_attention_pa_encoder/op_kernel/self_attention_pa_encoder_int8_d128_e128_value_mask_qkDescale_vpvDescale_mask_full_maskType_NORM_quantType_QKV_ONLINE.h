@@ -169,9 +169,9 @@ public:
         headDim_ = tiling.headDim;
         keyStrideU_ = tiling.keyStrideU;
         keyStrideK_ = tiling.keyStrideK;
-        value16_ = tiling.value16;
-        value17_ = tiling.value17;
-        maskCols_ = tiling.maskCols;
+        maskPitch0_ = tiling.maskPitch0;
+        maskPitch1_ = tiling.maskPitch1;
+        maskPitch2_ = tiling.maskPitch2;
         qkDescaleStrideN_ = tiling.qkDescaleStrideN;
         valueDim_ = tiling.valueDim;
         valueStrideU_ = tiling.valueStrideU;
@@ -180,7 +180,7 @@ public:
         outputStrideS_ = tiling.outputStrideS;
         outputStrideN_ = tiling.outputStrideN;
         queryHeads_ = tiling.queryHeads;
-        value29_ = tiling.value29;
+        seqLenLayoutIs1_ = tiling.seqLenLayoutIs1;
         batchScalar_ = tiling.batchScalar;
         queryStrideS_ = tiling.queryStrideS;
         queryStrideN_ = tiling.queryStrideN;
@@ -277,13 +277,13 @@ public:
             const int64_t taskRows = heads * queries;
             const int64_t rowFractals = CeilDiv(taskRows, kFractal);
             const int64_t firstToken = QueriesBefore(batch);
-            const int64_t keyEnd = value29_ ? seqLenGm_.GetValue(batchScalar_ + batch) : queryLength;
+            const int64_t keyEnd = seqLenLayoutIs1_ ? seqLenGm_.GetValue(batchScalar_ + batch) : queryLength;
             const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, splits_);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
             const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
-            const int64_t keyStart = KeysBefore(batch, value29_, batchScalar_);
-            const int64_t valueStart = KeysBefore(batch, value29_, batchScalar_);
+            const int64_t keyStart = KeysBefore(batch, seqLenLayoutIs1_, batchScalar_);
+            const int64_t valueStart = KeysBefore(batch, seqLenLayoutIs1_, batchScalar_);
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
             LoadQuery(tiles, heads, firstToken, firstQuery, firstHead, queries, rowFractals);
             SetFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
@@ -340,7 +340,7 @@ public:
             const int64_t queries = MaxOf(0, MinOf(queriesPerTask_, queryLength - firstQuery));
             const int64_t taskRows = heads * queries;
             const int64_t firstToken = QueriesBefore(batch);
-            const int64_t keyEnd = value29_ ? seqLenGm_.GetValue(batchScalar_ + batch) : queryLength;
+            const int64_t keyEnd = seqLenLayoutIs1_ ? seqLenGm_.GetValue(batchScalar_ + batch) : queryLength;
             const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, splits_);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
@@ -409,11 +409,11 @@ private:
         return found;
     }
 
-    __aicore__ inline int64_t KeysBefore(int64_t extent, int64_t value29, int64_t batchScalar)
+    __aicore__ inline int64_t KeysBefore(int64_t extent, int64_t seqLenLayoutIs1, int64_t batchScalar)
     {
         int64_t found = 0;
         for (int64_t b = 0; b < extent; ++b) {
-            found += value29 ? seqLenGm_.GetValue(batchScalar + b) : seqLenGm_.GetValue(b);
+            found += seqLenLayoutIs1 ? seqLenGm_.GetValue(batchScalar + b) : seqLenGm_.GetValue(b);
         }
         return found;
     }
@@ -641,8 +641,8 @@ private:
                     const int64_t head = firstHead;
                     const int64_t queryIndex = firstQuery + rowBegin + r0;
                     DataCopyPad(maskRows,
-                        maskGm_[batch * value16_ + head * value17_ + queryIndex * maskCols_ + firstKey],
-                        DataCopyExtParams(chunk, keys * 2, (maskCols_ - keys) * 2,
+                        maskGm_[batch * maskPitch0_ + head * maskPitch1_ + queryIndex * maskPitch2_ + firstKey],
+                        DataCopyExtParams(chunk, keys * 2, (maskPitch2_ - keys) * 2,
                             (kTileKeys - RoundUp(keys, 16)) / 16, 0),
                         DataCopyPadExtParams<half>(false, 0, 0, 0));
                 } else {
@@ -650,7 +650,7 @@ private:
                         const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                         const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
                         DataCopyPad(maskRows[row * kTileKeys],
-                            maskGm_[batch * value16_ + head * value17_ + queryIndex * maskCols_ + firstKey],
+                            maskGm_[batch * maskPitch0_ + head * maskPitch1_ + queryIndex * maskPitch2_ + firstKey],
                             DataCopyExtParams(1, keys * 2, 0, 0, 0),
                             DataCopyPadExtParams<half>(false, 0, 0, 0));
                     }
@@ -671,6 +671,8 @@ private:
                 Muls(score, score, float(qkScale_), span);
                 // score + mask  (self_attention.py:158)
                 Cast(maskWide_, maskRows, RoundMode::CAST_NONE, span);
+                PipeBarrier<PIPE_V>();
+                Muls(maskWide_, maskWide_, float(1.0f), span);
                 PipeBarrier<PIPE_V>();
                 Add(score, score, maskWide_, span);
                 // Lanes behind the last key take no part in the maximum, nor below in the sum.
@@ -1058,9 +1060,9 @@ private:
     int64_t headDim_ = 0;
     int64_t keyStrideU_ = 0;
     int64_t keyStrideK_ = 0;
-    int64_t value16_ = 0;
-    int64_t value17_ = 0;
-    int64_t maskCols_ = 0;
+    int64_t maskPitch0_ = 0;
+    int64_t maskPitch1_ = 0;
+    int64_t maskPitch2_ = 0;
     int64_t qkDescaleStrideN_ = 0;
     int64_t valueDim_ = 0;
     int64_t valueStrideU_ = 0;
@@ -1069,7 +1071,7 @@ private:
     int64_t outputStrideS_ = 0;
     int64_t outputStrideN_ = 0;
     int64_t queryHeads_ = 0;
-    int64_t value29_ = 0;
+    int64_t seqLenLayoutIs1_ = 0;
     int64_t batchScalar_ = 0;
     int64_t queryStrideS_ = 0;
     int64_t queryStrideN_ = 0;

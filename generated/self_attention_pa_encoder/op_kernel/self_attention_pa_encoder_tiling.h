@@ -30,7 +30,7 @@ struct SelfAttentionPaEncoderTiling {
     int64_t queryHeads;  // query heads
     int64_t qRows;  // query positions of the longest batch row
     int64_t keyCapacity;  // keys of a row when no lengths are given
-    int64_t value24;  // seqLenLayout == 1
+    int64_t seqLenLayoutIs1;  // seqLenLayout == 1
     int64_t batchScalar;  // batch
     int64_t queryStrideS;  // elements between neighbours of query along S
     int64_t queryStrideN;  // elements between neighbours of query along N
@@ -44,12 +44,10 @@ struct SelfAttentionPaEncoderTiling {
     int64_t partialSumOffset;  // bytes from the workspace to the row sums of key splits
     int64_t partialOutOffset;  // bytes from the workspace to the weighted sums of key splits
     int64_t workspaceBytes;  // bytes of the user workspace
-    int64_t maskCols;  // elements of mask behind dimension 0
+    int64_t maskPitch0;  // elements of mask behind dimension 0
     // -3e+38 if kernelType == 1 and (calcType == 0 or calcType == 1 or calcType == 3) and (maskType == 1 or maskType == 3 or maskType == 7 or maskType == 8) else 1.0
     float factorMultiply;
-    int64_t value26;  // seqLenLayout == 1
     int64_t slopesStrideN;  // elements between neighbours of slopes along N
-    int64_t value25;  // seqLenLayout == 1
     float clampMin;  // clampMin
     float clampMax;  // clampMax
     int64_t keyStrideB;  // elements between neighbours of key along B
@@ -57,19 +55,14 @@ struct SelfAttentionPaEncoderTiling {
     int64_t outputStrideB;  // elements between neighbours of output along B
     int64_t outputStrideQ;  // elements between neighbours of output along Q
     int64_t positions;  // qRows
-    int64_t value27;  // seqLenLayout == 1
     int64_t queryStrideQ;  // elements between neighbours of query along Q
     int64_t queryStrideB;  // elements between neighbours of query along B
-    int64_t value22;  // seqLenLayout == 1
-    int64_t value23;  // seqLenLayout == 1
-    int64_t value16;  // elements of mask behind dimension 0
-    int64_t value17;  // elements of mask behind dimension 1
+    int64_t maskPitch1;  // elements of mask behind dimension 1
+    int64_t maskPitch2;  // elements of mask behind dimension 2
     int64_t windowSize;  // windowSize
     int64_t qkDescaleStrideN;  // elements between neighbours of qkDescale along N
     int64_t vpvDescaleStrideN;  // elements between neighbours of vpvDescale along N
     int64_t pScaleStrideN;  // elements between neighbours of pScale along N
-    int64_t value28;  // seqLenLayout == 1
-    int64_t value29;  // seqLenLayout == 1
 };
 
 #endif  // ATTNDSL_SELF_ATTENTION_PA_ENCODER_TILING_H

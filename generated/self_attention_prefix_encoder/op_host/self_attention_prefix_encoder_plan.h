@@ -136,7 +136,7 @@ inline SelfAttentionPrefixEncoderTiling TileFloat16D128MaskMaskColumnsMaskTypeAL
     tiling.keyStrideP = problem.blockSize * (problem.kvHeads * problem.headSizeValue);
     tiling.keyStrideK = problem.headSizeValue;
     tiling.keyStrideR = problem.kvHeads * problem.headSizeValue;
-    tiling.value19 = problem.maskRows * 128;
+    tiling.maskPitch0 = problem.maskRows * 128;
     tiling.valueStrideP = problem.blockSize * (problem.kvHeads * problem.headSizeValue);
     tiling.valueStrideK = problem.headSizeValue;
     tiling.valueStrideR = problem.kvHeads * problem.headSizeValue;

@@ -165,7 +165,7 @@ public:
         keyStrideP_ = tiling.keyStrideP;
         keyStrideK_ = tiling.keyStrideK;
         keyStrideR_ = tiling.keyStrideR;
-        value19_ = tiling.value19;
+        maskPitch0_ = tiling.maskPitch0;
         valueStrideP_ = tiling.valueStrideP;
         valueStrideK_ = tiling.valueStrideK;
         valueStrideR_ = tiling.valueStrideR;
@@ -644,7 +644,7 @@ private:
                         const int64_t segmentBegin = MaxOf(segment * 128, firstKey);
                         const int64_t segmentEnd = MinOf(segment * 128 + 128, firstKey + keys);
                         DataCopyPad(maskRows[row * kTileKeys + segmentBegin - firstKey],
-                            maskGm_[head * value19_ + MaxOf(kvSeqLenOfBatch - queryLength + queryIndex - segmentBegin / 128 * 128, 0) * 128 + segmentBegin % 128],
+                            maskGm_[head * maskPitch0_ + MaxOf(kvSeqLenOfBatch - queryLength + queryIndex - segmentBegin / 128 * 128, 0) * 128 + segmentBegin % 128],
                             DataCopyExtParams(1, (segmentEnd - segmentBegin) * 2, 0, 0, 0),
                             DataCopyPadExtParams<bfloat16_t>(false, 0, 0, 0));
                     }
@@ -1021,7 +1021,7 @@ private:
     int64_t keyStrideP_ = 0;
     int64_t keyStrideK_ = 0;
     int64_t keyStrideR_ = 0;
-    int64_t value19_ = 0;
+    int64_t maskPitch0_ = 0;
     int64_t valueStrideP_ = 0;
     int64_t valueStrideK_ = 0;
     int64_t valueStrideR_ = 0;

@@ -45,7 +45,7 @@ struct SelfAttentionPrefixEncoderTiling {
     int64_t partialSumOffset;  // bytes from the workspace to the row sums of key splits
     int64_t partialOutOffset;  // bytes from the workspace to the weighted sums of key splits
     int64_t workspaceBytes;  // bytes of the user workspace
-    int64_t value19;  // elements of mask behind dimension 0
+    int64_t maskPitch0;  // elements of mask behind dimension 0
     int64_t slopesStrideN;  // elements between neighbours of slopes along N
 };
 
