@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 from attndsl.errors import AttnDslError, UserError
 
-_INCLUDE = str(Path(__file__).parent / "include")
+_OWN_HEADER = re.compile(r"^\S*\battndsl/emulator/include/")
+"""Of any installation: what was compiled ahead keeps the paths of the one that did so."""
 _REASON = re.compile(
     r"^(\S.*?:\d+(?::\d+)?):\s+(?:required from|note: in instantiation of .* requested here)"
 )
@@ -55,12 +55,12 @@ def _with_lines_of_users(lines: list[str]) -> list[str]:
     errors = [number for number, line in enumerate(lines) if "error: " in line]
     out = list(lines)
     for place, number in enumerate(errors):
-        if not lines[number].startswith(_INCLUDE):
+        if not _OWN_HEADER.match(lines[number]):
             continue
         first = errors[place - 1] + 1 if place else 0
         last = errors[place + 1] if place + 1 < len(errors) else len(lines)
         found = [m[1] for line in lines[first:number] + lines[number:last] if (m := _REASON.match(line))]
-        theirs = [location for location in found if not location.startswith(_INCLUDE)]
+        theirs = [location for location in found if not _OWN_HEADER.match(location)]
         if theirs:
             out[number] = f"{theirs[0]}: {lines[number][lines[number].index('error: ') :]}"
     return out

@@ -60,8 +60,9 @@ def test_an_illegal_type_is_told_at_the_line_of_its_use() -> None:
     assert "Exp: no such element type" in told[0] and "Add: no such element type" in told[1]
 
 
-def test_notes_behind_an_error_name_the_line_too() -> None:
-    header = ROOT / "attndsl" / "emulator" / "include" / "ascendc" / "vector_arith.h"
+@pytest.mark.parametrize("root", [ROOT, "/opt/another"], ids=["here", "compiled elsewhere"])
+def test_notes_behind_an_error_name_the_line_too(root: object) -> None:
+    header = f"{root}/attndsl/emulator/include/ascendc/vector_arith.h"
     log = (
         f"{header}:30:5: error: static assertion failed: Add: no such element type\n"
         f"{header}:99:5: note: in instantiation of function template specialization 'A' requested here\n"

@@ -4,9 +4,11 @@
  * Contract: ATB SelfAttentionOperation
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
- * Tensors in the contract's order, then results, workspace and tiling data; an absent tensor is a null pointer. The
- * tiling key tells which specialisation a call needs; the host picks it (op_host/self_attention_prefix_encoder_plan.h). A package
- * has one binary for each dtype column of the definition, whose build tells the dtype: kernels of others stay out of it.
+ * Tensors in the contract's order, then results, workspace and tiling data; an absent tensor is a null pointer.
+ * The tiling key tells which specialisation a call needs; the host picks it in
+ * op_host/self_attention_prefix_encoder_plan.h.
+ * A package has one binary for each dtype column of the definition, whose build tells the dtype: kernels of
+ * others stay out of it.
  */
 #include "kernel_operator.h"
 #include "self_attention_prefix_encoder_tiling.h"
