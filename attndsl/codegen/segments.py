@@ -172,7 +172,7 @@ def _members(names: Sequence[str], part: str, own: Mapping[str, tuple[str, str]]
 
 def _short(name: str, part: str) -> str:
     text = re.sub(rf"(?<=[a-z0-9]){part}(?=[A-Z]|$)", "", name.strip("_"))
-    return re.sub("^k(?=[A-Z])", "", text)[:1].lower() + re.sub("^k(?=[A-Z])", "", text)[1:]
+    return keys_of(re.sub("^k(?=[A-Z])", "", text))
 
 
 def keys_of(part: str) -> str:

@@ -31,7 +31,7 @@ class Half:
         return [f"-D{macro}" for macro in _MACROS[self.name]]
 
     @property
-    def library(self) -> str:
+    def shared_object(self) -> str:
         """The file beside the executable that holds it; see ``src/halves.cpp``."""
         return f"{self.name}_half.so"
 
@@ -67,5 +67,5 @@ def compile_half(
         run_compiler(compiler, command, f"{name} (its {half.name} half)", cwd=folder)
     # nothing of one half may stand in for its namesake in the other, or in the host program
     (folder / "all_local.map").write_text(_ALL_LOCAL)
-    link = ["-shared", "-Wl,--version-script=all_local.map", *parts, "-o", half.library]
+    link = ["-shared", "-Wl,--version-script=all_local.map", *parts, "-o", half.shared_object]
     run_compiler(compiler, link, what, cwd=folder)

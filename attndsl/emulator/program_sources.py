@@ -33,17 +33,25 @@ def _names_of_ours() -> frozenset[str]:
 
 @dataclass
 class Unit:
-    """A source file with the program's own headers that it reaches; `texts` starts with the file itself."""
+    """A source file with the program's own headers that it reaches; `texts` starts with the file itself.
+
+    `given`: macros that are defined from outside; `perhaps`: those that some text defines.
+    """
 
     path: Path
     texts: dict[Path, str] = field(default_factory=dict)
     resolved: dict[tuple[Path, str], Path] = field(default_factory=dict)
     given: set[str] = field(default_factory=set)
+    perhaps: set[str] = field(default_factory=lambda: set(_names_of_ours()))
+
+    def add(self, file: Path) -> None:
+        """Reads a file."""
+        self.texts[file] = file.read_text(errors="replace")
+        self.perhaps |= defined_names([self.texts[file]])
 
     def active(self, file: Path) -> str:
         """A file's text without comments and without what the preprocessor leaves out."""
-        perhaps = defined_names(self.texts.values()) | _names_of_ours()
-        return active_text(mask(self.texts[file], keep_strings=True), self.given, perhaps)
+        return active_text(mask(self.texts[file], keep_strings=True), self.given, self.perhaps)
 
     @property
     def text(self) -> str:
@@ -67,7 +75,7 @@ def read_unit(path: Path, include_dirs: Sequence[Path], defines: Iterable[str] =
         file = waiting.pop()
         if file in unit.texts:
             continue
-        unit.texts[file] = file.read_text(errors="replace")
+        unit.add(file)
         for _, _, quoted, name in includes(unit.active(file)):
             folders = [*([file.parent] if quoted else []), *include_dirs, *([path.parent] if quoted else [])]
             for folder in folders:

@@ -326,6 +326,10 @@ class Context:
         """An on-chip buffer; attentions share those of one name."""
         return self.inventory.buffer(name, space, dtype, elements, meaning, slots)
 
+    def beside_scores(self, name: str, meaning: str) -> Buffer:
+        """As many fp32 numbers as a vector step has scores."""
+        return self.in_ub(name, "float32", self.schedule.rows * self.schedule.tile_k, meaning)
+
     @property
     def channel_rows(self) -> Buffer:
         """Scratch for the rows of a step, channels of keys or of values in fp32, whole repeats."""

@@ -50,7 +50,7 @@ def expression(context: Context, node: nodes.Node, base: nodes.Node, depth: int 
     varying = [each for each in node.inputs if has_scores(each)]
     if len(varying) > 1:
         second = expression(context, node.inputs[1], base, depth + 1)
-        beside = _buffer(context, f"function{depth}", "another function of the scores")
+        beside = context.beside_scores(f"function{depth}", "another function of the scores")
         inner = expression(context, node.inputs[0], base, depth + 1)
         return _combined(context, node, inner, second, beside, reads_scores=True)
     inner = expression(context, varying[0], base, depth)
@@ -63,7 +63,7 @@ def expression(context: Context, node: nodes.Node, base: nodes.Node, depth: int 
         return _behind(inner, with_number(context, node, other, "score"))
     operand = key_operand(context, other) if has_keys(other) else spread_number(context, other)
     name = name_of(other)
-    wide = _buffer(context, f"{camel(name)}Wide", f"{name} of the rows, in fp32")
+    wide = context.beside_scores(f"{camel(name)}Wide", f"{name} of the rows, in fp32")
     return _combined(context, node, inner, operand, wide, first=first)
 
 
@@ -71,10 +71,6 @@ def name_of(node: nodes.Node) -> str:
     """What an operand is called: by the tensors it is made of, else by its being computed."""
     names = [each.name for each in node.walk() if isinstance(each, nodes.Input)]
     return "_".join(dict.fromkeys(names)) if names else "bias"
-
-
-def _buffer(context: Context, name: str, meaning: str) -> Buffer:
-    return context.in_ub(name, "float32", context.schedule.rows * context.schedule.tile_k, meaning)
 
 
 def _copied(context: Context, target: Buffer, node: nodes.Node) -> list[Statement]:

@@ -31,6 +31,10 @@ class Pass:
     establishes: frozenset[Property]
     ends: frozenset[Property] = frozenset()
 
+    def behind(self, established: frozenset[Property]) -> frozenset[Property]:
+        """What holds of the program that it gives, where ``established`` held of the one that it got."""
+        return (established - self.ends) | self.establishes
+
 
 LOWERED = frozenset({Property.JOINT})
 """What holds of a program that was just lowered."""
@@ -77,7 +81,7 @@ def check_order(passes: tuple[Pass, ...]) -> None:
     for each in passes:
         _refuse(each.requires - established, f"{each.name} requires", "not established in front of it")
         _refuse(each.establishes & established, f"{each.name} establishes", "established in front of it")
-        established = (established - each.ends) | each.establishes
+        established = each.behind(established)
     _refuse(FINISHED - established, "a finished program has", "established by no pass")
 
 
@@ -97,7 +101,7 @@ def run_passes(lowered: Program, passes: tuple[Pass, ...]) -> tuple[Program, Pro
     established = LOWERED
     joint = program = check(check_field_names(lowered), "lower", established)
     for each in passes:
-        established = (established - each.ends) | each.establishes
+        established = each.behind(established)
         program = check(check_field_names(each.run(program)), each.name, established)
         if Property.JOINT in established:
             joint = program

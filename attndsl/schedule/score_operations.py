@@ -120,8 +120,7 @@ def _tanh(context: Context, buffer: Buffer, where: SourceLine) -> list[Statement
 
 
 def _scratch(context: Context, name: str) -> Buffer:
-    s = context.schedule
-    return context.in_ub(name, "float32", s.rows * s.tile_k, f"{name} on the way to functions of scores")
+    return context.beside_scores(name, f"{name} on the way to functions of scores")
 
 
 OPERATIONS: dict[str, Operation] = {
