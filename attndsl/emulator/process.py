@@ -17,6 +17,8 @@ OUTPUT_LIMIT = 64 << 20
 """Most bytes of output; a process that prints more is stopped."""
 GRACE = 3.0
 """Seconds a process has to write its findings after it was told to end."""
+TETHER = "ATTNEMU_TETHER"
+"""Tells a program of the emulator whose child it is and how much processor time it may take."""
 _CRASH, _ERROR = "attnemu-crash: ", "attnemu-error: "
 
 
@@ -75,8 +77,10 @@ def run_process(
 
     With a `patience` above 1, time it waits for a busy machine's processors is not counted, so that it has
     `timeout` seconds of processor time; but one that takes none ends after `patience` times as many seconds.
-    Without `capture` its standard output goes where ours goes.
+    Without `capture` its standard output goes where ours goes. Programs of the emulator end with this
+    process, however it ends: they read `TETHER` when they start.
     """
+    environment = {**(os.environ if environment is None else environment), TETHER: _tether(timeout)}
     with tempfile.TemporaryDirectory(prefix="attndsl-") as name:
         folder = Path(name)
         with (folder / "stdout").open("w+b") as out, (folder / "stderr").open("w+b") as errors:
@@ -85,6 +89,12 @@ def run_process(
             )
             stopped = _wait(process, timeout, patience, (out, errors))
             return Ended(process.returncode, _content(out), _content(errors), stopped)
+
+
+def _tether(timeout: float) -> str:
+    """Our process, and seconds that no run within `timeout` takes, on all processors; 0: any."""
+    seconds = timeout * (os.cpu_count() or 1) + GRACE
+    return f"{os.getpid()} {math.ceil(seconds) if seconds < 1e9 else 0}"
 
 
 def _content(file: IO[bytes]) -> str:
