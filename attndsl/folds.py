@@ -10,6 +10,7 @@ import numpy as np
 
 from attndsl.array_expr import evaluate_arrays
 from attndsl.c_names import plain
+from attndsl.questions import GIVEN, kind_of
 from attndsl.symbolic import Expr, ExprLike, Load, Symbol, as_expr
 
 
@@ -120,5 +121,5 @@ def of_all_elements(op: str, tensor: str) -> Expr:
 
 def with_presence(expr: Expr, env: Mapping[str, Any]) -> Expr:
     """``expr`` with the presence of arguments filled in, so that choices by presence are made."""
-    known = {name: bool(env[name]) for name in expr.symbols() if name.startswith("given(") and name in env}
+    known = {name: bool(env[name]) for name in expr.symbols() if kind_of(name) == GIVEN and name in env}
     return expr.substitute(known) if known else expr

@@ -16,8 +16,8 @@ from attndsl.emulator.report import Report, microseconds
 from attndsl.errors import UserError
 from attndsl.hardware import ATLAS_A2
 from attndsl.hardware.costs import LAUNCH_MICROSECONDS, RATES
+from attndsl.questions import dtype_of, given
 from attndsl.schedule.launch import prepare
-from attndsl.spec.arguments import dtype_of, given
 from attndsl.spec.call import Call
 from attndsl.spec.errors import CallError
 from attndsl.spec.operator import Operator

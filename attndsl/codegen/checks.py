@@ -14,13 +14,14 @@ from attndsl.codegen.arguments import Argument, Names, dtype_member, literal
 from attndsl.codegen.host_constraints import INDENT, ConstraintWriter, on_host, sources
 from attndsl.codegen.host_expr import HostExpr, rows_member
 from attndsl.codegen.identifiers import comment, escaped, string, strings
+from attndsl.questions import GIVEN, asks, split_of
 from attndsl.spec import errors
-from attndsl.spec.arguments import Dim, ParamSpec, TensorSpec, split_of
+from attndsl.spec.arguments import Dim, ParamSpec, TensorSpec
 from attndsl.spec.constraint import Constraint
 from attndsl.spec.enumerated import choices_text
 from attndsl.spec.layout import Layout
 from attndsl.spec.split import BATCH, SINGLE, batch_extent, one_row, row_extent
-from attndsl.spec.wording import bare, spoken
+from attndsl.spec.wording import spoken
 from attndsl.symbolic import Const, Load, Symbol
 
 
@@ -391,8 +392,9 @@ class _Checks:
     def _fact(self, name: str) -> str:
         """What a call says of a symbol, as :func:`attndsl.spec.wording.fact`."""
         place, about = self.expr.symbol(name), string(name)
-        if name.startswith("given("):
-            return f'{{{about}, {string(bare(name))} + std::string({place} ? " is passed" : " is absent")}}'
+        kind, argument = asks(name)
+        if kind == GIVEN:
+            return f'{{{about}, {string(argument)} + std::string({place} ? " is passed" : " is absent")}}'
         return f"{{{about}, {string(spoken(name) + ' is ')} + Text({place})}}"
 
     def _factor(self, extent: object) -> str:

@@ -11,10 +11,11 @@ from attndsl.codegen.host_expr import HostExpr
 from attndsl.codegen.identifiers import string
 from attndsl.codegen.members import HEAD_SIZE, VALUE_SIZE, counted, given_member, head_size, member_of
 from attndsl.errors import InternalError
+from attndsl.questions import DTYPE, dtype_of, kind_of, layout_of, split_of
 from attndsl.schedule.compile import Compiled
 from attndsl.schedule.host_scalars import CORES, dimension, fold_name, folds_of, length_count
 from attndsl.schedule.specialisation import feature_names
-from attndsl.spec.arguments import TensorSpec, dtype_of, layout_of, split_of
+from attndsl.spec.arguments import TensorSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,7 @@ def _number(names: Names, symbol: str) -> str:
     place, legal = HostExpr(names).symbol(symbol), counted(names.operator, symbol)
     if not legal:
         return place
-    dtypes = symbol.startswith("dtype(")
+    dtypes = kind_of(symbol) == DTYPE
     spelled = [f"DataType::{dtype_member(each)}" if dtypes else string(str(each)) for each in legal]
     return f"NumberOf({place}, {{{', '.join(spelled)}}})"
 

@@ -19,11 +19,12 @@ import numpy as np
 from attndsl.codegen.kernel_request import legal_choice
 from attndsl.codegen.selectors import ignored_features
 from attndsl.interpret import reference
+from attndsl.questions import given, split_of
 from attndsl.schedule.compile import Compiled
 from attndsl.schedule.errors import ScheduleError
 from attndsl.schedule.launch import specialisation_of
 from attndsl.schedule.specialisation import feature_names
-from attndsl.spec.arguments import DTYPES, TensorSpec, given, split_of
+from attndsl.spec.arguments import DTYPES, TensorSpec
 from attndsl.spec.errors import CallError, ContractWarning
 from attndsl.spec.layout import Array
 from attndsl.spec.operator import Operator

@@ -13,10 +13,11 @@ from attndsl.codegen.arguments import Names, literal
 from attndsl.codegen.host_expr import HostExpr, index_name, listed_rows
 from attndsl.codegen.identifiers import comment, string, strings
 from attndsl.folds import Fold
+from attndsl.questions import GIVEN, LAYOUT, SPLIT, argument_of, given, kind_of
 from attndsl.spec.constraint import Constraint, elements
 from attndsl.spec.divisions import guarded
 from attndsl.spec.nearest import MIRRORED, nearest
-from attndsl.spec.wording import bare, spoken
+from attndsl.spec.wording import spoken
 from attndsl.symbolic import Binary, Compare, Const, Expr, Load, Logic, Select, Symbol
 
 INDENT = "    "
@@ -81,7 +82,7 @@ class ConstraintWriter:
         """What has to be there before elements are read; a tensor that is read only where it is passed may
         be absent."""
         for name in sources(constraint):
-            absent = {f"given({name})": False}
+            absent = {given(name).name: False}
             left = [part.substitute(absent) for part in _parts(constraint)]
             needed = any(isinstance(node, Load) and node.source == name for p in left for node in p.walk())
             text = f"{self._expr.source(name)}.Readable()"
@@ -119,7 +120,7 @@ class ConstraintWriter:
             index = self._expr.text(expr.index)
             yield f"values.AddElement({string(spoken(expr.source))}, {place}, {index});"
         elif isinstance(expr, Symbol):
-            if expr.name not in constraint.over and not expr.name.startswith(("given(", "split(")):
+            if expr.name not in constraint.over and kind_of(expr.name) not in (GIVEN, SPLIT):
                 yield f"values.Add({string(spoken(expr.name))}, {self._expr.symbol(expr.name)});"
         elif isinstance(expr, Fold):
             yield f"values.Add({self._fold_name(expr)}, {self._expr.text(expr)});"
@@ -142,7 +143,7 @@ class ConstraintWriter:
 
     def _fold_name(self, fold: Fold) -> str:
         """How messages name it, which depends on what is passed."""
-        flags = sorted(name for name in fold.symbols() if name.startswith(("given(", "layout(")))
+        flags = sorted(name for name in fold.symbols() if kind_of(name) in (GIVEN, LAYOUT))
         texts: dict[str, list[str]] = {}
         for values in product(*(self._values_of(name) for name in flags)):
             known = dict(zip(flags, values, strict=True))
@@ -156,9 +157,9 @@ class ConstraintWriter:
 
     def _values_of(self, name: str) -> tuple[bool | str, ...]:
         """The values of a symbol such as ``given(x)`` or ``layout(x)``."""
-        tensor = self._names.argument(bare(name)).tensor
+        tensor = self._names.argument(argument_of(name)).tensor
         assert tensor is not None
-        return (True, False) if name.startswith("given(") else tuple(tensor.layouts)
+        return (True, False) if kind_of(name) == GIVEN else tuple(tensor.layouts)
 
     def _is(self, name: str, value: bool | str) -> str:
         place = self._expr.symbol(name)
@@ -243,5 +244,5 @@ def _about_presence(condition: Expr) -> bool:
     return (
         isinstance(condition, Compare)
         and isinstance(condition.left, Symbol)
-        and condition.left.name.startswith(("given(", "split("))
+        and kind_of(condition.left.name) in (GIVEN, SPLIT)
     )

@@ -6,7 +6,8 @@ from attndsl.codegen.arguments import Argument, Names, dtype_member, literal
 from attndsl.codegen.identifiers import identifier
 from attndsl.errors import InternalError
 from attndsl.folds import Fold
-from attndsl.spec.arguments import DTYPES, ParamSpec, asks
+from attndsl.questions import asks
+from attndsl.spec.arguments import DTYPES, ParamSpec
 from attndsl.symbolic import Binary, Compare, Const, Expr, Load, Logic, Select, Symbol
 
 _LEVELS = {

@@ -13,6 +13,7 @@ from typing import Any
 from attndsl.codegen.members import head_size, io_tensor
 from attndsl.errors import UserError
 from attndsl.hardware import ATLAS_A2
+from attndsl.questions import GIVEN, asks, dtype_of, given, kind_of
 from attndsl.schedule.lowerable import LARGEST_HEAD
 from attndsl.schedule.specialisation import (
     Specialisation,
@@ -21,7 +22,6 @@ from attndsl.schedule.specialisation import (
     kernel_inputs,
     specialised_on,
 )
-from attndsl.spec.arguments import asks, dtype_of, given
 from attndsl.spec.covering import Choice, choosable, nearest_choice
 from attndsl.spec.operator import Operator
 from attndsl.spec.settings import spelled
@@ -168,7 +168,7 @@ def legal_choice(operator: Operator, values: Mapping[str, Any], dtype: str) -> C
     io = io_tensor(operator)
     if len(io.dtypes) > 1:
         values = {**values, dtype_of(io.name).name: dtype}
-    named = {asks(name)[1] for name, value in values.items() if name.startswith("given(") and value}
+    named = {asks(name)[1] for name, value in values.items() if kind_of(name) == GIVEN and value}
     features = frozenset(feature_names(operator))
 
     def all_used(choice: Choice) -> bool:
@@ -181,7 +181,7 @@ def legal_choice(operator: Operator, values: Mapping[str, Any], dtype: str) -> C
 def _setting(operator: Operator, name: str, text: str) -> dict[str, Any]:
     legal = choosable(operator)
     if name not in legal:
-        settable = sorted(each for each in legal if not each.startswith("given("))
+        settable = sorted(each for each in legal if kind_of(each) != GIVEN)
         raise UnknownSetting(
             f"--set {name}: kernels of {operator.name} are specialised on D, {', '.join(settable)}; "
             "sizes are run time"

@@ -7,9 +7,10 @@ from typing import Any
 
 from attndsl.codegen.identifiers import identifier
 from attndsl.errors import InternalError
+from attndsl.questions import asks, dtype_of, given
 from attndsl.schedule.host_scalars import HOST, layout_choice
 from attndsl.schedule.words import number_of
-from attndsl.spec.arguments import TensorSpec, asks, dtype_of, given
+from attndsl.spec.arguments import TensorSpec
 from attndsl.spec.operator import Operator
 from attndsl.symbolic import Expr
 from attndsl.tile.naming import camel

@@ -13,10 +13,11 @@ from attndsl.codegen.identifiers import comment, string
 from attndsl.codegen.members import io_tensor
 from attndsl.errors import UserError
 from attndsl.graph.nodes import Cast, Choose, Conditional, Input, Node, Output, Quantize
+from attndsl.questions import DTYPE, GIVEN, given, kind_of
 from attndsl.schedule.compile import Compiled
 from attndsl.spec.arguments import DTYPES, OutputSpec, ParamSpec, TensorSpec
 from attndsl.spec.operator import Operator
-from attndsl.symbolic import Expr, Symbol
+from attndsl.symbolic import Expr
 
 
 class AlikeNames(UserError, ValueError):
@@ -284,10 +285,10 @@ class ResultDtype:
     def _known(self, condition: Expr) -> bool:
         """Whether dtypes, presence and attributes decide a condition."""
         params = {spec.name for spec in self._names.operator.params}
-        return all(name in params or name.startswith(("given(", "dtype(")) for name in condition.symbols())
+        return all(name in params or kind_of(name) in (GIVEN, DTYPE) for name in condition.symbols())
 
     def _given(self, name: str) -> str:
-        return self._expr.text(Symbol(f"given({name})"))
+        return self._expr.text(given(name))
 
     def _like(self) -> str:
         return f"call.{self._names.argument(self._spec.like).name}.dtype"

@@ -27,11 +27,11 @@ from attndsl.codegen.members import (
 )
 from attndsl.graph.decisions import decisions
 from attndsl.hardware import ATLAS_A2
+from attndsl.questions import DTYPE, asks, dtype_of, given, kind_of, layout_of
 from attndsl.schedule.compile import Compiled, problem_of
 from attndsl.schedule.problem import Problem
 from attndsl.schedule.specialisation import Specialisation, feature_names, kernel_inputs, settings_of
 from attndsl.schedule.words import counted_words
-from attndsl.spec.arguments import asks, dtype_of, given, layout_of
 from attndsl.spec.operator import Operator
 from attndsl.symbolic import Expr, Symbol
 
@@ -110,7 +110,7 @@ def _decided(operator: Operator, special: Specialisation, ignored: frozenset[str
     possible = {name: _domain(operator, problem, ignored, name, declared=True) for name in asked}
     left = _narrow(domains, possible, settled, _contract(operator, special, ignored, frozenset(asked)))
     for name, values in domains.items():
-        told = name.startswith("dtype(") and name not in own  # by the io dtype
+        told = kind_of(name) == DTYPE and name not in own  # by the io dtype
         if values is not None and values != possible[name] and not told:
             yield _one_of(operator, name, values, possible[name] or ())
     for condition, holds in left:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 
 from attndsl.graph.nodes import Choose, Conditional, Input, Node, PackedQueries, Rows, TopK
+from attndsl.questions import given
 from attndsl.symbolic import Expr, Load
 
 _COUNTED: dict[type[Node], tuple[str, ...]] = {
@@ -64,7 +65,7 @@ class _Uses:
                     self.visit(part, guards)
 
     def _expression(self, expr: Expr, guards: frozenset[str], shapes: bool) -> None:
-        self.asked |= f"given({self.name})" in expr.symbols()
+        self.asked |= given(self.name).name in expr.symbols()
         for part in expr.walk():
             if isinstance(part, Load) and not shapes:
                 self._read(part.source, guards, False)

@@ -23,6 +23,7 @@ from attndsl.graph.nodes import (
     Replace,
     Scalar,
 )
+from attndsl.questions import GIVEN, kind_of, presence
 from attndsl.symbolic import Expr, Load
 
 MAY_BE_ABSENT = frozenset({"length", "start", "offset", "index", "forced", "ends", "scale"})
@@ -41,8 +42,8 @@ class Situation:
 
     def settled(self, expr: Expr) -> Expr:
         """``expr`` with the presence of inputs filled in, so that choices by presence are made."""
-        names = [name for name in expr.symbols() if name.startswith("given(")]
-        return expr.substitute({name: name[6:-1] in self.present for name in names}) if names else expr
+        known = presence(expr.symbols(), self.present)
+        return expr.substitute(known) if known else expr
 
     def holds(self, condition: Expr) -> bool:
         """Whether a condition is true; an argument that is not passed has no dtype or layout."""
@@ -59,7 +60,7 @@ def asked_conditions(roots: tuple[Node, ...]) -> tuple[Expr, ...]:
 def conditions(roots: tuple[Node, ...]) -> frozenset[str]:
     """The symbols, presence aside, on which the shape of the graph depends."""
     names = {name for condition in asked_conditions(roots) for name in condition.symbols()}
-    return frozenset(name for name in names if not name.startswith("given("))
+    return frozenset(name for name in names if kind_of(name) != GIVEN)
 
 
 def specialize(

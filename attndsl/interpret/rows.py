@@ -28,7 +28,7 @@ from attndsl.interpret.arithmetic import OPERATIONS
 from attndsl.interpret.segments import boundaries, integer
 from attndsl.interpret.state import State, as_real, no_rule
 from attndsl.interpret.whole import whole
-from attndsl.spec.arguments import rows_of
+from attndsl.questions import rows_of
 from attndsl.spec.layout import Array
 from attndsl.symbolic import Expr
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from attndsl.graph import nodes
 from attndsl.hardware import ATLAS_A2
+from attndsl.questions import split_of
 from attndsl.schedule.block_selection_context import KEPT
 from attndsl.schedule.choices import GRANULE, resolve
 from attndsl.schedule.errors import NotLowered
@@ -19,7 +20,7 @@ from attndsl.schedule.pattern import Computation
 from attndsl.schedule.tensor_layouts import legal_layouts
 from attndsl.schedule.window_sums import MOST_CARRIED, parameter_ranges, range_of, window_limits
 from attndsl.source_line import SourceLine
-from attndsl.spec.arguments import OutputSpec, TensorSpec, split_of
+from attndsl.spec.arguments import OutputSpec, TensorSpec
 from attndsl.spec.layout import Layout
 from attndsl.spec.operator import Operator
 from attndsl.spec.split import BATCH, rows_from_end

@@ -10,12 +10,13 @@ from attndsl.folds import Fold
 from attndsl.graph.graph import Graph
 from attndsl.graph.nodes import Dequantize, Input, Node, Scores, WeightedSum
 from attndsl.intervals import Range
+from attndsl.questions import asks, dtype_of, split_of
 from attndsl.schedule.host_scalars import fold_name
 from attndsl.schedule.specialisation import kernel_inputs
 from attndsl.schedule.tensor_layouts import TensorLayout, legal_layouts, list_layout, measured, tensor_layout
 from attndsl.schedule.window_sums import parameter_ranges
 from attndsl.schedule.words import Words, counted_words, word_parameters
-from attndsl.spec.arguments import DTYPES, TensorSpec, asks, dtype_of, split_of
+from attndsl.spec.arguments import DTYPES, TensorSpec
 from attndsl.spec.operator import Operator
 from attndsl.symbolic import Compare, Const, Expr, Logic, Symbol, negation
 from attndsl.tile.buffers import GlobalTensor

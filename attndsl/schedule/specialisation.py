@@ -14,7 +14,7 @@ from attndsl.errors import InternalError
 from attndsl.graph.errors import GraphError
 from attndsl.graph.nodes import names_read
 from attndsl.graph.presence import presence_matters
-from attndsl.spec.arguments import asks, dtype_of, layout_of
+from attndsl.questions import asks, dtype_of, layout_of
 from attndsl.spec.errors import SpecError
 from attndsl.spec.layout import Layout
 from attndsl.spec.operator import Operator

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from attndsl.questions import layout_of, presence
 from attndsl.schedule.host_scalars import dimension, layout_choice
-from attndsl.spec.arguments import TensorSpec, layout_of
+from attndsl.spec.arguments import TensorSpec
 from attndsl.spec.layout import Layout
 from attndsl.spec.split import BATCH, SINGLE, one_row, row_extent, rows_from_end
 from attndsl.symbolic import Const, Expr, Symbol, select
@@ -101,8 +102,7 @@ def _may_apply(layout: Layout, present: frozenset[str]) -> bool:
     """Whether presence alone does not rule the layout out."""
     if layout.when is None:
         return True
-    known = {name: name[6:-1] in present for name in layout.when.symbols() if name.startswith("given(")}
     try:
-        return bool(layout.when.evaluate(known))
+        return bool(layout.when.evaluate(presence(layout.when.symbols(), present)))
     except KeyError:  # it depends on more than presence
         return True

@@ -42,37 +42,6 @@ DTYPES: dict[str, np.dtype[Any]] = {
 FLOATS = frozenset({"float16", "bfloat16", "float32", "float64"})
 
 
-def given(name: str) -> Symbol:
-    """Whether the optional argument ``name`` is passed, as a symbol of constraints and layouts."""
-    return Symbol(f"given({name})", f"has_{name}")
-
-
-def dtype_of(name: str) -> Symbol:
-    """The dtype name of tensor ``name``, as a symbol."""
-    return Symbol(f"dtype({name})", f"dtype_{name}")
-
-
-def layout_of(name: str) -> Symbol:
-    """The key of the layout in which tensor ``name`` is passed, as a symbol."""
-    return Symbol(f"layout({name})", f"layout_{name}")
-
-
-def split_of(name: str) -> Symbol:
-    """Whether tensor ``name`` is passed as a list of one tensor a batch row, as a symbol."""
-    return Symbol(f"split({name})", f"split_{name}")
-
-
-def asks(symbol: str) -> tuple[str, str]:
-    """What a symbol asks of which argument, ``("dtype", "query")``; ``("", name)`` of a size or parameter."""
-    kind, _, argument = symbol.partition("(")
-    return (kind, argument.removesuffix(")")) if argument else ("", symbol)
-
-
-def rows_of(name: str) -> str:
-    """The array of constraints that holds the rows of each tensor in the list ``name``, one a batch row."""
-    return f"rows({name})"
-
-
 def extent_of(name: str, dim: int) -> Symbol:
     """The size of dimension ``dim`` of tensor ``name`` as passed, as a symbol."""
     return Symbol(f"{name}.shape[{dim}]", f"{name}_dim{dim}")

@@ -12,18 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attndsl.questions import dtype_of, given, layout_of, rows_of, split_of
 from attndsl.spec import errors
-from attndsl.spec.arguments import (
-    DTYPES,
-    ParamSpec,
-    TensorSpec,
-    dtype_name,
-    dtype_of,
-    given,
-    layout_of,
-    rows_of,
-    split_of,
-)
+from attndsl.spec.arguments import DTYPES, ParamSpec, TensorSpec, dtype_name
 from attndsl.spec.call import Call
 from attndsl.spec.constraint import Constraint
 from attndsl.spec.enumerated import choices_text, likely, reserved_bytes

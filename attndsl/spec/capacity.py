@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from attndsl.graph.nodes import Choose, Conditional, Dense, Input, Node, Scalar
-from attndsl.spec.arguments import given
+from attndsl.questions import given
 from attndsl.spec.constraint import Constraint
 from attndsl.spec.errors import LengthRangeError
 from attndsl.symbolic import Compare, Expr, Load, Symbol, negation

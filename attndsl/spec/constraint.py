@@ -18,14 +18,13 @@ import numpy as np
 
 from attndsl.array_expr import evaluate_arrays
 from attndsl.folds import Fold, with_presence
+from attndsl.questions import GIVEN, SPLIT, argument_of, kind_of
 from attndsl.source_line import UNKNOWN_LINE, SourceLine, author_line
 from attndsl.spec.divisions import guarded
 from attndsl.spec.errors import UnclassifiedError
 from attndsl.spec.nearest import nearest
-from attndsl.spec.wording import bare, spoken
+from attndsl.spec.wording import spoken
 from attndsl.symbolic import Expr, Load, Logic, Select, Symbol
-
-_PRESENCE = ("given(", "split(")
 
 
 @dataclass(frozen=True)
@@ -140,7 +139,7 @@ class Constraint:
         loads = {node.source for node in self.condition.walk() if isinstance(node, Load)}
         loads -= {name for name in loads if "(" in name}  # what is known of an argument, not one itself
         names = sorted(loads) or sorted(self.condition.symbols())
-        return ", ".join(dict.fromkeys(bare(name) for name in names))
+        return ", ".join(dict.fromkeys(argument_of(name) for name in names))
 
     def _values(self, env: Mapping[str, Any]) -> list[tuple[str, Any]]:
         shown: dict[str, Any] = {}
@@ -151,7 +150,8 @@ class Constraint:
                 index = np.unravel_index(int(node.index.evaluate(env)), array.shape)
                 shown[f"{node.source}[{', '.join(str(int(i)) for i in index)}]"] = array[index].item()
             elif isinstance(node, Symbol):
-                if node.name not in self.over and node.name in env and not node.name.startswith(_PRESENCE):
+                told = node.name in env and kind_of(node.name) not in (GIVEN, SPLIT)
+                if node.name not in self.over and told:
                     shown[node.name] = env[node.name]
             elif isinstance(node, Fold):
                 shown[str(node)] = node.evaluate(env)

@@ -15,7 +15,8 @@ from functools import cache, cached_property
 from typing import Any
 
 from attndsl.graph.specialize import asked_conditions
-from attndsl.spec.arguments import ParamSpec, TensorSpec, dtype_of, given, layout_of, split_of
+from attndsl.questions import GIVEN, dtype_of, given, kind_of, layout_of, split_of
+from attndsl.spec.arguments import ParamSpec, TensorSpec
 from attndsl.spec.operator import Operator
 from attndsl.spec.settings import first_settings
 from attndsl.symbolic import Compare, Const, Expr
@@ -193,7 +194,7 @@ class _Space:
         Without a broken rule, what may lead to the goal: one more optional tensor.
         """
         asked = self.variables if broken is None else broken.variables
-        names = [name for name in asked if name in free and (broken or name.startswith("given("))]
+        names = [name for name in asked if name in free and (broken or kind_of(name) == GIVEN)]
         changes = [(name, each) for name in names for each in self.variables[name] if each != values[name]]
         if broken is None:
             return changes
@@ -202,7 +203,7 @@ class _Space:
 
     def _choice(self, env: _Values) -> Choice:
         passed = frozenset(spec.name for spec in self.operator.tensors if env[given(spec.name).name])
-        return Choice(passed, {name: value for name, value in env.items() if not name.startswith("given(")})
+        return Choice(passed, {name: value for name, value in env.items() if kind_of(name) != GIVEN})
 
 
 def _key(values: _Values) -> tuple[Any, ...]:

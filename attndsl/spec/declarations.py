@@ -12,9 +12,10 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from attndsl.graph.nodes import AXIS_ORDER, Axes, Input, Output
+from attndsl.questions import given
 from attndsl.source_line import SourceLine, author_line
 from attndsl.spec import errors
-from attndsl.spec.arguments import DTYPES, REQUIRED, Dim, ParamSpec, given
+from attndsl.spec.arguments import DTYPES, REQUIRED, Dim, ParamSpec
 from attndsl.spec.capacity import capacity_constraints
 from attndsl.spec.constraint import Constraint
 from attndsl.spec.declared import DeclaredTensor, inherits_layout, resolve_tensor

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attndsl.folds import Fold
-from attndsl.spec.wording import alternatives, bare
+from attndsl.questions import GIVEN, SPLIT, argument_of, kind_of
+from attndsl.spec.wording import alternatives
 from attndsl.symbolic import Binary, Compare, Const, Expr, Load, Logic, Select, Symbol
 
 if TYPE_CHECKING:
@@ -31,8 +32,8 @@ def nearest(
         rivals: the other constraints on the same symbol, which advice must not break.
         subject: the argument that the message blames.
     """
-    if isinstance(condition, Symbol) and condition.name.startswith("given("):
-        return f"pass {bare(condition.name)}"
+    if isinstance(condition, Symbol) and kind_of(condition.name) == GIVEN:
+        return f"pass {argument_of(condition.name)}"
     if len(choices := _choices(condition)) > 1:
         return f"it must be {alternatives(choices)}"
     if isinstance(condition, Select):
@@ -50,9 +51,9 @@ def nearest(
     if isinstance(condition.right, Symbol) and not isinstance(condition.left, Symbol | Load | Fold):
         condition = Compare(MIRRORED[condition.op], condition.right, condition.left)
     left = condition.left
-    if isinstance(left, Symbol) and left.name.startswith("given("):
-        return f"leave {bare(left.name)} out"
-    if isinstance(left, Symbol) and left.name.startswith("split("):
+    if isinstance(left, Symbol) and kind_of(left.name) == GIVEN:
+        return f"leave {argument_of(left.name)} out"
+    if isinstance(left, Symbol) and kind_of(left.name) == SPLIT:
         return ""
     target = left.left if isinstance(left, Binary) and left.op == "%" else left
     found = _search(condition, target, env, tuple(rivals))

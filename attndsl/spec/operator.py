@@ -11,9 +11,10 @@ from attndsl.graph.graph import Graph
 from attndsl.graph.nodes import Output, names_read
 from attndsl.graph.rules import verify
 from attndsl.graph.specialize import conditions, specialize
+from attndsl.questions import dtype_of
 from attndsl.source_line import author_line
 from attndsl.spec import errors
-from attndsl.spec.arguments import FLOATS, Dim, OutputSpec, ParamSpec, TensorSpec, dtype_of
+from attndsl.spec.arguments import FLOATS, Dim, OutputSpec, ParamSpec, TensorSpec
 from attndsl.spec.call import Call
 from attndsl.spec.constraint import Constraint
 from attndsl.spec.declarations import Declarations

@@ -10,7 +10,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from attndsl.graph.nodes import Cast, Conditional, Node, Output, Quantize
-from attndsl.spec.arguments import ParamSpec, dtype_of, given, layout_of, split_of
+from attndsl.questions import dtype_of, given, layout_of, split_of
+from attndsl.spec.arguments import ParamSpec
 from attndsl.spec.errors import InputCountError
 
 if TYPE_CHECKING:

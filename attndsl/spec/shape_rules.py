@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from attndsl.questions import given, layout_of
 from attndsl.spec import errors
-from attndsl.spec.arguments import TensorSpec, extent_of, given, layout_of
+from attndsl.spec.arguments import TensorSpec, extent_of
 from attndsl.spec.constraint import Constraint
 from attndsl.spec.layout import Layout
 from attndsl.symbolic import Const, Expr, Symbol

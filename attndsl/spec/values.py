@@ -41,8 +41,9 @@ from attndsl.graph.nodes import (
     WeightedSum,
     WindowSum,
 )
+from attndsl.questions import dtype_of, given, layout_of, rows_of, split_of
 from attndsl.source_line import author_line
-from attndsl.spec.arguments import TensorSpec, dtype_of, given, layout_of, rows_of, split_of
+from attndsl.spec.arguments import TensorSpec
 from attndsl.spec.errors import GraphError, SpecError
 from attndsl.symbolic import Compare, Const, Expr, ExprLike, Load, Symbol, as_expr, negation
 

@@ -5,28 +5,23 @@ from __future__ import annotations
 import re
 from typing import Any
 
-_OF_A_TENSOR = ("dtype", "layout")
+from attndsl.questions import DTYPE, GIVEN, LAYOUT, ROWS, SPLIT, argument_of, asks, kind_of
 
-
-def bare(name: str) -> str:
-    """The argument that a symbol such as ``given(x)`` or ``dtype(x)`` is about."""
-    return name.partition("(")[2].rstrip(")") or name
+_OF_A_TENSOR = (DTYPE, LAYOUT, ROWS)
 
 
 def spoken(name: str) -> str:
     """A symbol in words: ``dtype(x)`` is "dtype of x"."""
-    kind, _, _ = name.partition("(")
-    if kind == "rows":
-        return name.replace("rows(", "rows of ").replace(")", "")
-    return f"{kind} of {bare(name)}" if kind in _OF_A_TENSOR and kind != name else name
+    kind, argument = asks(name)
+    return f"{kind} of {argument}" if kind in _OF_A_TENSOR else name
 
 
 def fact(name: str, value: Any) -> str:
     """What a call says: "input_layout is BSH", "block_table is absent"."""
-    if name.startswith("given("):
-        return f"{bare(name)} is {'passed' if value else 'absent'}"
-    if name.startswith("split("):
-        return f"{bare(name)} is {'a list of one tensor a batch row' if value else 'one tensor'}"
+    if kind_of(name) == GIVEN:
+        return f"{argument_of(name)} is {'passed' if value else 'absent'}"
+    if kind_of(name) == SPLIT:
+        return f"{argument_of(name)} is {'a list of one tensor a batch row' if value else 'one tensor'}"
     return f"{spoken(name)} is {value}"
 
 

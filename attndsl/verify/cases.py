@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from attndsl.spec.arguments import dtype_of, given
+from attndsl.questions import DTYPE, GIVEN, LAYOUT, SPLIT, dtype_of, given, kind_of
 from attndsl.spec.call import Call
 from attndsl.spec.errors import CallError
 from attndsl.spec.layout import Array
@@ -156,11 +156,11 @@ class _Member:
         }
         self.excluded = tuple(name for name, example in found.items() if example is None)
         self._never = {given(name).name: False for name in self.excluded}
-        heavy = ("given(", "dtype(", "layout(", "split(")
+        heavy = (GIVEN, DTYPE, LAYOUT, SPLIT)
         self._heavy = {
             name
             for name in space.variables
-            if name.startswith(heavy)
+            if kind_of(name) in heavy
             or name in (GROUP, FILL, self._head, *space.operator.settings)
             or any(param.name == name and param.choices for param in space.operator.params)
         }

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from attndsl.graph.nodes import Cast
-from attndsl.spec.arguments import DTYPES, TensorSpec, dtype_of, given, layout_of, split_of
+from attndsl.questions import dtype_of, given, layout_of, split_of
+from attndsl.spec.arguments import DTYPES, TensorSpec
 from attndsl.spec.call import Call
 from attndsl.spec.errors import ShapeError
 from attndsl.spec.layout import Array, Layout

@@ -14,10 +14,10 @@ from attndsl.interpret.rows import reader
 from attndsl.interpret.segments import integer, query_space
 from attndsl.interpret.state import State
 from attndsl.interpret.whole import whole
+from attndsl.questions import dtype_of, given, layout_of, split_of
 from attndsl.schedule.errors import NotLowered
 from attndsl.schedule.meant_choices import meant_choices
 from attndsl.schedule.pattern import recognise
-from attndsl.spec.arguments import dtype_of, given, layout_of, split_of
 from attndsl.spec.call import Call
 from attndsl.spec.layout import Array
 from attndsl.verify.space import CaseSpace
@@ -160,7 +160,7 @@ def declared_features(call: Call) -> set[str]:
                 found.add(spec.name)
             if len(spec.layouts) > 1:
                 found.add(f"{spec.name} as {call.layouts[spec.name]}")
-        if call.env_extra.get(f"split({spec.name})") and spec.split:
+        if call.env_extra.get(split_of(spec.name).name) and spec.split:
             found.add(f"{spec.name} as a list")
     for param in operator.params:
         values = dict.fromkeys(param.choices.values())

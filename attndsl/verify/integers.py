@@ -16,7 +16,8 @@ import numpy as np
 
 from attndsl.array_expr import evaluate_arrays
 from attndsl.folds import with_presence
-from attndsl.spec.arguments import TensorSpec, given, layout_of
+from attndsl.questions import given, layout_of
+from attndsl.spec.arguments import TensorSpec
 from attndsl.spec.constraint import Constraint
 from attndsl.spec.layout import Array
 from attndsl.symbolic import Binary, Compare, Load

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from attndsl.questions import GIVEN, kind_of
 from attndsl.verify.clauses import Clause
 from attndsl.verify.quick import Function
 from attndsl.verify.space import Assignment, CaseSpace
@@ -60,7 +61,7 @@ def _true(function: Function, env: Mapping[str, Any]) -> bool:
 
 
 def _draw(name: str, values: tuple[Any, ...], rng: np.random.Generator) -> Any:
-    if name.startswith("given("):
+    if kind_of(name) == GIVEN:
         return bool(rng.random() < 0.4)
     return values[int(rng.integers(len(values)))]
 

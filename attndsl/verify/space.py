@@ -17,8 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from attndsl.questions import GIVEN, asks, dtype_of, given, layout_of, split_of
 from attndsl.schedule.choices import Schedule, resolve
-from attndsl.spec.arguments import Dim, ParamSpec, TensorSpec, dtype_of, given, layout_of, split_of
+from attndsl.spec.arguments import Dim, ParamSpec, TensorSpec
 from attndsl.spec.layout import Array
 from attndsl.spec.operator import Operator
 from attndsl.spec.prefix_sums import longest_of
@@ -238,8 +239,8 @@ class CaseSpace:
         shown = {name for spec in self.present(env) for name in self._shown_by(spec, env)}
         kept = {}
         for name, value in assignment.items():
-            tensor = name.partition("(")[2].rstrip(")")
-            if tensor and not name.startswith("given(") and not env[given(tensor).name]:
+            kind, tensor = asks(name)
+            if kind not in ("", GIVEN) and not env[given(tensor).name]:
                 continue
             if name in self._dims and name not in shown:
                 continue

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from attndsl.questions import GIVEN, kind_of
 from attndsl.spec.constraint import Constraint
 from attndsl.spec.operator import Operator
 from attndsl.symbolic import Compare, Const, Expr, Symbol
@@ -87,7 +88,7 @@ def forced_presence(operator: Operator) -> tuple[tuple[Function | None, str, boo
         when = None if rule.when is None else compiled(rule.when)
         if rule.tensors() or rule.over:
             continue
-        if isinstance(condition, Symbol) and condition.name.startswith("given("):
+        if isinstance(condition, Symbol) and kind_of(condition.name) == GIVEN:
             found.append((when, condition.name, True))
         if isinstance(condition, Compare) and _is_absence(condition):
             assert isinstance(condition.left, Symbol)
@@ -97,7 +98,7 @@ def forced_presence(operator: Operator) -> tuple[tuple[Function | None, str, boo
 
 def _is_absence(condition: Compare) -> bool:
     left, right = condition.left, condition.right
-    presence = isinstance(left, Symbol) and left.name.startswith("given(")
+    presence = isinstance(left, Symbol) and kind_of(left.name) == GIVEN
     return presence and condition.op == "==" and isinstance(right, Const) and not right.value
 
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from attndsl.folds import highest
 from attndsl.hardware import ATLAS_A2
-from attndsl.spec.arguments import TensorSpec, given, layout_of
+from attndsl.questions import given, layout_of
+from attndsl.spec.arguments import TensorSpec
 from attndsl.symbolic import Compare, Symbol
 from attndsl.verify.clauses import Clause, keeps
 from attndsl.verify.quick import Function

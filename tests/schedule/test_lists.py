@@ -15,10 +15,10 @@ from test_tensor_lists import listed, split_caches
 
 from attndsl import ops
 from attndsl.codegen.entry import entry_text
+from attndsl.questions import given as given_of
+from attndsl.questions import split_of
 from attndsl.schedule.errors import NotLowered
 from attndsl.schedule.launch import prepare, specialisation_of
-from attndsl.spec.arguments import given as given_of
-from attndsl.spec.arguments import split_of
 from attndsl.spec.loader import load_file
 from attndsl.spec.operator import Operator
 from attndsl.symbolic import Const, Symbol

@@ -11,7 +11,7 @@ import pytest
 
 import attndsl.verify
 from attndsl import ops
-from attndsl.spec.arguments import split_of
+from attndsl.questions import split_of
 from attndsl.spec.loader import load, shipped_names
 from attndsl.verify import cases
 from attndsl.verify.cases import Case, Stream, allowance, spaces
