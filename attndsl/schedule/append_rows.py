@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from attndsl.hardware import ATLAS_A2, Core
 from attndsl.schedule.cached_rows import AppendedRows
-from attndsl.schedule.context import BATCH, KV_HEAD, R0, Context, chunks
+from attndsl.schedule.context import Context, chunks
 from attndsl.schedule.key_source import KeySource, Wrapped
+from attndsl.schedule.scalars import BATCH, KV_HEAD, R0
 from attndsl.schedule.stored_rows import Contiguous
 from attndsl.symbolic import Expr, Symbol, maximum
 from attndsl.tile.buffers import GlobalRegion

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from attndsl.schedule.context import TILE, TILES, Context
+from attndsl.schedule.context import Context
 from attndsl.schedule.cube import score_tile, weighted_tile
 from attndsl.schedule.online_softmax import softmax_tile, update_tile
+from attndsl.schedule.scalars import TILE, TILES
 from attndsl.schedule.score_step import ScoreSteps
 from attndsl.tile.statements import Pipelined
 

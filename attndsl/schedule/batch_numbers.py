@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from attndsl.folds import Fold
 from attndsl.graph import nodes
-from attndsl.schedule.context import BATCH, Context
+from attndsl.schedule.context import Context
 from attndsl.schedule.errors import NotLowered
+from attndsl.schedule.scalars import BATCH
 from attndsl.symbolic import Expr, Load, Symbol, select
 
 _BEFORE = Symbol("b")

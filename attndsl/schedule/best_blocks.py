@@ -25,7 +25,8 @@ from attndsl.schedule.block_selection_context import (
     selection_buffers,
     top_k,
 )
-from attndsl.schedule.context import FIRST_QUERY, HEADS, LOWEST, ROW_BEGIN, Context, whole
+from attndsl.schedule.context import Context, whole
+from attndsl.schedule.scalars import FIRST_QUERY, HEADS, LOWEST, ROW_BEGIN
 from attndsl.symbolic import Const, Expr, Symbol, ceil_div, maximum, minimum
 from attndsl.tile.buffers import Region
 from attndsl.tile.instructions import (

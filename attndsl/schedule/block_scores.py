@@ -27,7 +27,8 @@ from attndsl.schedule.block_selection_context import (
     step_of,
     window_sum,
 )
-from attndsl.schedule.context import KEYS, TILE, Context, whole
+from attndsl.schedule.context import Context, whole
+from attndsl.schedule.scalars import KEYS, TILE
 from attndsl.schedule.window_sums import term_count, term_weight
 from attndsl.symbolic import Const, Expr, Symbol, ceil_div, maximum, minimum, select
 from attndsl.tile.buffers import Buffer

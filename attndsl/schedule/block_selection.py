@@ -25,7 +25,12 @@ from attndsl.schedule.block_selection_context import (
     step_of,
     top_k,
 )
-from attndsl.schedule.context import (
+from attndsl.schedule.context import Context, chunks, whole
+from attndsl.schedule.cube import score_tile
+from attndsl.schedule.key_range import tile_bounds
+from attndsl.schedule.rings import score_ring
+from attndsl.schedule.row_operations import C0, broadcast, row_blocks
+from attndsl.schedule.scalars import (
     CHUNK,
     FIRST_KEY,
     FIRST_QUERY,
@@ -38,14 +43,7 @@ from attndsl.schedule.context import (
     SLOT,
     TILE,
     TILES,
-    Context,
-    chunks,
-    whole,
 )
-from attndsl.schedule.cube import score_tile
-from attndsl.schedule.key_range import tile_bounds
-from attndsl.schedule.rings import score_ring
-from attndsl.schedule.row_operations import C0, broadcast, row_blocks
 from attndsl.schedule.score_step import ScoreSteps
 from attndsl.schedule.step_scores import exponentials, loaded_buffers, scored, with_tile_operands
 from attndsl.schedule.vector_buffers import vector_buffers

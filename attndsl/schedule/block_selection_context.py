@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import cast
 
 from attndsl.graph import nodes
-from attndsl.schedule.context import HEADS, ROWS, Context
+from attndsl.schedule.context import Context
 from attndsl.schedule.row_space import positions_per_core
+from attndsl.schedule.scalars import HEADS, ROWS
 from attndsl.schedule.window_sums import WindowLimits, window_limits
 from attndsl.symbolic import Expr, Symbol, ceil_div, round_up
 from attndsl.tile.buffers import Buffer

@@ -11,7 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from attndsl.graph import nodes
-from attndsl.schedule.context import (
+from attndsl.schedule.context import Context, whole
+from attndsl.schedule.errors import NotLowered
+from attndsl.schedule.scalars import (
     BATCH,
     CHUNK,
     FIRST_KEY,
@@ -21,10 +23,7 @@ from attndsl.schedule.context import (
     R0,
     REPEAT_LANES,
     ROW_BEGIN,
-    Context,
-    whole,
 )
-from attndsl.schedule.errors import NotLowered
 from attndsl.schedule.score_step import ScoreStep
 from attndsl.schedule.vector_buffers import vector_buffers
 from attndsl.symbolic import Const, Expr, Symbol, as_expr, round_up

@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 
 from attndsl.graph import nodes
 from attndsl.schedule.batch_numbers import batch_scalar
-from attndsl.schedule.context import FIRST_KEY, Context
+from attndsl.schedule.context import Context
 from attndsl.schedule.errors import NotLowered
 from attndsl.schedule.key_source import KeySource, Wrapped
 from attndsl.schedule.pieces import Piece, ToPiece, Turn, pieces_by_turn
+from attndsl.schedule.scalars import FIRST_KEY
 from attndsl.schedule.stored_rows import Contiguous
 from attndsl.symbolic import Const, Expr, Symbol, maximum, minimum
 from attndsl.tile.buffers import Buffer

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from attndsl.graph import nodes
 from attndsl.hardware import Core
-from attndsl.schedule.context import KV_HEAD, LANES, REPEAT_LANES, Context, whole
+from attndsl.schedule.context import Context, whole
+from attndsl.schedule.scalars import KV_HEAD, LANES, REPEAT_LANES
 from attndsl.schedule.stored import stored_in
 from attndsl.symbolic import Const, Expr
 from attndsl.tile.buffers import Buffer

@@ -1,19 +1,4 @@
-"""What the lowering rules of one attention share: its problem, its scalars, and the inventory it fills.
-
-Scalar names (all ``int64``), in the order they come into being inside a kernel:
-
-    item      unit of work of a block: a task and a key range
-    task, split               what an item stands for
-    batch, kvHead             the task's batch row and key/value head
-    firstHead, heads          its query heads; firstQuery, queries: its query positions
-    taskRows                  its rows, heads * queries; rowFractals: fractals of 16 rows that they fill
-    keyBegin  first key that some row of the task may see, where it is not 0; keyEnd: behind the last
-    firstTile, tiles          the item's range of key tiles
-    tile      running tile of the item; firstKey, keys: its keys; slot: its slot of the rings
-    rowBegin, rows            the task's rows of one vector core
-    r0, chunk                 the rows of one vector step; head, queryIndex: where a row stands
-    span      lanes from a step's first score to its last, in whole repeats
-"""
+"""What the lowering rules of one attention share: its problem, its scalars, and the inventory it fills."""
 
 from __future__ import annotations
 
@@ -21,8 +6,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from attndsl.c_names import is_taken, plain
 from attndsl.folds import Fold
@@ -35,6 +18,7 @@ from attndsl.schedule.host_scalars import HOST, length_count
 from attndsl.schedule.inventory import Inventory
 from attndsl.schedule.pattern import Attention, Computation
 from attndsl.schedule.problem import Problem
+from attndsl.schedule.scalars import CHUNK, LANES, R0, own_rows
 from attndsl.schedule.tensor_layouts import stride_value
 from attndsl.source_line import SourceLine
 from attndsl.symbolic import (
@@ -51,7 +35,6 @@ from attndsl.symbolic import (
 )
 from attndsl.tile.buffers import Buffer, GlobalRegion, GlobalTensor, Region
 from attndsl.tile.entry_size import entry_size
-from attndsl.tile.instructions.base import repeat_elements
 from attndsl.tile.naming import camel, gm_member
 from attndsl.tile.program import tiling_scalar
 from attndsl.tile.statements import For, Let, Statement, seq
@@ -59,38 +42,6 @@ from attndsl.tile.statements import For, Let, Statement, seq
 if TYPE_CHECKING:
     from attndsl.schedule.key_source import KeySource
     from attndsl.schedule.row_space import RowSpace
-
-LANES = repeat_elements("float32")
-REPEAT_LANES = Named(LANES, "repeatLanes", "kRepeatLanes")
-LOWEST = Named(float(np.finfo(np.float32).min), "LOWEST", "kLowest")
-SMALLEST = Named(float(np.finfo(np.float32).tiny), "SMALLEST", "kSmallest")
-
-ITEM = Symbol("item")
-TASK = Symbol("task")
-SPLIT = Symbol("split")
-BATCH = Symbol("batch")
-KV_HEAD = Symbol("kvHead")
-FIRST_HEAD = Symbol("firstHead")
-HEADS = Symbol("heads")
-FIRST_QUERY = Symbol("firstQuery")
-QUERIES = Symbol("queries")
-TASK_ROWS = Symbol("taskRows")
-ROW_FRACTALS = Symbol("rowFractals")
-KEY_BEGIN = Symbol("keyBegin")
-KEY_END = Symbol("keyEnd")
-FIRST_TILE = Symbol("firstTile")
-TILES = Symbol("tiles")
-TILE = Symbol("tile")
-SLOT = Symbol("slot")
-FIRST_KEY = Symbol("firstKey")
-KEYS = Symbol("keys")
-SPAN = Symbol("span")
-ROW_BEGIN = Symbol("rowBegin")
-ROWS = Symbol("rows")
-R0 = Symbol("r0")
-CHUNK = Symbol("chunk")
-HEAD = Symbol("head")
-QUERY = Symbol("queryIndex")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -341,11 +292,6 @@ class Context:
     def in_ub(self, name: str, dtype: str, elements: int, meaning: str, slots: int = 1) -> Buffer:
         """A buffer of the vector cores."""
         return self.buffer(name, MemorySpace.UB, dtype, elements, meaning, slots)
-
-
-def own_rows(tensor: str) -> Symbol:
-    """The scalar that holds the rows of the tensor that a task reads, of a list of one a batch row."""
-    return Symbol(f"{camel(tensor)}Rows")
 
 
 def _stem(expr: Expr) -> str:

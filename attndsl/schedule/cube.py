@@ -10,19 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from attndsl.hardware import Core, MemorySpace
-from attndsl.schedule.context import (
-    KEYS,
-    ROW_FRACTALS,
-    SLOT,
-    TASK_ROWS,
-    TILES,
-    Context,
-)
+from attndsl.schedule.context import Context
 from attndsl.schedule.errors import NotLowered
 from attndsl.schedule.folded_query import load_folded
 from attndsl.schedule.key_range import tile_bounds
 from attndsl.schedule.key_source import KeySource
 from attndsl.schedule.rings import out_ring, prob_ring, score_ring
+from attndsl.schedule.scalars import KEYS, ROW_FRACTALS, SLOT, TASK_ROWS, TILES
 from attndsl.symbolic import Const, Expr, Named, Symbol, as_expr, ceil_div, minimum
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import Fixpipe, LoadFractals, LoadNz, Mmad

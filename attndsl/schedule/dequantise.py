@@ -16,12 +16,13 @@ from dataclasses import dataclass, replace
 from attndsl.graph import nodes
 from attndsl.hardware import ATLAS_A2, Core
 from attndsl.schedule.channel_factors import Factors
-from attndsl.schedule.context import KEYS, SLOT, Context, whole
+from attndsl.schedule.context import Context, whole
 from attndsl.schedule.errors import NotLowered
 from attndsl.schedule.folded_query import fold_query
 from attndsl.schedule.key_range import tile_bounds
 from attndsl.schedule.key_source import KeySource, Wrapped
 from attndsl.schedule.pieces import Piece, ToPiece
+from attndsl.schedule.scalars import KEYS, SLOT
 from attndsl.schedule.stored import stored_in, stored_node
 from attndsl.symbolic import Const, Expr, Named, Symbol, ceil_div, minimum
 from attndsl.tile.buffers import Buffer, GlobalTensor

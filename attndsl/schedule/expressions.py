@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from attndsl.graph import nodes
-from attndsl.schedule.context import SPAN, Context, whole
+from attndsl.schedule.context import Context, whole
 from attndsl.schedule.errors import NotLowered
 from attndsl.schedule.operands import (
     Compute,
@@ -21,6 +21,7 @@ from attndsl.schedule.operands import (
 )
 from attndsl.schedule.pattern import has_scores
 from attndsl.schedule.row_values import has_keys
+from attndsl.schedule.scalars import SPAN
 from attndsl.schedule.score_operations import OPERATIONS
 from attndsl.schedule.vector_buffers import vector_buffers
 from attndsl.symbolic import Const

@@ -9,11 +9,12 @@ from collections.abc import Callable
 from typing import Protocol
 
 from attndsl.graph import nodes
-from attndsl.schedule.context import CHUNK, Context, whole
+from attndsl.schedule.context import Context, whole
 from attndsl.schedule.errors import NotLowered
 from attndsl.schedule.padding_rows import pads_rows
 from attndsl.schedule.row_space import Run
 from attndsl.schedule.row_values import row_value
+from attndsl.schedule.scalars import CHUNK
 from attndsl.schedule.stored import stored_plain
 from attndsl.symbolic import Const, Expr, Load, Symbol
 from attndsl.tile.buffers import Buffer

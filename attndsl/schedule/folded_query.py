@@ -15,7 +15,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from attndsl.schedule.channel_factors import Factors, zero_tail
-from attndsl.schedule.context import (
+from attndsl.schedule.context import Context, chunks, whole
+from attndsl.schedule.row_operations import C0, broadcast, row_blocks
+from attndsl.schedule.row_space import Run
+from attndsl.schedule.scalars import (
     CHUNK,
     KEYS,
     LANES,
@@ -26,12 +29,7 @@ from attndsl.schedule.context import (
     SMALLEST,
     TASK_ROWS,
     TILE,
-    Context,
-    chunks,
-    whole,
 )
-from attndsl.schedule.row_operations import C0, broadcast, row_blocks
-from attndsl.schedule.row_space import Run
 from attndsl.schedule.vector_buffers import VectorBuffers, vector_buffers
 from attndsl.symbolic import Const, Expr, Symbol
 from attndsl.tile.buffers import Buffer, GlobalTensor, Region

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from attndsl.graph import nodes
-from attndsl.schedule.context import FIRST_KEY, KEYS, REPEAT_LANES, Context
+from attndsl.schedule.context import Context
 from attndsl.schedule.key_intervals import key_interval
+from attndsl.schedule.scalars import FIRST_KEY, KEYS, REPEAT_LANES
 from attndsl.schedule.score_step import ScoreStep
 from attndsl.schedule.vector_buffers import vector_buffers
 from attndsl.schedule.visibility import hides_some

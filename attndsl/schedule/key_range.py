@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from functools import reduce
 
-from attndsl.schedule.context import (
+from attndsl.schedule.context import Context
+from attndsl.schedule.scalars import (
     FIRST_KEY,
     FIRST_TILE,
     KEY_BEGIN,
@@ -15,7 +16,6 @@ from attndsl.schedule.context import (
     TASK_ROWS,
     TILE,
     TILES,
-    Context,
 )
 from attndsl.schedule.visibility import begins_late, first_visible, visible_end
 from attndsl.symbolic import Symbol, ceil_div, maximum, minimum, select

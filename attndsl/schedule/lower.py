@@ -6,15 +6,7 @@ from dataclasses import replace
 
 from attndsl.schedule.channel_factors import with_factors
 from attndsl.schedule.choices import Schedule
-from attndsl.schedule.context import (
-    ITEM,
-    LOWEST,
-    REPEAT_LANES,
-    SMALLEST,
-    SPLIT,
-    TASK,
-    Context,
-)
+from attndsl.schedule.context import Context
 from attndsl.schedule.cube import with_query
 from attndsl.schedule.folded_query import row_factors
 from attndsl.schedule.inventory import Inventory
@@ -28,6 +20,7 @@ from attndsl.schedule.phases import Place, Work, phases
 from attndsl.schedule.problem import Problem
 from attndsl.schedule.row_groups import grouped_rows
 from attndsl.schedule.row_space import row_space
+from attndsl.schedule.scalars import ITEM, LOWEST, REPEAT_LANES, SMALLEST, SPLIT, TASK
 from attndsl.schedule.score_rules import lower_modifier
 from attndsl.schedule.score_step import ScoreSteps, together
 from attndsl.schedule.tiling import add_work_fields, place_workspace

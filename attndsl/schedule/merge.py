@@ -10,12 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from attndsl.hardware import ATLAS_A2, Core
-from attndsl.schedule.context import CHUNK, HEAD, LOWEST, QUERY, R0, SMALLEST, Context, whole
+from attndsl.schedule.context import Context, whole
 from attndsl.schedule.finish_rules import finish_rows
 from attndsl.schedule.rings import STATISTIC_LANES, partial_max, partial_out, partial_sum
 from attndsl.schedule.row_operations import scale_rows
 from attndsl.schedule.row_space import Run
 from attndsl.schedule.rows_out import row_total
+from attndsl.schedule.scalars import CHUNK, HEAD, LOWEST, QUERY, R0, SMALLEST
 from attndsl.schedule.vector_buffers import vector_buffers
 from attndsl.symbolic import Const, Symbol, as_expr, ceil_div, minimum
 from attndsl.tile.buffers import Buffer, Region

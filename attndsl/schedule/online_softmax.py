@@ -9,25 +9,12 @@ Online softmax (Milakov and Gimelshein, 2018; FlashAttention, 2022) in fp32, for
 from __future__ import annotations
 
 from attndsl.hardware import Core
-from attndsl.schedule.context import (
-    CHUNK,
-    KEYS,
-    LOWEST,
-    R0,
-    REPEAT_LANES,
-    ROW_BEGIN,
-    ROWS,
-    SLOT,
-    SPAN,
-    TILE,
-    Context,
-    chunks,
-    whole,
-)
+from attndsl.schedule.context import Context, chunks, whole
 from attndsl.schedule.key_range import tile_bounds
 from attndsl.schedule.requantize import keep_steps, quantise, spread_steps, whole_partial
 from attndsl.schedule.rings import out_ring, prob_ring, score_ring
 from attndsl.schedule.row_operations import broadcast, fold_lanes, scale_rows
+from attndsl.schedule.scalars import CHUNK, KEYS, LOWEST, R0, REPEAT_LANES, ROW_BEGIN, ROWS, SLOT, SPAN, TILE
 from attndsl.schedule.score_step import ScoreSteps
 from attndsl.schedule.step_scores import exponentials, loaded_buffers, scored, with_tile_operands
 from attndsl.schedule.vector_buffers import vector_buffers

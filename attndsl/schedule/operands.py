@@ -11,11 +11,12 @@ from dataclasses import dataclass, field, replace
 
 from attndsl.graph import nodes
 from attndsl.hardware import ATLAS_A2
-from attndsl.schedule.context import FIRST_KEY, KEYS, LANES, SPAN, Context, whole
+from attndsl.schedule.context import Context, whole
 from attndsl.schedule.errors import NotLowered
 from attndsl.schedule.lookups import element, pitches
 from attndsl.schedule.row_space import Run
 from attndsl.schedule.row_values import has_keys, row_value
+from attndsl.schedule.scalars import FIRST_KEY, KEYS, LANES, SPAN
 from attndsl.schedule.score_operations import OPERATIONS
 from attndsl.schedule.score_step import Emit
 from attndsl.schedule.stored import stored_plain

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 from attndsl.graph import nodes
 from attndsl.hardware import ATLAS_A2, Core
-from attndsl.schedule.context import HEAD, QUERY, R0, Context, chunks, whole
+from attndsl.schedule.context import Context, chunks, whole
 from attndsl.schedule.pattern import Computation
 from attndsl.schedule.row_space import Run
+from attndsl.schedule.scalars import HEAD, QUERY, R0
 from attndsl.symbolic import Compare, Const, Expr, Symbol, as_expr
 from attndsl.tile.instructions import Convert, Fill, StoreRows
 from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, SUB_BLOCK

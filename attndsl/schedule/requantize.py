@@ -13,8 +13,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from attndsl.graph import nodes
-from attndsl.schedule.context import CHUNK, KEYS, REPEAT_LANES, SMALLEST, SPAN, Context, whole
+from attndsl.schedule.context import Context, whole
 from attndsl.schedule.row_values import row_value
+from attndsl.schedule.scalars import CHUNK, KEYS, REPEAT_LANES, SMALLEST, SPAN
 from attndsl.symbolic import Const, Expr, Symbol, select
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Binary, BroadcastRows, Convert, Fill, Unary, WithScalar

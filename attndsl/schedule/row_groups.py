@@ -11,7 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from attndsl.graph import nodes
-from attndsl.schedule.context import (
+from attndsl.schedule.context import Context
+from attndsl.schedule.pattern import Attention, Computation, other_operand
+from attndsl.schedule.row_space import RowSpace, Run
+from attndsl.schedule.scalars import (
     BATCH,
     CHUNK,
     FIRST_HEAD,
@@ -23,10 +26,7 @@ from attndsl.schedule.context import (
     ROW_FRACTALS,
     TASK,
     TASK_ROWS,
-    Context,
 )
-from attndsl.schedule.pattern import Attention, Computation, other_operand
-from attndsl.schedule.row_space import RowSpace, Run
 from attndsl.symbolic import Const, Expr, Symbol, ceil_div, maximum, minimum, select
 from attndsl.tile.buffers import Buffer, GlobalRegion, ScalarArray
 from attndsl.tile.instructions.cube import FRACTAL_SIZE

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from attndsl.schedule.context import CHUNK, KEYS, LANES, REPEAT_LANES, Context, whole
+from attndsl.schedule.context import Context, whole
 from attndsl.schedule.rings import STATISTIC_LANES
+from attndsl.schedule.scalars import CHUNK, KEYS, LANES, REPEAT_LANES
 from attndsl.schedule.vector_buffers import vector_buffers
 from attndsl.symbolic import Expr, Symbol, as_expr, minimum
 from attndsl.tile.buffers import Buffer, Region

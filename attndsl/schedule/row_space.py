@@ -14,7 +14,10 @@ from dataclasses import dataclass
 from attndsl.graph import nodes
 from attndsl.hardware import ATLAS_A2
 from attndsl.schedule.batch_numbers import batch_scalar, packed_length, packed_start
-from attndsl.schedule.context import (
+from attndsl.schedule.context import Context
+from attndsl.schedule.host_scalars import CORES
+from attndsl.schedule.pieces import Piece, load_matrix
+from attndsl.schedule.scalars import (
     BATCH,
     CHUNK,
     FIRST_HEAD,
@@ -30,10 +33,7 @@ from attndsl.schedule.context import (
     ROWS,
     TASK,
     TASK_ROWS,
-    Context,
 )
-from attndsl.schedule.host_scalars import CORES
-from attndsl.schedule.pieces import Piece, load_matrix
 from attndsl.schedule.scaled_query import is_scaled, scaled_query, stored_query
 from attndsl.source_line import SourceLine
 from attndsl.symbolic import Const, Expr, Symbol, ceil_div, maximum, minimum

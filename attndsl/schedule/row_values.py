@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from attndsl.graph import nodes
-from attndsl.schedule.context import HEAD, Context
+from attndsl.schedule.context import Context
 from attndsl.schedule.errors import NotLowered
 from attndsl.schedule.lookups import element
+from attndsl.schedule.scalars import HEAD
 from attndsl.schedule.stored import stored_plain
 from attndsl.symbolic import Expr, maximum, minimum
 from attndsl.tile.buffers import GlobalTensor

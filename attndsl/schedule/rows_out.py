@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from attndsl.hardware import Core
-from attndsl.schedule.context import CHUNK, R0, ROWS, SMALLEST, SPLIT, Context, chunks, whole
+from attndsl.schedule.context import Context, chunks, whole
 from attndsl.schedule.finish_rules import finish_rows
 from attndsl.schedule.rings import STATISTIC_LANES, partial_max, partial_out, partial_sum
 from attndsl.schedule.row_operations import broadcast, scale_rows
 from attndsl.schedule.row_space import Run
+from attndsl.schedule.scalars import CHUNK, R0, ROWS, SMALLEST, SPLIT
 from attndsl.schedule.vector_buffers import vector_buffers
 from attndsl.symbolic import Const, Expr
 from attndsl.tile.buffers import Buffer, GlobalTensor

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from attndsl.hardware import Core
 from attndsl.schedule.channel_factors import Factors
-from attndsl.schedule.context import CHUNK, R0, ROWS, Context, chunks, whole
+from attndsl.schedule.context import Context, chunks, whole
 from attndsl.schedule.row_operations import broadcast, scale_rows
+from attndsl.schedule.scalars import CHUNK, R0, ROWS
 from attndsl.schedule.vector_buffers import vector_buffers
 from attndsl.symbolic import Const, Expr, Symbol
 from attndsl.tile.instructions import Binary, WithScalar

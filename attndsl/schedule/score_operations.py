@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from attndsl.schedule.context import SPAN, Context, whole
+from attndsl.schedule.context import Context, whole
+from attndsl.schedule.scalars import SPAN
 from attndsl.source_line import SourceLine
 from attndsl.symbolic import Const, Expr
 from attndsl.tile.buffers import Buffer, Region

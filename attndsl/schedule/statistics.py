@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from attndsl.graph import nodes
 from attndsl.hardware import Core
-from attndsl.schedule.context import R0, ROWS, Context, chunks
+from attndsl.schedule.context import Context, chunks
 from attndsl.schedule.lowerable import STATISTIC_COPIES
 from attndsl.schedule.row_operations import broadcast
 from attndsl.schedule.row_space import Run
+from attndsl.schedule.scalars import R0, ROWS
 from attndsl.schedule.vector_buffers import vector_buffers
 from attndsl.symbolic import Const
 from attndsl.tile.buffers import Buffer

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from attndsl.schedule.context import CHUNK, KEYS, LOWEST, REPEAT_LANES, SPAN, Context, whole
+from attndsl.schedule.context import Context, whole
 from attndsl.schedule.folded_query import scale_scores
 from attndsl.schedule.requantize import whole_scores
 from attndsl.schedule.row_operations import C0, broadcast, row_blocks
+from attndsl.schedule.scalars import CHUNK, KEYS, LOWEST, REPEAT_LANES, SPAN
 from attndsl.schedule.score_step import ScoreStep, ScoreSteps
 from attndsl.schedule.vector_buffers import vector_buffers
 from attndsl.symbolic import Const, Expr, round_up

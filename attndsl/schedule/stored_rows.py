@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from attndsl.graph import nodes
 from attndsl.schedule.batch_numbers import batch_scalar, packed_start
-from attndsl.schedule.context import BATCH, FIRST_KEY, KV_HEAD, Context, own_rows
+from attndsl.schedule.context import Context
 from attndsl.schedule.key_source import KeySource
 from attndsl.schedule.pieces import Piece, ToPiece, Turn, pieces_by_turn
+from attndsl.schedule.scalars import BATCH, FIRST_KEY, KV_HEAD, own_rows
 from attndsl.symbolic import Const, Expr, Symbol, maximum, select
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.statements import Let, PickTensor, Statement

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from attndsl.schedule.context import LANES, Context
+from attndsl.schedule.context import Context
 from attndsl.schedule.rings import STATISTIC_LANES
+from attndsl.schedule.scalars import LANES
 from attndsl.tile.buffers import Buffer
 
 

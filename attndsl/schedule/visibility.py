@@ -12,9 +12,10 @@ from functools import reduce
 
 from attndsl.graph import nodes
 from attndsl.schedule.choices import GRANULE
-from attndsl.schedule.context import BATCH, FIRST_KEY, KEYS, Context
+from attndsl.schedule.context import Context
 from attndsl.schedule.errors import NotLowered
 from attndsl.schedule.key_intervals import Interval, key_interval
+from attndsl.schedule.scalars import BATCH, FIRST_KEY, KEYS
 from attndsl.symbolic import Binary, Expr, Symbol, maximum, minimum
 
 _Join = Callable[[Expr, Expr], Expr]
