@@ -28,8 +28,8 @@ from attndsl.codegen.members import (
 from attndsl.graph.decisions import decisions
 from attndsl.hardware import ATLAS_A2
 from attndsl.questions import DTYPE, asks, dtype_of, given, kind_of, layout_of
-from attndsl.schedule.compile import Compiled, problem_of
-from attndsl.schedule.problem import Problem
+from attndsl.schedule.compile import Compiled, interface_of
+from attndsl.schedule.interface import KernelInterface
 from attndsl.schedule.specialisation import Specialisation, feature_names, kernel_inputs, settings_of
 from attndsl.schedule.words import counted_words
 from attndsl.spec.operator import Operator
@@ -102,12 +102,12 @@ def ignored_features(operator: Operator, special: Specialisation) -> frozenset[s
 
 def _decided(operator: Operator, special: Specialisation, ignored: frozenset[str]) -> Iterator[Selector]:
     """The choices of the spec that are made as in this kernel."""
-    problem = problem_of(operator, special)
+    interface = interface_of(operator, special)
     settled = _decisions(operator, special, frozenset())
-    own = (*_layouts_of_kernel(operator, problem), *_free_dtypes(operator, problem))
+    own = (*_layouts_of_kernel(operator, interface), *_free_dtypes(operator, interface))
     asked = dict.fromkeys((*own, *(name for each, _ in settled for name in sorted(each.symbols()))))
-    domains = {name: _domain(operator, problem, ignored, name) for name in asked}
-    possible = {name: _domain(operator, problem, ignored, name, declared=True) for name in asked}
+    domains = {name: _domain(operator, interface, ignored, name) for name in asked}
+    possible = {name: _domain(operator, interface, ignored, name, declared=True) for name in asked}
     left = _narrow(domains, possible, settled, _contract(operator, special, ignored, frozenset(asked)))
     for name, values in domains.items():
         told = kind_of(name) == DTYPE and name not in own  # by the io dtype
@@ -134,22 +134,27 @@ def _contract(
     return tuple(found)
 
 
-def _layouts_of_kernel(operator: Operator, problem: Problem) -> Iterator[str]:
+def _layouts_of_kernel(operator: Operator, interface: KernelInterface) -> Iterator[str]:
     """The layouts that the computation asks for, of tensors that the kernel takes."""
-    for name in problem.layouts:
+    for name in interface.layouts:
         if layout_of(name).name in operator.settings:
             yield layout_of(name).name
 
 
-def _free_dtypes(operator: Operator, problem: Problem) -> Iterator[str]:
+def _free_dtypes(operator: Operator, interface: KernelInterface) -> Iterator[str]:
     """The dtypes that a call chooses, of tensors that the kernel takes."""
     for spec in operator.free_tensors:
-        if spec.name in problem.present:
+        if spec.name in interface.present:
             yield dtype_of(spec.name).name
 
 
 def _domain(
-    operator: Operator, problem: Problem, ignored: frozenset[str], name: str, *, declared: bool = False
+    operator: Operator,
+    interface: KernelInterface,
+    ignored: frozenset[str],
+    name: str,
+    *,
+    declared: bool = False,
 ) -> tuple[Any, ...] | None:
     """The values that a symbol can have in calls of the kernel; None for a number that may be anything.
 
@@ -162,15 +167,15 @@ def _domain(
             return None if param is None else (False, True)
         return tuple(dict.fromkeys(param.choices.values())) if param.choices else None
     spec = operator.tensor(argument)
-    if argument not in problem.present:
+    if argument not in interface.present:
         every = {"dtype": spec.dtypes, "layout": tuple(spec.layouts), "split": (False, True)}[kind]
         return (None, *every) if argument in ignored else (None,)
     if kind == "split":
         return (False, True)
     if kind == "dtype":
-        chosen = next(item.dtype for item in problem.parameters if item.name == argument)
+        chosen = next(item.dtype for item in interface.parameters if item.name == argument)
         return spec.dtypes if declared else (chosen,)
-    stored = problem.layouts[argument].keys if argument in problem.layouts else ()
+    stored = interface.layouts[argument].keys if argument in interface.layouts else ()
     return tuple(spec.layouts) if declared or not stored else stored
 
 

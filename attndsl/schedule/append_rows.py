@@ -42,7 +42,7 @@ def _appended(source: KeySource) -> AppendedRows | None:
 def append_rows(context: Context) -> Stage:
     """The new rows of keys and values, into their caches; vector cores take turns at them."""
     sources = appended_sources(context)
-    rows = context.host(context.problem.extents["B"], "batch rows", "batchRows")
+    rows = context.host(context.interface.extents["B"], "batch rows", "batchRows")
     body = seq(*(For(var=BATCH, end=rows, body=seq(_rows_of(context, each))) for each in sources))
     overwrites = any(source.ring is not None for source in sources)
     doc = "New keys and values into their rows of the caches."

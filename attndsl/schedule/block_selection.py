@@ -68,7 +68,9 @@ def prepare_selection(context: Context) -> Stage:
 def select_blocks(context: Context, steps: ScoreSteps) -> Seq:
     """The selection of an item's positions, behind the attention loop."""
     node = top_k(context)
-    capacity = context.host(context.problem.extents["J"], "blocks of the longest batch row", "longestBlocks")
+    capacity = context.host(
+        context.interface.extents["J"], "blocks of the longest batch row", "longestBlocks"
+    )
     tile, keys = context.tile_keys, step_of(context) * (TOTAL_BLOCKS - 1) + last_of(context) + 1
     start = seq(If(condition=POSITIONS > 0, then=start_best(context)))
     again = Pipelined(

@@ -64,7 +64,7 @@ def window_sum(context: Context) -> nodes.WindowSum:
 
 def limits(context: Context) -> WindowLimits:
     """What the windows read around a tile."""
-    found = window_limits(window_sum(context), context.problem.ranges)
+    found = window_limits(window_sum(context), context.interface.ranges)
     assert found is not None, "lowerable.py has refused"
     return found
 

@@ -35,7 +35,7 @@ class Factors:
 
     def lanes(self, context: Context) -> int:
         """Lanes of a row in fp32: channels padded to whole repeats."""
-        bucket = context.problem.bucket if self.role == "key" else context.problem.value_bucket
+        bucket = context.interface.bucket if self.role == "key" else context.interface.value_bucket
         return -(-bucket // LANES) * LANES
 
     def wide(self, context: Context, name: str) -> Buffer:
@@ -72,7 +72,7 @@ class Factors:
             yield "offset", self.offset
 
     def _narrow(self, context: Context, name: str) -> Buffer:
-        bucket = context.problem.bucket if self.role == "key" else context.problem.value_bucket
+        bucket = context.interface.bucket if self.role == "key" else context.interface.value_bucket
         meaning = f"{name} of each channel of {self.role}s"
         return context.in_ub(f"{self.role}{name.capitalize()}Io", context.dtype, bucket, meaning)
 

@@ -8,12 +8,12 @@ from functools import lru_cache
 from attndsl.schedule.choices import Schedule, describe, resolve, smaller
 from attndsl.schedule.errors import DoesNotFit, TooManyEvents
 from attndsl.schedule.field_names import NamesTaken
+from attndsl.schedule.interface import KernelInterface, kernel_interface
 from attndsl.schedule.lower import lower
 from attndsl.schedule.lowerable import candidate, check_lowerable
 from attndsl.schedule.meant_choices import MeantChoice, meant_choices
 from attndsl.schedule.passes import PASSES, run_passes
 from attndsl.schedule.pattern import Computation, recognise
-from attndsl.schedule.problem import Problem, describe_problem
 from attndsl.schedule.specialisation import Specialisation, settings_of
 from attndsl.spec.operator import Operator
 from attndsl.tile.program import Program
@@ -48,17 +48,17 @@ def compile_operator(operator: Operator, specialisation: Specialisation) -> Comp
         ScheduleError: a choice is illegal, does not fit, or the graph has no lowering.
         InternalError: a pass got or gave what it must not, a defect of the compiler.
     """
-    computation, problem = _recognised(operator, specialisation)
+    computation, interface = _recognised(operator, specialisation)
     meant = meant_choices(computation)
     stated = _stated(operator, meant)
     schedule = resolve(stated, operator.schedule_lines)
     while True:
         try:
-            joint, program = run_passes(lower(computation, problem, schedule), PASSES)
+            joint, program = run_passes(lower(computation, interface, schedule), PASSES)
         except NamesTaken as clash:
-            if clash.names <= problem.taken_names:
+            if clash.names <= interface.taken_names:
                 raise
-            problem = replace(problem, taken_names=problem.taken_names | clash.names)
+            interface = replace(interface, taken_names=interface.taken_names | clash.names)
             continue
         except (DoesNotFit, TooManyEvents) as reason:
             single = isinstance(reason, TooManyEvents) and schedule.slots > 1 and "slots" not in stated
@@ -84,10 +84,10 @@ def check_lowers(operator: Operator, specialisation: Specialisation) -> None:
         NotLowered: it has none.
         ScheduleError: a choice is illegal or, where the lowering itself sees it, does not fit.
     """
-    computation, problem = _recognised(operator, specialisation)
+    computation, interface = _recognised(operator, specialisation)
     schedule = resolve(_stated(operator, meant_choices(computation)), operator.schedule_lines)
     try:
-        lower(computation, problem, schedule)
+        lower(computation, interface, schedule)
     except (DoesNotFit, NamesTaken):  # another schedule or other names will do
         compile_operator(operator, specialisation)
 
@@ -97,21 +97,21 @@ def _stated(operator: Operator, meant: tuple[MeantChoice, ...]) -> dict[str, obj
     return {**operator.schedule_choices, **{choice.name: choice.value for choice in meant}}
 
 
-def _recognised(operator: Operator, specialisation: Specialisation) -> tuple[Computation, Problem]:
-    problem = problem_of(operator, specialisation)
+def _recognised(operator: Operator, specialisation: Specialisation) -> tuple[Computation, KernelInterface]:
+    interface = interface_of(operator, specialisation)
     settings = settings_of(operator, specialisation)
-    computation = recognise(operator.graph(problem.present, settings).outputs)
-    sizes = (problem.bucket, problem.value_bucket)
+    computation = recognise(operator.graph(interface.present, settings).outputs)
+    sizes = (interface.bucket, interface.value_bucket)
     check_lowerable(
-        candidate(operator, computation, specialisation.dtype, problem.present, settings, head_sizes=sizes)
+        candidate(operator, computation, specialisation.dtype, interface.present, settings, head_sizes=sizes)
     )
-    return computation, problem
+    return computation, interface
 
 
 @lru_cache(maxsize=256)
-def problem_of(operator: Operator, special: Specialisation) -> Problem:
+def interface_of(operator: Operator, special: Specialisation) -> KernelInterface:
     """The operator's part of a lowering; described once a process, every launch asks for it."""
-    return describe_problem(
+    return kernel_interface(
         operator,
         special.dtype,
         special.bucket,

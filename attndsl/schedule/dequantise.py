@@ -96,7 +96,7 @@ class Dequantised(Wrapped):
 
     def _width(self, context: Context) -> int:
         """Lanes of a row in the unified buffer: int8 rows start on a 32-byte block."""
-        widest = max(context.problem.bucket, context.problem.value_bucket)
+        widest = max(context.interface.bucket, context.interface.value_bucket)
         return -(-widest // _INT8_BLOCK) * _INT8_BLOCK
 
     def _ring(self, context: Context) -> GlobalTensor:

@@ -66,7 +66,7 @@ def row_factors(context: Context) -> tuple[Buffer, ...]:
 
 def folded_query(context: Context) -> GlobalTensor:
     """The folded rows of the item, vector to cube."""
-    elements = earlier(context.label("rowsPerTask")) * context.problem.bucket
+    elements = earlier(context.label("rowsPerTask")) * context.interface.bucket
     name, meaning = context.label("foldedQuery"), "query rows of an item, scale of the keys included"
     return context.inventory.tensor(name, context.cube_dtype, elements, "block", meaning)
 
@@ -101,7 +101,7 @@ def fold_query(context: Context, factors: Factors) -> Statement:
 
 def _fold_step(context: Context, factors: Factors) -> list[Statement]:
     b = vector_buffers(context)
-    lanes, bucket, s = factors.lanes(context), context.problem.bucket, context.schedule
+    lanes, bucket, s = factors.lanes(context), context.interface.bucket, context.schedule
     name = context.rows.query.name
     narrow = context.in_ub("queryRows", context.dtype, s.rows * bucket, "query rows")
     wide = context.channel_rows
@@ -176,7 +176,7 @@ def _shift(
     if factors.offset is None:
         return []
     factor, shift = row_factors(context)
-    lanes, bucket = factors.lanes(context), context.problem.bucket
+    lanes, bucket = factors.lanes(context), context.interface.bucket
     span, step = CHUNK * lanes, whole(shift, R0, CHUNK)
     row = whole(wide, _ROW * lanes, bucket)
     times = Binary(op="Mul", dst=row, first=row, second=whole(factors.wide(context, "offset"), 0, bucket))

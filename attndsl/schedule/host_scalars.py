@@ -11,7 +11,7 @@ from attndsl.symbolic import Expr, Symbol
 from attndsl.tile.naming import camel
 
 if TYPE_CHECKING:
-    from attndsl.schedule.problem import Problem
+    from attndsl.schedule.interface import KernelInterface
 
 HOST = "host."
 """In front of what the host knows besides sizes and parameters, so that none of these has its name."""
@@ -43,7 +43,7 @@ def dimension(tensor: str, number: int) -> Symbol:
     return Symbol(f"{HOST}{camel(tensor)}Dim{number}")
 
 
-def host_scalars(call: Call, problem: Problem, cores: int) -> dict[str, Any]:
+def host_scalars(call: Call, interface: KernelInterface, cores: int) -> dict[str, Any]:
     """Everything the tiling fields of a call are computed from: sizes, parameters, layouts, cores."""
     env: dict[str, Any] = {**call.env(), **call.arrays, CORES.name: cores}
     for spec in call.operator.tensors:
@@ -58,7 +58,7 @@ def host_scalars(call: Call, problem: Problem, cores: int) -> dict[str, Any]:
                 env[dimension(spec.name, number).name] = shape[number] if number < len(shape) else 0
     for output in call.operator.outputs:
         env[layout_choice(output.name).name] = env[layout_choice(output.like).name]
-    for name, words in problem.words.items():
+    for name, words in interface.words.items():
         env[name] = number_of(env[name], words)
     for fold in (node for size in call.operator.axis_extents.values() for node in folds_of(size)):
         env[fold_name(fold)] = fold.evaluate(env)

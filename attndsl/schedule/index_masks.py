@@ -20,7 +20,7 @@ def index_mask(context: Context, node: nodes.Replace) -> ScoreStep:
     Raises:
         NotLowered: the keys that a row sees are no interval.
     """
-    interval, value = key_interval(node, context.problem.float_params), Const(float(node.value))
+    interval, value = key_interval(node, context.interface.float_params), Const(float(node.value))
 
     def hide(context: Context, row: Expr) -> Statement:
         score, indices = vector_buffers(context).score, context.rows.indices()

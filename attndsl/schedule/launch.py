@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from attndsl.hardware import ATLAS_A2
-from attndsl.schedule.compile import Compiled, compile_operator, problem_of
+from attndsl.schedule.compile import Compiled, compile_operator, interface_of
 from attndsl.schedule.errors import NotLowered
 from attndsl.schedule.host_scalars import host_scalars
 from attndsl.schedule.specialisation import Specialisation, specialised_on
@@ -66,7 +66,7 @@ def prepare(call: Call, cores: int = ATLAS_A2.aic) -> Launch:
     call.check_target()
     compiled = compiled_for(call.operator, specialisation_of(call))
     program = compiled.program
-    env = host_scalars(call, problem_of(call.operator, compiled.specialisation), cores)
+    env = host_scalars(call, interface_of(call.operator, compiled.specialisation), cores)
     tiling = program.tiling_values(env)
     return Launch(
         compiled=compiled,

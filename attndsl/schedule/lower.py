@@ -1,4 +1,4 @@
-"""The lowering: a computation, its problem and a schedule become a joint tile program."""
+"""The lowering: a computation, its interface and a schedule become a joint tile program."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from attndsl.schedule.choices import Schedule
 from attndsl.schedule.context import Context
 from attndsl.schedule.cube import with_query
 from attndsl.schedule.folded_query import row_factors
+from attndsl.schedule.interface import KernelInterface
 from attndsl.schedule.inventory import Inventory
 from attndsl.schedule.key_range import key_range
 from attndsl.schedule.key_source import KeySource
@@ -17,7 +18,6 @@ from attndsl.schedule.named_reads import named_reads
 from attndsl.schedule.padding_rows import existing_queries
 from attndsl.schedule.pattern import Attention, Computation
 from attndsl.schedule.phases import Place, Work, phases
-from attndsl.schedule.problem import Problem
 from attndsl.schedule.row_groups import grouped_rows
 from attndsl.schedule.row_space import row_space
 from attndsl.schedule.scalars import ITEM, LOWEST, REPEAT_LANES, SMALLEST, SPLIT, TASK
@@ -32,7 +32,7 @@ from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, Program
 from attndsl.tile.statements import Alloc, For, Let, Statement, seq
 
 
-def lower(computation: Computation, problem: Problem, schedule: Schedule) -> Program:
+def lower(computation: Computation, interface: KernelInterface, schedule: Schedule) -> Program:
     """The joint tile program: all cores in one tree, without synchronisation or addresses.
 
     Raises:
@@ -40,7 +40,8 @@ def lower(computation: Computation, problem: Problem, schedule: Schedule) -> Pro
     """
     inventory = Inventory()
     contexts = tuple(
-        _context(computation, attention, problem, schedule, inventory) for attention in computation.attentions
+        _context(computation, attention, interface, schedule, inventory)
+        for attention in computation.attentions
     )
     add_work_fields(contexts)
     works = [
@@ -50,13 +51,13 @@ def lower(computation: Computation, problem: Problem, schedule: Schedule) -> Pro
     items = [_item_loop(work) for work in works]
     body = named_reads(seq(phases(Place.FRONT, works[0]), *items, phases(Place.BEHIND, works[0])))
     return Program(
-        name=problem.name,
-        summary=problem.summary,
-        dtype=problem.dtype,
-        parameters=problem.parameters,
+        name=interface.name,
+        summary=interface.summary,
+        dtype=interface.dtype,
+        parameters=interface.parameters,
         workspace=inventory.workspace,
         tiling=(*inventory.fields, *place_workspace(inventory.workspace)),
-        constants=(*inventory.constants, *_EXTREMES, *(_OF_INT8 if problem.dtype == "int8" else ())),
+        constants=(*inventory.constants, *_EXTREMES, *(_OF_INT8 if interface.dtype == "int8" else ())),
         body=body,
     )
 
@@ -74,17 +75,17 @@ _OF_INT8 = ((INT8_DEPTH, "columns of a cube fractal of int8"),)
 def _context(
     computation: Computation,
     attention: Attention,
-    problem: Problem,
+    interface: KernelInterface,
     schedule: Schedule,
     inventory: Inventory,
 ) -> Context:
     keys, values = key_source(attention.keys, "key"), key_source(attention.values, "value")
-    one_position = problem.extents.get("Q", Const(1)).same(Const(1))
+    one_position = interface.extents.get("Q", Const(1)).same(Const(1))
     rows = row_space(attention.query, one_position, existing_queries(computation))
     if computation.selection is not None:
         rows = replace(rows, whole_positions=True)  # a position's heads are added on one core
     return Context(
-        problem=problem,
+        interface=interface,
         computation=computation,
         attention=attention,
         schedule=schedule,

@@ -30,7 +30,7 @@ def prob_ring(context: Context) -> GlobalTensor:
 def out_ring(context: Context) -> GlobalTensor:
     """Weighted sums of tiles, cube to vector."""
     meaning = "ring of weighted sums, cube to vector"
-    return _ring(context, "outRing", context.product_dtype, context.problem.value_bucket, meaning)
+    return _ring(context, "outRing", context.product_dtype, context.interface.value_bucket, meaning)
 
 
 def _ring(context: Context, name: str, dtype: str, row: int, meaning: str) -> GlobalTensor:
@@ -50,7 +50,7 @@ def partial_sum(context: Context) -> GlobalTensor:
 
 def partial_out(context: Context) -> GlobalTensor:
     """Weighted sums of the key splits, unnormalised."""
-    return _partial(context, "partialOut", context.problem.value_bucket, "weighted sums of key splits")
+    return _partial(context, "partialOut", context.interface.value_bucket, "weighted sums of key splits")
 
 
 def _partial(context: Context, name: str, row: int, meaning: str) -> GlobalTensor:

@@ -62,7 +62,7 @@ class GroupedRows(RowSpace):
     # Tasks ----------------------------------------------------------------------------------------------
 
     def tasks(self, context: Context) -> Symbol:
-        add, extents, most = context.inventory.field, context.problem.extents, context.schedule.max_rows
+        add, extents, most = context.inventory.field, context.interface.extents, context.schedule.max_rows
         heads = self.heads_per_task(context)
         add("batchRows", extents["B"], "batch rows")
         members = maximum(1, most // maximum(heads, 1))
@@ -147,7 +147,7 @@ class GroupedRows(RowSpace):
         return context.gm(tensor, self.offset(context, tensor, HEAD, Const(0)), run.rows, cols)
 
     def identity(self, context: Context, run: Run) -> tuple[Expr, Expr]:
-        heads = context.host(context.problem.extents["N"], "query heads", "queryHeads")
+        heads = context.host(context.interface.extents["N"], "query heads", "queryHeads")
         return ROW_BATCH * heads + HEAD, Const(1)
 
     def enter_token(self, context: Context, token: Expr) -> list[Statement]:

@@ -98,7 +98,7 @@ class RowSpace:
 
     def tasks(self, context: Context) -> Symbol:
         """The number of tasks, with the tiling fields it is made of."""
-        add, extents, most = context.inventory.field, context.problem.extents, context.schedule.max_rows
+        add, extents, most = context.inventory.field, context.interface.extents, context.schedule.max_rows
         heads = self.heads_per_task(context)
         count = extents["B"] * earlier("kvHeads") * earlier("headTiles")
         per_task: Expr = heads
@@ -115,7 +115,7 @@ class RowSpace:
 
     def heads_per_task(self, context: Context) -> Expr:
         """Query heads of a task at most, with the tiling fields that cut the heads into tasks."""
-        add, extents = context.inventory.field, context.problem.extents
+        add, extents = context.inventory.field, context.interface.extents
         add("kvHeads", extents["K"], "key/value heads")
         add("group", extents["N"] // extents["K"], "query heads of a key/value head")
         most = minimum(earlier("group"), context.schedule.max_rows)
@@ -127,7 +127,7 @@ class RowSpace:
 
     def _positions_per_core(self, context: Context, heads: Expr) -> Expr:
         """As many as a vector core holds with all their heads, fewer where cores would be idle."""
-        rows, extents = context.schedule.rows_per_core, context.problem.extents
+        rows, extents = context.schedule.rows_per_core, context.interface.extents
         held = maximum(1, minimum(positions_per_core(rows), rows // maximum(heads, 1)))
         tokens = extents["S"] if self.token_axis == "S" else extents["B"] * extents["Q"]
         return minimum(held, maximum(1, ceil_div(tokens * extents["K"], ATLAS_A2.aiv_per_aic * CORES)))
@@ -166,7 +166,7 @@ class RowSpace:
                 Let(symbol=ROW_FRACTALS, value=ceil_div(TASK_ROWS, FRACTAL_SIZE)),
             ]
         per_task = tiling_scalar("queriesPerTask")
-        longest = context.host(context.problem.extents["Q"], "query positions of the longest batch row")
+        longest = context.host(context.interface.extents["Q"], "query positions of the longest batch row")
         length = batch_scalar(context, self.valid, longest)
         lets: list[Statement] = [
             Let(symbol=QUERY_LENGTH, value=length, where=self.where),
@@ -229,7 +229,7 @@ class RowSpace:
 
     def query_count(self, context: Context) -> Expr:
         """Queries of the batch row."""
-        longest = context.host(context.problem.extents["Q"], "query positions of the longest batch row")
+        longest = context.host(context.interface.extents["Q"], "query positions of the longest batch row")
         return batch_scalar(context, self.valid, longest)
 
     def load_query(self, context: Context, target: Buffer) -> Statement:
@@ -268,8 +268,8 @@ class RowSpace:
         """The task's heads of one position, as rows ``at`` and on in L1."""
         name, dim, padded_rows = self.query.name, context.head_dim, ROW_FRACTALS * FRACTAL_SIZE
         piece = Piece(tensor, at, HEADS, offset, context.stride(name, "N"))
-        layouts = context.problem.layouts[name].strides
-        if not all(each.get("N", Const(0)).same(context.problem.extents["D"]) for each in layouts):
+        layouts = context.interface.layouts[name].strides
+        if not all(each.get("N", Const(0)).same(context.interface.extents["D"]) for each in layouts):
             return load_matrix(target, piece, padded_rows, Const(0), dim)
         source = tensor.region(offset, HEADS, dim, piece.pitch)  # heads side by side: a short pitch
         place = target.region(at * fractal_depth(target.dtype))
@@ -300,7 +300,7 @@ class RowSpace:
         ``within``: layouts without this axis do not count.
         """
         axis = "N" if self.one_position else self.token_axis
-        layouts = context.problem.layouts[tensor].strides
+        layouts = context.interface.layouts[tensor].strides
         counted = [each for each in layouts if not within or _moves(each, within)]
         return all(_moves(each, axis) for each in counted)
 
@@ -353,7 +353,7 @@ class RowSpace:
 
     def row_total(self, context: Context) -> Expr:
         """Result rows of the operator, for the host."""
-        extents = context.problem.extents
+        extents = context.interface.extents
         if self.one_position:
             return extents["B"] * extents["N"]
         tokens = extents["S"] if self.token_axis == "S" else extents["B"] * extents["Q"]
@@ -361,13 +361,13 @@ class RowSpace:
 
     def identity(self, context: Context, run: Run) -> tuple[Expr, Expr]:
         """The number of a run's first row among all result rows, and the distance to the next."""
-        heads = context.host(context.problem.extents["N"], "query heads", "queryHeads")
+        heads = context.host(context.interface.extents["N"], "query heads", "queryHeads")
         if self.one_position:
             return BATCH * heads + HEAD, Const(1)
         if self.token_axis == "S":
             token: Expr = FIRST_TOKEN + QUERY
         else:
-            token = BATCH * context.host(context.problem.extents["Q"], stem="positions") + QUERY
+            token = BATCH * context.host(context.interface.extents["Q"], stem="positions") + QUERY
         return token * heads + HEAD, (heads if run.along != "N" else Const(1))
 
     def enter_token(self, context: Context, token: Expr) -> list[Statement]:
@@ -376,7 +376,7 @@ class RowSpace:
             return [Let(symbol=BATCH, value=token)]
         if self.token_axis == "S":
             return [Let(symbol=FIRST_TOKEN, value=token), Let(symbol=QUERY, value=Const(0))]
-        positions = context.host(context.problem.extents["Q"], stem="positions")
+        positions = context.host(context.interface.extents["Q"], stem="positions")
         return [Let(symbol=BATCH, value=token // positions), Let(symbol=QUERY, value=token % positions)]
 
 

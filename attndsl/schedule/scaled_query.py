@@ -106,5 +106,5 @@ def scale_query(context: Context) -> Stage:
 
 def _elements(context: Context) -> Expr:
     """Elements of the stored queries, for the host."""
-    extents, axes = context.problem.extents, context.rows.query.axes
+    extents, axes = context.interface.extents, context.rows.query.axes
     return product([extents[axis] for axis in axes])

@@ -37,7 +37,7 @@ class StoredRows(KeySource):
         return self.tensor.name
 
     def capacity(self, context: Context) -> Expr:
-        return context.problem.extents[self.rows_axis]
+        return context.interface.extents[self.rows_axis]
 
     def valid_rows(self, context: Context) -> Expr:
         return self.told_rows(context, self.valid)
@@ -180,7 +180,7 @@ class PagedRows(StoredRows):
     table: nodes.Input
 
     def capacity(self, context: Context) -> Expr:
-        return context.problem.extents["T"]
+        return context.interface.extents["T"]
 
     def pieces(
         self, context: Context, n0: Expr, rows: Expr, body: ToPiece, touched: tuple[Buffer, ...]

@@ -34,7 +34,7 @@ class VectorBuffers:
 
 def vector_buffers(context: Context) -> VectorBuffers:
     """The buffers that the vector cores' stages share."""
-    s, ub, bucket = context.schedule, context.in_ub, context.problem.value_bucket
+    s, ub, bucket = context.schedule, context.in_ub, context.interface.value_bucket
     rows, tile = s.rows_per_core, s.rows * s.tile_k
     factors = "in the io dtype" if context.cube_dtype == context.dtype else f"in {context.cube_dtype}"
     return VectorBuffers(

@@ -85,7 +85,7 @@ def hides_some(context: Context, interval: Interval) -> Expr | None:
 
 
 def _masks(context: Context) -> tuple[Interval, ...]:
-    return hidden_keys(context.attention.modifiers, context.problem.float_params)
+    return hidden_keys(context.attention.modifiers, context.interface.float_params)
 
 
 def _over_task(context: Context, bounds: list[Expr | None], join: _Join) -> Expr | None:

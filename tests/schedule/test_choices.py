@@ -24,10 +24,10 @@ from attndsl.schedule.errors import (
     ScheduleError,
     UnknownScheduleChoice,
 )
+from attndsl.schedule.interface import kernel_interface
 from attndsl.schedule.launch import prepare
 from attndsl.schedule.lower import lower
 from attndsl.schedule.pattern import recognise
-from attndsl.schedule.problem import describe_problem
 from attndsl.schedule.specialisation import Specialisation
 from attndsl.spec.loader import load_file
 from attndsl.symbolic import Const
@@ -190,8 +190,8 @@ def test_what_does_not_fit_names_memory_and_largest_buffer(tmp_path):
     operator = with_schedule(tmp_path, **choices)
     with pytest.raises(DoesNotFit) as caught:
         compile_operator(operator, special())
-    problem = describe_problem(operator, "float16", 128, frozenset())
-    program = lower(recognise(operator.graph(problem.present).outputs), problem, resolve(choices))
+    interface = kernel_interface(operator, "float16", 128, frozenset())
+    program = lower(recognise(operator.graph(interface.present).outputs), interface, resolve(choices))
     buffers = [buffer for buffer in program.buffers() if buffer.space is MemorySpace.UB]
     largest = max(buffers, key=lambda buffer: buffer.total_bytes)
     needed = sum(buffer.slots * -(-buffer.slot_bytes // 32) * 32 for buffer in buffers)

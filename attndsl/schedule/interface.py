@@ -26,7 +26,7 @@ _INTEGERS = ("int64", "int32", "uint32")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Problem:
+class KernelInterface:
     """What the lowering needs to know of an operator besides its graph.
 
     Attributes:
@@ -69,14 +69,14 @@ class Problem:
         return self.extents["E"].same(self.extents["D"])
 
 
-def describe_problem(
+def kernel_interface(
     operator: Operator,
     dtype: str,
     bucket: int,
     features: frozenset[str],
     value_bucket: int | None = None,
     settings: Mapping[str, Any] | None = None,
-) -> Problem:
+) -> KernelInterface:
     """The operator's part of a lowering, for one specialisation.
 
     ``settings``: values that the computation depends on; layouts among them exclude those of other axes.
@@ -106,7 +106,7 @@ def describe_problem(
         stored = [output.layout(layout.key) for layout in legal_layouts(source, present, settings)]
         layouts[output.name] = tensor_layout(output.name, stored, source)
         outputs.append(GlobalTensor(name=output.name, dtype=own.get(output.name, dtype), role="output"))
-    return Problem(
+    return KernelInterface(
         name=operator.name,
         summary=operator.summary,
         dtype=dtype,
