@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from attndsl.codegen.arguments import Argument, Names, dtype_row, names_of
 from attndsl.codegen.identifiers import comment
 from attndsl.codegen.kernel import kernel_name
-from attndsl.codegen.members import io_tensor
+from attndsl.codegen.problem_members import io_tensor
 from attndsl.codegen.tiling_keys import tiling_key
 from attndsl.schedule.compile import Compiled
 

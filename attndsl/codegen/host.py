@@ -14,7 +14,8 @@ from attndsl.codegen.arguments import Names, names_of
 from attndsl.codegen.helpers import Helper, used_helpers
 from attndsl.codegen.identifiers import comment
 from attndsl.codegen.kernel import CXX_SCALARS, kernel_name
-from attndsl.codegen.members import (
+from attndsl.codegen.naming import pascal
+from attndsl.codegen.problem_members import (
     HEAD_SIZE,
     VALUE_SIZE,
     counted,
@@ -25,7 +26,6 @@ from attndsl.codegen.members import (
     member_of,
     number_of_value,
 )
-from attndsl.codegen.naming import pascal
 from attndsl.codegen.selectors import asked_symbols, selectors
 from attndsl.codegen.tiling_keys import tiling_key
 from attndsl.errors import InternalError

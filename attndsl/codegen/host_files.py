@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from attndsl.codegen.arguments import DTYPE_ROWS, Names
 from attndsl.codegen.checks import check_text
-from attndsl.codegen.describe import assignments
 from attndsl.codegen.identifiers import comment, string
+from attndsl.codegen.launch_problem import assignments
 from attndsl.codegen.op_definition import definition, results_of
 from attndsl.codegen.render import render
 from attndsl.schedule.compile import Compiled

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from attndsl.codegen.members import head_size, io_tensor
+from attndsl.codegen.problem_members import head_size, io_tensor
 from attndsl.errors import UserError
 from attndsl.hardware import ATLAS_A2
 from attndsl.questions import GIVEN, asks, dtype_of, given, kind_of

@@ -10,7 +10,7 @@ from attndsl.codegen.arguments import Argument, Names, dtype_member, dtype_row, 
 from attndsl.codegen.checks import tensor_of
 from attndsl.codegen.host_expr import HostExpr
 from attndsl.codegen.identifiers import comment, string
-from attndsl.codegen.members import io_tensor
+from attndsl.codegen.problem_members import io_tensor
 from attndsl.errors import UserError
 from attndsl.graph.nodes import Cast, Choose, Conditional, Input, Node, Output, Quantize
 from attndsl.questions import DTYPE, GIVEN, given, kind_of

@@ -15,7 +15,7 @@ from typing import Any
 
 import networkx as nx
 
-from attndsl.codegen.members import (
+from attndsl.codegen.problem_members import (
     HEAD_SIZE,
     VALUE_SIZE,
     counted,

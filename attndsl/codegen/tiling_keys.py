@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 
-from attndsl.codegen.members import VALUE_SIZE, io_tensor
+from attndsl.codegen.problem_members import VALUE_SIZE, io_tensor
 from attndsl.codegen.selectors import selectors
 from attndsl.hardware import ATLAS_A2
 from attndsl.schedule.compile import Compiled

@@ -14,8 +14,8 @@ import numpy as np
 from attndsl.graph.nodes import Elementwise, GroupSum, Input, Node, Scalar, Scores, Softmax, TopK, WindowSum
 from attndsl.interpret.arithmetic import OPERATIONS
 from attndsl.interpret.blocks import Block, Part
+from attndsl.interpret.query_space import integer, query_space
 from attndsl.interpret.scores import evaluate
-from attndsl.interpret.segments import integer, query_space
 from attndsl.interpret.state import Labelled, State, no_rule
 from attndsl.interpret.streaming import row_statistics
 from attndsl.interpret.tasks import Rowset, Rowsets, Task, query_block, query_tasks

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from attndsl.graph.nodes import CacheAppend, Dense, Ring, Windowed, stored
+from attndsl.interpret.query_space import integer
 from attndsl.interpret.rows import RowReader, reader
-from attndsl.interpret.segments import integer
 from attndsl.interpret.state import State, rounded
 from attndsl.spec.layout import Array
 from attndsl.symbolic import as_expr

@@ -25,7 +25,7 @@ from attndsl.graph.nodes import (
     Windowed,
 )
 from attndsl.interpret.arithmetic import OPERATIONS
-from attndsl.interpret.segments import boundaries, integer
+from attndsl.interpret.query_space import boundaries, integer
 from attndsl.interpret.state import State, as_real, no_rule
 from attndsl.interpret.whole import whole
 from attndsl.questions import rows_of

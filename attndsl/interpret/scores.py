@@ -44,7 +44,7 @@ def evaluate(state: State, node: Node, block: Block) -> Array:
     Values with a key axis lie in scratch memory and hold until the same thread evaluates another block.
     """
     if id(node) not in block.values:
-        rule = _RULES.get(type(node))
+        rule = _SCORE_RULES.get(type(node))
         if rule is None:
             raise no_rule(node, "in scores")
         block.values[id(node)] = rule(state, node, block)
@@ -252,7 +252,7 @@ def _cast(state: State, node: Cast, block: Block) -> Array:
     return as_real(rounded(evaluate(state, node.source, block), stored_dtype(state, node.dtype)), state.real)
 
 
-_RULES: dict[type[Node], Callable[[State, Any, Block], Array]] = {
+_SCORE_RULES: dict[type[Node], Callable[[State, Any, Block], Array]] = {
     Scores: _scores,
     Softmax: _softmax,
     Input: _input,

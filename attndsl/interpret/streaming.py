@@ -7,10 +7,10 @@ import numpy as np
 from attndsl.graph.nodes import BlockRequantize, Node, Rows, Scores, Softmax, WeightedSum
 from attndsl.interpret.accumulator import Accumulator
 from attndsl.interpret.blocks import Block
+from attndsl.interpret.query_space import query_space
 from attndsl.interpret.ranges import Visibility
 from attndsl.interpret.requantize import RequantizingAccumulator
 from attndsl.interpret.scores import evaluate
-from attndsl.interpret.segments import query_space
 from attndsl.interpret.state import Labelled, State
 from attndsl.interpret.tasks import Rowset, Rowsets, Task, queries_in_block, query_block, query_tasks
 from attndsl.interpret.threads import for_each

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from attndsl.graph.nodes import Rows
 from attndsl.interpret.blocks import Block, Part
+from attndsl.interpret.query_space import QuerySpace
 from attndsl.interpret.rows import RowReader, reader
-from attndsl.interpret.segments import QuerySpace
 from attndsl.interpret.state import State
 from attndsl.interpret.threads import cores
 

@@ -40,7 +40,7 @@ INDEX_SYMBOLS = {axis: symbol for symbol, axis in INDEX_AXES.items()}
 def whole(state: State, node: Node) -> Labelled:
     """The value of ``node`` with all its axes; computed once a run."""
     if id(node) not in state.values:
-        rule = _RULES.get(type(node))
+        rule = _WHOLE_RULES.get(type(node))
         if rule is None:
             raise no_rule(node, "outside of scores")
         state.values[id(node)] = rule(state, node)
@@ -161,7 +161,7 @@ def _log_sum_exp_merge(state: State, node: LogSumExpMerge) -> Labelled:
     return log_sum_exp_merge(state, node)
 
 
-_RULES: dict[type[Node], Callable[[State, Any], Labelled]] = {
+_WHOLE_RULES: dict[type[Node], Callable[[State, Any], Labelled]] = {
     Input: _input,
     Scalar: _scalar,
     IndexCondition: _index_condition,

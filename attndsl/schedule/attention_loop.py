@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from attndsl.schedule.context import Context
 from attndsl.schedule.cube import score_tile, weighted_tile
+from attndsl.schedule.modifiers import Modifiers
 from attndsl.schedule.online_softmax import softmax_tile, update_tile
 from attndsl.schedule.scalars import TILE, TILES
-from attndsl.schedule.score_step import ScoreSteps
 from attndsl.tile.statements import Pipelined
 
 
-def attention_loop(context: Context, steps: ScoreSteps) -> Pipelined:
+def attention_loop(context: Context, modifiers: Modifiers) -> Pipelined:
     """The stages of a tile, the cube running ``lead`` tiles ahead of its weighted sums."""
     lead = context.schedule.lead
     stages = (
         (context.keys.prepare(context), 0),
         (score_tile(context), 0),
-        (softmax_tile(context, steps), 0),
+        (softmax_tile(context, modifiers), 0),
         (context.values.prepare(context), 0),
         (weighted_tile(context), lead),
         (update_tile(context), lead),

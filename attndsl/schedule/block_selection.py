@@ -28,6 +28,7 @@ from attndsl.schedule.block_selection_context import (
 from attndsl.schedule.context import Context, chunks, whole
 from attndsl.schedule.cube import score_tile
 from attndsl.schedule.key_range import tile_bounds
+from attndsl.schedule.modifiers import Modifiers
 from attndsl.schedule.rings import score_ring
 from attndsl.schedule.row_operations import C0, broadcast, row_blocks
 from attndsl.schedule.scalars import (
@@ -44,7 +45,6 @@ from attndsl.schedule.scalars import (
     TILE,
     TILES,
 )
-from attndsl.schedule.score_step import ScoreSteps
 from attndsl.schedule.step_scores import exponentials, loaded_buffers, scored, with_tile_operands
 from attndsl.schedule.vector_buffers import vector_buffers
 from attndsl.symbolic import Const, Expr, Symbol, ceil_div, maximum, minimum
@@ -65,7 +65,7 @@ def prepare_selection(context: Context) -> Stage:
     return _stage(context, "PrepareSelection", doc, number_lanes(context))
 
 
-def select_blocks(context: Context, steps: ScoreSteps) -> Seq:
+def select_blocks(context: Context, modifiers: Modifiers) -> Seq:
     """The selection of an item's positions, behind the attention loop."""
     node = top_k(context)
     capacity = context.host(
@@ -78,7 +78,7 @@ def select_blocks(context: Context, steps: ScoreSteps) -> Seq:
         extent=TILES,
         stages=(
             score_tile(context, score_ring(context, "scoreAgainRing"), "ScoreAgain"),
-            _select_tile(context, steps),
+            _select_tile(context, modifiers),
         ),
         lags=(0, context.schedule.lead),
         paced=True,
@@ -102,7 +102,7 @@ def _stage(context: Context, name: str, doc: str, body: Seq) -> Stage:
     )
 
 
-def _select_tile(context: Context, steps: ScoreSteps) -> Stage:
+def _select_tile(context: Context, modifiers: Modifiers) -> Stage:
     size, b = context.tile_keys, vector_buffers(context)
     rows_per_task = context.rows.rows_per_task(context)
     column = b.score.region(C0, CHUNK, REPEAT_LANES, size)
@@ -113,20 +113,20 @@ def _select_tile(context: Context, steps: ScoreSteps) -> Stage:
         offset = (SLOT * rows_per_task + ROW_BEGIN + r0) * size
         ring = score_ring(context, "scoreAgainRing").region(offset, chunk, KEYS, size)
         body = seq(
-            *scored(context, steps, ring),
+            *scored(context, modifiers, ring),
             *exponentials(context, b.row_max, R0),
             Note(text="score = score / rowSum, then added to the sums of its position"),
             broadcast(context, b.row_blocks, b.row_sum, R0),
             For(var=C0, end=KEYS, step=REPEAT_LANES, body=seq(divide), disjoint=(b.score,), runs=True),
             For(var=_ROW, end=CHUNK, body=seq(add), runs=True),
         )
-        return [Alloc(buffers=loaded_buffers(context, steps), body=body)]
+        return [Alloc(buffers=loaded_buffers(context, modifiers), body=body)]
 
     over_rows = chunks(ROWS, context.rows_per_step, one_chunk, context.where)
     body = seq(
         *tile_bounds(context),
         next_window(context),
-        with_tile_operands(context, steps, over_rows),
+        with_tile_operands(context, modifiers, over_rows),
         take_blocks(context, FIRST_KEY),
     )
     doc = "Probabilities of one tile, summed over heads; the blocks that it completes to the best."

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from attndsl.graph import nodes
 from attndsl.schedule.context import Context, whole
 from attndsl.schedule.errors import NotLowered
+from attndsl.schedule.modifiers import Modifier
 from attndsl.schedule.scalars import (
     BATCH,
     CHUNK,
@@ -24,7 +25,6 @@ from attndsl.schedule.scalars import (
     REPEAT_LANES,
     ROW_BEGIN,
 )
-from attndsl.schedule.score_step import ScoreStep
 from attndsl.schedule.vector_buffers import vector_buffers
 from attndsl.symbolic import Const, Expr, Symbol, as_expr, round_up
 from attndsl.tile.buffers import Buffer, Region
@@ -38,7 +38,7 @@ _HALF_REPEAT = repeat_elements("float16")
 _BITS_BLOCK = 256  # lanes whose bits fill a block of 32 bytes
 
 
-def byte_mask(context: Context, node: nodes.Replace) -> ScoreStep:
+def byte_mask(context: Context, node: nodes.Replace) -> Modifier:
     """The step of a mask in bytes.
 
     Raises:
@@ -46,14 +46,14 @@ def byte_mask(context: Context, node: nodes.Replace) -> ScoreStep:
     """
     mask = node.condition
     assert isinstance(mask, nodes.Input)
-    rule = _RULES.get(mask.axes)
+    rule = _LOADS_BY_AXES.get(mask.axes)
     if rule is None:
         what = f"a mask in bytes over ({', '.join(mask.axes)}), {mask.name},"
         raise NotLowered(what, node.where, f"masks in bytes are over {BYTE_MASK_AXES}")
     return rule(context, node, mask)
 
 
-def _of_all_rows(context: Context, node: nodes.Replace, mask: nodes.Input) -> ScoreStep:
+def _of_all_rows(context: Context, node: nodes.Replace, mask: nodes.Input) -> Modifier:
     """Loaded and made into bits once a tile."""
     tile_k = context.schedule.tile_k
     lanes = -(-tile_k // _HALF_REPEAT) * _HALF_REPEAT
@@ -64,7 +64,7 @@ def _of_all_rows(context: Context, node: nodes.Replace, mask: nodes.Input) -> Sc
         source = context.gm(mask.name, offset, 1, KEYS)
         return [LoadRows(dst=whole(work.loaded, 0, KEYS), src=source, where=node.where)]
 
-    return ScoreStep(
+    return Modifier(
         title=_title(node, mask),
         source=mask.name,
         tile_loads=(work.loaded,),
@@ -75,7 +75,7 @@ def _of_all_rows(context: Context, node: nodes.Replace, mask: nodes.Input) -> Sc
     )
 
 
-def _of_queries(context: Context, node: nodes.Replace, mask: nodes.Input) -> ScoreStep:
+def _of_queries(context: Context, node: nodes.Replace, mask: nodes.Input) -> Modifier:
     """A row for each query position; of only one position there is nothing to tell apart."""
     if context.rows.one_position:
         what = f"a mask in bytes with rows of queries, {mask.name}, where each batch row has one query,"
@@ -83,7 +83,7 @@ def _of_queries(context: Context, node: nodes.Replace, mask: nodes.Input) -> Sco
     return _of_positions(context, node, mask)
 
 
-def _of_positions(context: Context, node: nodes.Replace, mask: nodes.Input) -> ScoreStep:
+def _of_positions(context: Context, node: nodes.Replace, mask: nodes.Input) -> Modifier:
     """Loaded with each step of rows, and made into bits position by position."""
     s = context.schedule
     pitch = -(-s.tile_k // _BITS_BLOCK) * _BITS_BLOCK
@@ -110,7 +110,7 @@ def _of_positions(context: Context, node: nodes.Replace, mask: nodes.Input) -> S
             _select(context, node, bits((row + _ROW) // HEADS - first)),
         ]
 
-    return ScoreStep(
+    return Modifier(
         title=_title(node, mask),
         source=mask.name,
         row_loads=(work.loaded,),
@@ -120,14 +120,14 @@ def _of_positions(context: Context, node: nodes.Replace, mask: nodes.Input) -> S
     )
 
 
-_Rule = Callable[[Context, nodes.Replace, nodes.Input], ScoreStep]
-_RULES: dict[nodes.Axes, _Rule] = {
+_Rule = Callable[[Context, nodes.Replace, nodes.Input], Modifier]
+_LOADS_BY_AXES: dict[nodes.Axes, _Rule] = {
     ("T",): _of_all_rows,
     ("B", "T"): _of_all_rows,
     ("Q", "T"): _of_queries,
     ("B", "Q", "T"): _of_queries,
 }
-BYTE_MASK_AXES = " or ".join(f"({', '.join(axes)})" for axes in _RULES)
+BYTE_MASK_AXES = " or ".join(f"({', '.join(axes)})" for axes in _LOADS_BY_AXES)
 
 
 @dataclass(frozen=True, slots=True)

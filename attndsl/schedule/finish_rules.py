@@ -43,7 +43,7 @@ def finish_rows(context: Context, source: Buffer, offset: Expr, each_run: EachRu
     """
     steps: list[Statement] = []
     for node in context.computation.finish:
-        rule = _RULES.get(type(node))
+        rule = _FINISH_RULES.get(type(node))
         if rule is None:
             raise NotLowered(f"{type(node).__name__} of the result", node.where)
         steps += rule(context, node, source, offset, each_run)
@@ -193,7 +193,7 @@ def _axes(node: nodes.Node) -> tuple[str, ...]:
 
 
 _Rule = Callable[[Context, nodes.Node, Buffer, Expr, EachRun], list[Statement]]
-_RULES: dict[type[nodes.Node], _Rule] = {
+_FINISH_RULES: dict[type[nodes.Node], _Rule] = {
     nodes.Quantize: _quantise,
     nodes.Elementwise: _by_row,
     nodes.Replace: _padded,

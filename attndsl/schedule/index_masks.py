@@ -5,8 +5,8 @@ from __future__ import annotations
 from attndsl.graph import nodes
 from attndsl.schedule.context import Context
 from attndsl.schedule.key_intervals import key_interval
+from attndsl.schedule.modifiers import Modifier
 from attndsl.schedule.scalars import FIRST_KEY, KEYS, REPEAT_LANES
-from attndsl.schedule.score_step import ScoreStep
 from attndsl.schedule.vector_buffers import vector_buffers
 from attndsl.schedule.visibility import hides_some
 from attndsl.symbolic import Const, Expr, maximum, minimum, round_up
@@ -14,7 +14,7 @@ from attndsl.tile.instructions import FillInterval
 from attndsl.tile.statements import If, Statement, seq
 
 
-def index_mask(context: Context, node: nodes.Replace) -> ScoreStep:
+def index_mask(context: Context, node: nodes.Replace) -> Modifier:
     """Fills the lanes that a row does not see; nothing in tiles that all rows of the step see whole.
 
     Raises:
@@ -43,4 +43,4 @@ def index_mask(context: Context, node: nodes.Replace) -> ScoreStep:
         return [rows if some is None else If(condition=some, then=seq(rows))]
 
     title = f"score = {node.value:g} where the query does not see the key  ({node.where})"
-    return ScoreStep(title=title, apply=apply)
+    return Modifier(title=title, apply=apply)

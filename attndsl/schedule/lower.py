@@ -14,6 +14,7 @@ from attndsl.schedule.inventory import Inventory
 from attndsl.schedule.key_range import key_range
 from attndsl.schedule.key_source import KeySource
 from attndsl.schedule.key_sources import key_source
+from attndsl.schedule.modifiers import Modifiers, together
 from attndsl.schedule.named_reads import named_reads
 from attndsl.schedule.padding_rows import existing_queries
 from attndsl.schedule.pattern import Attention, Computation
@@ -22,7 +23,6 @@ from attndsl.schedule.row_groups import grouped_rows
 from attndsl.schedule.row_space import row_space
 from attndsl.schedule.scalars import ITEM, LOWEST, REPEAT_LANES, SMALLEST, SPLIT, TASK
 from attndsl.schedule.score_rules import lower_modifier
-from attndsl.schedule.score_step import ScoreSteps, together
 from attndsl.schedule.tiling import add_work_fields, place_workspace
 from attndsl.schedule.vector_buffers import vector_buffers
 from attndsl.symbolic import Const
@@ -45,8 +45,8 @@ def lower(computation: Computation, interface: KernelInterface, schedule: Schedu
     )
     add_work_fields(contexts)
     works = [
-        Work(context=context, steps=steps, contexts=contexts)
-        for context, steps in zip(contexts, _score_steps(contexts), strict=True)
+        Work(context=context, modifiers=modifiers, contexts=contexts)
+        for context, modifiers in zip(contexts, _modifiers(contexts), strict=True)
     ]
     items = [_item_loop(work) for work in works]
     body = named_reads(seq(phases(Place.FRONT, works[0]), *items, phases(Place.BEHIND, works[0])))
@@ -107,7 +107,7 @@ def _suffix(computation: Computation, attention: Attention, keys: KeySource) -> 
     return name[:1].upper() + name[1:] + number
 
 
-def _score_steps(contexts: tuple[Context, ...]) -> tuple[ScoreSteps, ...]:
+def _modifiers(contexts: tuple[Context, ...]) -> tuple[Modifiers, ...]:
     """What is done to the scores of each attention."""
     found = [tuple(lower_modifier(each, node) for node in each.attention.modifiers) for each in contexts]
     return together(found, contexts[0].where)

@@ -9,24 +9,24 @@ from attndsl.schedule.byte_masks import BYTE_MASK_AXES, byte_mask
 from attndsl.schedule.context import Context
 from attndsl.schedule.errors import NotLowered
 from attndsl.schedule.index_masks import index_mask
-from attndsl.schedule.score_step import ScoreStep
+from attndsl.schedule.modifiers import Modifier
 from attndsl.schedule.stored import stored_plain
 
 
-def replace_rule(context: Context, node: nodes.Node) -> ScoreStep:
+def replace_rule(context: Context, node: nodes.Node) -> Modifier:
     """The step of a mask.
 
     Raises:
         NotLowered: no rule covers the condition.
     """
     assert isinstance(node, nodes.Replace)
-    rule = _RULES.get(type(node.condition))
+    rule = _MASK_RULES.get(type(node.condition))
     if rule is None:
         raise NotLowered(f"a mask by {type(node.condition).__name__}", node.where)
     return rule(context, node)
 
 
-def _read_by_index(context: Context, node: nodes.Replace) -> ScoreStep:
+def _read_by_index(context: Context, node: nodes.Replace) -> Modifier:
     """Refused: bytes are loaded as they lie, a column a key."""
     condition = node.condition
     assert isinstance(condition, nodes.Lookup)
@@ -42,7 +42,7 @@ _WITH_COLUMNS = (
     f"declare a mask in bytes with a column for each key, over {BYTE_MASK_AXES}, and pass it expanded, "
     "or write a condition on indices"
 )
-_RULES: dict[type[nodes.Node], Callable[[Context, nodes.Replace], ScoreStep]] = {
+_MASK_RULES: dict[type[nodes.Node], Callable[[Context, nodes.Replace], Modifier]] = {
     nodes.IndexCondition: index_mask,
     nodes.Input: byte_mask,
     nodes.Lookup: _read_by_index,

@@ -11,11 +11,11 @@ from __future__ import annotations
 from attndsl.hardware import Core
 from attndsl.schedule.context import Context, chunks, whole
 from attndsl.schedule.key_range import tile_bounds
+from attndsl.schedule.modifiers import Modifiers
 from attndsl.schedule.requantize import keep_steps, quantise, spread_steps, whole_partial
 from attndsl.schedule.rings import out_ring, prob_ring, score_ring
 from attndsl.schedule.row_operations import broadcast, fold_lanes, scale_rows
 from attndsl.schedule.scalars import CHUNK, KEYS, LOWEST, R0, REPEAT_LANES, ROW_BEGIN, ROWS, SLOT, SPAN, TILE
-from attndsl.schedule.score_step import ScoreSteps
 from attndsl.schedule.step_scores import exponentials, loaded_buffers, scored, with_tile_operands
 from attndsl.schedule.vector_buffers import vector_buffers
 from attndsl.symbolic import Const, Expr
@@ -39,7 +39,7 @@ def start_rows(context: Context) -> Stage:
     )
 
 
-def softmax_tile(context: Context, steps: ScoreSteps) -> Stage:
+def softmax_tile(context: Context, modifiers: Modifiers) -> Stage:
     """Online softmax of one tile: scores from their ring slot, probabilities to theirs."""
     where, size, b = context.where, context.tile_keys, vector_buffers(context)
     rows_per_task = context.rows.rows_per_task(context)
@@ -53,7 +53,7 @@ def softmax_tile(context: Context, steps: ScoreSteps) -> Stage:
     def one_chunk(r0: Expr, chunk: Expr) -> list[Statement]:
         offset = (SLOT * rows_per_task + ROW_BEGIN + r0) * size
         body = seq(
-            *scored(context, steps, score_ring(context).region(offset, chunk, KEYS, size)),
+            *scored(context, modifiers, score_ring(context).region(offset, chunk, KEYS, size)),
             *_update_maximum(context, stat),
             *(keep_steps(context, b, stat) if requantizes else ()),
             *exponentials(context, b.new_max),
@@ -70,10 +70,10 @@ def softmax_tile(context: Context, steps: ScoreSteps) -> Stage:
                 ),
             ),
         )
-        return [Alloc(buffers=loaded_buffers(context, steps), body=body)]
+        return [Alloc(buffers=loaded_buffers(context, modifiers), body=body)]
 
     over_rows = chunks(ROWS, context.rows_per_step, one_chunk, where)
-    body = seq(*tile_bounds(context), with_tile_operands(context, steps, over_rows))
+    body = seq(*tile_bounds(context), with_tile_operands(context, modifiers, over_rows))
     doc = "Online softmax of one tile: scores in, probabilities out, row maxima and sums updated."
     return Stage(
         name=context.label("SoftmaxTile"), part=context.suffix, core=Core.AIV, doc=doc, body=body, where=where

@@ -14,11 +14,11 @@ from attndsl.hardware import ATLAS_A2
 from attndsl.schedule.context import Context, whole
 from attndsl.schedule.errors import NotLowered
 from attndsl.schedule.lookups import element, pitches
+from attndsl.schedule.modifiers import Emit
 from attndsl.schedule.row_space import Run
 from attndsl.schedule.row_values import has_keys, row_value
 from attndsl.schedule.scalars import FIRST_KEY, KEYS, LANES, SPAN
 from attndsl.schedule.score_operations import OPERATIONS
-from attndsl.schedule.score_step import Emit
 from attndsl.schedule.stored import stored_plain
 from attndsl.source_line import SourceLine
 from attndsl.symbolic import Binary, Const, Expr, Symbol, ceil_div, maximum, minimum, round_up
@@ -56,7 +56,7 @@ def key_operand(context: Context, node: nodes.Node) -> KeyOperand:
     Raises:
         NotLowered: when no rule covers it.
     """
-    rule = _RULES.get(type(node))
+    rule = _OPERAND_RULES.get(type(node))
     if rule is None:
         raise NotLowered(f"scores and {type(node).__name__}", node.where)
     return rule(context, node)
@@ -343,7 +343,7 @@ def spread_number(context: Context, node: nodes.Node) -> KeyOperand:
     return KeyOperand(compute=compute)
 
 
-_RULES: dict[type[nodes.Node], Callable[[Context, nodes.Node], KeyOperand]] = {
+_OPERAND_RULES: dict[type[nodes.Node], Callable[[Context, nodes.Node], KeyOperand]] = {
     nodes.Input: _stored,
     nodes.Lookup: _looked_up,
     nodes.Scalar: _indexed,

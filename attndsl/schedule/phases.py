@@ -16,12 +16,12 @@ from attndsl.schedule.attention_loop import attention_loop
 from attndsl.schedule.block_selection import prepare_selection, select_blocks, selects_blocks
 from attndsl.schedule.context import Context
 from attndsl.schedule.merge import merge_partials
+from attndsl.schedule.modifiers import Modifiers
 from attndsl.schedule.online_softmax import start_rows
 from attndsl.schedule.padding_rows import has_padding, zero_padding
 from attndsl.schedule.rows_out import may_split, write_rows
 from attndsl.schedule.scaled_query import scale_query, scales_queries
 from attndsl.schedule.scaled_sums import scale_sums, sums_integers
-from attndsl.schedule.score_step import ScoreSteps
 from attndsl.schedule.statistics import has_statistics, write_statistics
 from attndsl.tile.statements import Seq, Statement, seq
 
@@ -40,12 +40,12 @@ class Work:
 
     Attributes:
         context: the attention whose items run; in front of and behind all items the first.
-        steps: what is done to its scores.
+        modifiers: what is done to its scores.
         contexts: all attentions of the computation.
     """
 
     context: Context
-    steps: ScoreSteps
+    modifiers: Modifiers
     contexts: tuple[Context, ...]
 
 
@@ -90,7 +90,7 @@ PHASES: tuple[Phase, ...] = (
     Phase(
         name="attend to the keys, tile by tile",
         place=Place.ITEM,
-        make=lambda work: attention_loop(work.context, work.steps),
+        make=lambda work: attention_loop(work.context, work.modifiers),
     ),
     Phase(
         name="make sums of integers those of the values that they stand for",
@@ -113,7 +113,7 @@ PHASES: tuple[Phase, ...] = (
         name="select blocks of keys, in a second run over the tiles",
         place=Place.ITEM,
         asked=selects_blocks,
-        make=lambda work: select_blocks(work.context, work.steps),
+        make=lambda work: select_blocks(work.context, work.modifiers),
     ),
     Phase(
         name="merge partials and write rows",

@@ -1,6 +1,6 @@
 """Lowering rules of score modifiers: one entry of a table for each kind of graph node.
 
-A rule turns a node into a :class:`ScoreStep`. Adding a modifier is adding a rule here.
+A rule turns a node into a :class:`Modifier`. Adding a modifier is adding a rule here.
 """
 
 from __future__ import annotations
@@ -12,29 +12,29 @@ from attndsl.schedule.context import Context
 from attndsl.schedule.errors import NotLowered
 from attndsl.schedule.expressions import expression, name_of
 from attndsl.schedule.mask_rules import replace_rule
+from attndsl.schedule.modifiers import Modifier
 from attndsl.schedule.pattern import has_scores, other_operand, score_operand
 from attndsl.schedule.score_operations import OPERATIONS
-from attndsl.schedule.score_step import ScoreStep
 from attndsl.schedule.vector_buffers import vector_buffers
 
 
-def lower_modifier(context: Context, node: nodes.Node) -> ScoreStep:
+def lower_modifier(context: Context, node: nodes.Node) -> Modifier:
     """The step of a modifier.
 
     Raises:
         NotLowered: when no rule covers the node.
     """
-    rule = _RULES.get(type(node))
+    rule = _MODIFIER_RULES.get(type(node))
     if rule is None:
         raise NotLowered(type(node).__name__, node.where)
     return rule(context, node)
 
 
-def _elementwise(context: Context, node: nodes.Node) -> ScoreStep:
+def _elementwise(context: Context, node: nodes.Node) -> Modifier:
     """An operation of scores, with whatever stands between them and what its operands have in common."""
     assert isinstance(node, nodes.Elementwise)
     operand = expression(context, node, score_operand(node))
-    return ScoreStep(
+    return Modifier(
         title=f"score {_title(node)}  ({node.where})",
         source=operand.source,
         row_loads=operand.loads,
@@ -58,7 +58,7 @@ def _title(node: nodes.Elementwise) -> str:
     return f"{operation.sign} {what}"
 
 
-_RULES: dict[type[nodes.Node], Callable[[Context, nodes.Node], ScoreStep]] = {
+_MODIFIER_RULES: dict[type[nodes.Node], Callable[[Context, nodes.Node], Modifier]] = {
     nodes.Elementwise: _elementwise,
     nodes.Replace: replace_rule,
 }

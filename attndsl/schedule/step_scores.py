@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from attndsl.schedule.context import Context, whole
 from attndsl.schedule.folded_query import scale_scores
+from attndsl.schedule.modifiers import Modifier, Modifiers
 from attndsl.schedule.requantize import whole_scores
 from attndsl.schedule.row_operations import C0, broadcast, row_blocks
 from attndsl.schedule.scalars import CHUNK, KEYS, LOWEST, REPEAT_LANES, SPAN
-from attndsl.schedule.score_step import ScoreStep, ScoreSteps
 from attndsl.schedule.vector_buffers import vector_buffers
 from attndsl.symbolic import Const, Expr, round_up
 from attndsl.tile.buffers import Buffer, GlobalRegion
@@ -15,13 +15,13 @@ from attndsl.tile.instructions import Binary, Convert, FillLanes, LoadRows, Unar
 from attndsl.tile.statements import Alloc, For, If, Let, Note, Statement, seq
 
 
-def loaded_buffers(context: Context, steps: ScoreSteps) -> tuple[Buffer, ...]:
+def loaded_buffers(context: Context, modifiers: Modifiers) -> tuple[Buffer, ...]:
     """What is loaded with each chunk of rows: one lifetime."""
     own = (whole_scores(context),) if context.cube_dtype == "int8" else ()
-    return (*own, vector_buffers(context).score, *steps.row_loads)
+    return (*own, vector_buffers(context).score, *modifiers.row_loads)
 
 
-def scored(context: Context, steps: ScoreSteps, source: GlobalRegion) -> list[Statement]:
+def scored(context: Context, modifiers: Modifiers, source: GlobalRegion) -> list[Statement]:
     """The step's scores in the unified buffer, modified; lanes behind the last key hold the lowest number."""
     size, b = context.tile_keys, vector_buffers(context)
     arrives, widen = b.score, []
@@ -32,29 +32,29 @@ def scored(context: Context, steps: ScoreSteps, source: GlobalRegion) -> list[St
     return [
         *context.rows.first_of_step(),
         load,
-        *(statement for step in steps.steps for statement in step.load_rows(context)),
+        *(statement for each in modifiers.each for statement in each.load_rows(context)),
         Let(symbol=SPAN, value=(CHUNK - 1) * size + round_up(KEYS, REPEAT_LANES)),
         *widen,
         *scale_scores(context),
-        *(statement for step in steps.steps for statement in _applied(context, step)),
+        *(statement for each in modifiers.each for statement in _applied(context, each)),
         Note(text="Lanes behind the last key take no part in the maximum, nor below in the sum."),
         _fill_tail(context, LOWEST),
     ]
 
 
-def _applied(context: Context, step: ScoreStep) -> list[Statement]:
-    return [Note(text=step.title), *step.apply(context)]
+def _applied(context: Context, modifier: Modifier) -> list[Statement]:
+    return [Note(text=modifier.title), *modifier.apply(context)]
 
 
-def with_tile_operands(context: Context, steps: ScoreSteps, rows: Statement) -> Statement:
+def with_tile_operands(context: Context, modifiers: Modifiers, rows: Statement) -> Statement:
     """What modifiers load and prepare once a tile, around the loop over rows."""
-    loads_some = any(step.tile_loads for step in steps.steps)
-    prepare = [statement for step in steps.steps for statement in step.prepare_tile(context)]
+    loads_some = any(each.tile_loads for each in modifiers.each)
+    prepare = [statement for each in modifiers.each for statement in each.prepare_tile(context)]
     if not loads_some:
         return seq(*prepare, rows)
-    loads = [statement for step in steps.steps for statement in step.load_tile(context)]
-    titles = [Note(text=step.title) for step in steps.steps if step.tile_loads]
-    return seq(Alloc(buffers=steps.tile_loads, body=seq(*titles, *loads, *prepare)), rows)
+    loads = [statement for each in modifiers.each for statement in each.load_tile(context)]
+    titles = [Note(text=each.title) for each in modifiers.each if each.tile_loads]
+    return seq(Alloc(buffers=modifiers.tile_loads, body=seq(*titles, *loads, *prepare)), rows)
 
 
 def _fill_tail(context: Context, value: Expr) -> Statement:

@@ -32,9 +32,9 @@ from attndsl.graph.nodes import (
     WeightedSum,
 )
 from attndsl.interpret.blocks import Block, Part
+from attndsl.interpret.query_space import query_space
 from attndsl.interpret.rows import RowReader, reader
 from attndsl.interpret.scores import evaluate
-from attndsl.interpret.segments import query_space
 from attndsl.interpret.state import Labelled, State, rounded
 from attndsl.interpret.threads import for_each
 from attndsl.interpret.whole import whole

@@ -30,8 +30,8 @@ from attndsl.graph.nodes import (
     WeightedSum,
     Windowed,
 )
+from attndsl.interpret.query_space import boundaries
 from attndsl.interpret.rows import reader
-from attndsl.interpret.segments import boundaries
 from attndsl.interpret.state import State
 from attndsl.spec.call import Call
 from attndsl.spec.layout import Array

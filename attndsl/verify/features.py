@@ -10,8 +10,8 @@ import numpy as np
 
 from attndsl.graph.nodes import Listed, LogSumExpMerge, Paged, Scores, TopK, WeightedSum
 from attndsl.hardware import ATLAS_A2
+from attndsl.interpret.query_space import integer, query_space
 from attndsl.interpret.rows import reader
-from attndsl.interpret.segments import integer, query_space
 from attndsl.interpret.state import State
 from attndsl.interpret.whole import whole
 from attndsl.questions import dtype_of, given, layout_of, split_of

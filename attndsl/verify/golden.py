@@ -9,7 +9,7 @@ import numpy as np
 
 from attndsl.graph.nodes import CacheAppend, Node, Output, PackedQueries, Quantize, Replace, Softmax, TopK
 from attndsl.interpret.cache import write_appended
-from attndsl.interpret.segments import boundaries, integer
+from attndsl.interpret.query_space import boundaries, integer
 from attndsl.interpret.state import Labelled, State
 from attndsl.interpret.streaming import row_statistics
 from attndsl.interpret.whole import whole

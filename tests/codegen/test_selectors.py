@@ -9,7 +9,7 @@ import pytest
 
 from attndsl import ops
 from attndsl.codegen.kernel_request import KernelRequest, specialisation_of_choice, wanted_specialisations
-from attndsl.codegen.members import dtype_member, given_member, io_tensor, member_of, number_of_value
+from attndsl.codegen.problem_members import dtype_member, given_member, io_tensor, member_of, number_of_value
 from attndsl.codegen.selectors import selectors_of
 from attndsl.schedule.specialisation import feature_names, kernel_inputs, settings_of
 from attndsl.spec.covering import choosable, nearest_choice

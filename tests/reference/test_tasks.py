@@ -11,8 +11,8 @@ import pytest
 
 from attndsl.interpret.arithmetic import exp_in_place
 from attndsl.interpret.products import row_sums
+from attndsl.interpret.query_space import query_space
 from attndsl.interpret.ranges import Visibility
-from attndsl.interpret.segments import query_space
 from attndsl.interpret.state import State
 from attndsl.interpret.tasks import Rowsets, query_block, query_tasks
 from attndsl.interpret.threads import cores, for_each

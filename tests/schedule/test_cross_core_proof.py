@@ -16,7 +16,7 @@ from attndsl.hardware import Core, MemorySpace, Pipe
 from attndsl.schedule import cross_core, events
 from attndsl.schedule.cross_core import derive_flags
 from attndsl.schedule.events import synchronise
-from attndsl.schedule.hazards import find_conflicts
+from attndsl.schedule.hazards import find_problems
 from attndsl.schedule.ring_order import find_early_flags
 from attndsl.schedule.skew import guard, tiles
 from attndsl.schedule.split_cores import split_cores
@@ -142,13 +142,13 @@ def assert_flag_needs(tree: Seq, flag: str, pipe: Pipe, touched: str) -> None:
     """The flag waits for the pipe; otherwise it would be early, or the event for it raised twice."""
     done, taken = (f"{flag}{pipe.value}{end}" for end in ("Done", "Taken"))
     assert flag_events(tree) == {done, taken}
-    assert (find_early_flags(tree), find_conflicts(tree)) == ((), ())
+    assert (find_early_flags(tree), find_problems(tree)) == ((), ())
     early = [str(found) for found in find_early_flags(without(tree, done))]
     assert early, "the flag is not early without the event"
     for text in early:
         assert re.match(rf"flag {flag} is raised behind MTE3 while .* touch {touched}$", text)
     assert f"event {done} may be raised again before it was awaited" in map(
-        str, find_conflicts(without(tree, taken))
+        str, find_problems(without(tree, taken))
     )
 
 

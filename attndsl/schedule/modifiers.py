@@ -21,12 +21,12 @@ def _nothing(context: Context) -> list[Statement]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScoreStep:
+class Modifier:
     """One modifier, lowered.
 
     Attributes:
         title: what it does, in the spec's terms.
-        source: what the loaded buffers hold; steps of one source share them.
+        source: what the loaded buffers hold; modifiers of one source share them.
         tile_loads: buffers loaded once a tile. ``row_loads``: buffers loaded with each chunk of rows.
         scratch: further vector buffers.
         load_tile, prepare_tile: statements at the start of a tile.
@@ -45,48 +45,48 @@ class ScoreStep:
 
 
 @dataclass(frozen=True, slots=True)
-class ScoreSteps:
-    """All steps of one attention, in order.
+class Modifiers:
+    """All modifiers of one attention, in order.
 
     ``row_loads``, ``tile_loads``: what any attention of the computation loads with a chunk of rows or with a
     tile. Its buffers live together wherever one of them does, so that they are one lifetime in all stages.
     """
 
-    steps: tuple[ScoreStep, ...]
+    each: tuple[Modifier, ...]
     row_loads: tuple[Buffer, ...]
     tile_loads: tuple[Buffer, ...]
 
 
-def together(attentions: list[tuple[ScoreStep, ...]], where: SourceLine) -> tuple[ScoreSteps, ...]:
-    """The steps of each attention.
+def together(attentions: list[tuple[Modifier, ...]], where: SourceLine) -> tuple[Modifiers, ...]:
+    """The modifiers of each attention.
 
     Raises:
         NotLowered: one of them uses a tensor twice, with different elements.
     """
-    shared = [_each_loaded_once(steps, where) for steps in attentions]
-    steps = [step for each in shared for step in each]
-    row_loads = tuple(dict.fromkeys(buffer for step in steps for buffer in step.row_loads))
-    tile_loads = tuple(dict.fromkeys(buffer for step in steps for buffer in step.tile_loads))
-    return tuple(ScoreSteps(each, row_loads, tile_loads) for each in shared)
+    shared = [_each_loaded_once(modifiers, where) for modifiers in attentions]
+    modifiers = [modifier for each in shared for modifier in each]
+    row_loads = tuple(dict.fromkeys(buffer for modifier in modifiers for buffer in modifier.row_loads))
+    tile_loads = tuple(dict.fromkeys(buffer for modifier in modifiers for buffer in modifier.tile_loads))
+    return tuple(Modifiers(each, row_loads, tile_loads) for each in shared)
 
 
-def _each_loaded_once(steps: tuple[ScoreStep, ...], where: SourceLine) -> tuple[ScoreStep, ...]:
-    """A step whose buffers a step in front of it loads does not load them again."""
+def _each_loaded_once(modifiers: tuple[Modifier, ...], where: SourceLine) -> tuple[Modifier, ...]:
+    """A modifier whose buffers one in front of it loads does not load them again."""
     held: dict[Buffer, str] = {}
-    found: list[ScoreStep] = []
-    for step in steps:
-        buffers = (*step.tile_loads, *step.row_loads)
-        if any(held.get(buffer, step.source) != step.source for buffer in buffers):
-            raise NotLowered(f"scores and {step.source} beside other elements of the same tensor", where)
+    found: list[Modifier] = []
+    for modifier in modifiers:
+        buffers = (*modifier.tile_loads, *modifier.row_loads)
+        if any(held.get(buffer, modifier.source) != modifier.source for buffer in buffers):
+            raise NotLowered(f"scores and {modifier.source} beside other elements of the same tensor", where)
         if buffers and held.keys() >= set(buffers):
-            step = replace(
-                step,
+            modifier = replace(
+                modifier,
                 tile_loads=(),
                 row_loads=(),
                 load_tile=_nothing,
                 prepare_tile=_nothing,
                 load_rows=_nothing,
             )
-        held.update(dict.fromkeys(buffers, step.source))
-        found.append(step)
+        held.update(dict.fromkeys(buffers, modifier.source))
+        found.append(modifier)
     return tuple(found)

@@ -9,7 +9,7 @@ from attndsl.codegen.arguments import Names, dtype_member, names_of
 from attndsl.codegen.host import measure_name, measures, problem_rows
 from attndsl.codegen.host_expr import HostExpr
 from attndsl.codegen.identifiers import string
-from attndsl.codegen.members import HEAD_SIZE, VALUE_SIZE, counted, given_member, head_size, member_of
+from attndsl.codegen.problem_members import HEAD_SIZE, VALUE_SIZE, counted, given_member, head_size, member_of
 from attndsl.errors import InternalError
 from attndsl.questions import DTYPE, dtype_of, kind_of, layout_of, split_of
 from attndsl.schedule.compile import Compiled
