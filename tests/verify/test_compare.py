@@ -194,14 +194,56 @@ def test_a_count_of_three_is_chance_and_one_of_thirty_is_not():
     assert many.small == 30 and many.level == ""
 
 
+def tailed(errors, plain=1e-3):
+    """Ratios of a result with these absolute errors at its smallest elements, of size 0.01; the benchmark
+    errs by ``plain`` at one of size 1, and by 0.4 times that at one of size 0.1."""
+    golden = np.repeat([1.0, 0.1, 0.01], [500, 10, 40])
+    actual, base = golden.copy(), golden.copy()
+    base[7] += plain
+    base[503] += 0.4 * plain
+    actual[510 : 510 + len(errors)] += errors
+    return ratios(*(measure(each, golden, "float16") for each in (actual, base)), "float16")
+
+
+def test_a_large_relative_error_of_a_small_result_is_chance_and_of_ten_is_not():
+    """Errors of a size that the benchmark has as well; the means stay as they are."""
+    one, nine, ten = (tailed([0.0009] * count) for count in (1, 9, 10))
+    assert one.mare == nine.mare == ten.mare > 2 * L0.mare
+    assert (one.mare_sure, nine.mare_sure, ten.mare_sure) == (0, 0, ten.mare)
+    assert one.level == "L2" and ten.level == ""
+
+
+def test_an_error_that_the_benchmark_makes_nowhere_is_no_chance():
+    """Of a single element that is wrong by a little more, at whatever place among the largest."""
+    assert tailed([0.0011]).mare_sure == pytest.approx(0.11 / 0.004, rel=1e-4)
+    assert tailed([0.0011]).level == ""
+    assert tailed([0.0009, 0.0011, 0.0008]).mare_sure == tailed([0.0011]).mare_sure
+
+
+def test_largest_errors_of_equally_good_computations():
+    """A heavy tail: the largest relative error alone tells samples apart that differ in nothing. Errors three
+    times as large are still told from them."""
+    rng = np.random.default_rng(0)
+    alone = sure = seen = 0
+    for _ in range(300):
+        golden = rng.standard_normal(1200) / 8
+        mine, other = (golden + 2.0**-11 * rng.standard_normal(1200) for _ in range(2))
+        sums = [measure(each, golden, "float16") for each in (mine, other, golden + 3 * (mine - golden))]
+        found, worse = ratios(sums[0], sums[1], "float16"), ratios(sums[2], sums[1], "float16")
+        alone += found.mare > L2.mare
+        sure += found.mare_sure > L2.mare
+        seen += not worse.within(L2)
+    assert alone > 20 and sure <= 3 and seen > 290
+
+
 def test_levels_are_the_published_ones():
     found = {(each.name, each.mare, each.mere, each.rmse) for each in LEVELS}
     assert found == {("L0", 10, 2, 2), ("L1", 5, 1.5, 1.5), ("L2", 2, 1.2, 1.2)}
-    assert Ratios(1.9, 1.1, 1.1, 9, 2).level == "L2"
-    assert Ratios(2.1, 1.1, 1.1, 9, 2).level == "L1"
-    assert Ratios(1.9, 1.1, 1.6, 9, 2).level == "L0"
-    assert Ratios(1.9, 1.1, 1.1, 9, 2.1).level == ""
-    assert Ratios(float("nan"), 0, 0, 0).level == ""
+    assert Ratios(9, 1.1, 1.1, 9, 2, 1.9).level == "L2"
+    assert Ratios(9, 1.1, 1.1, 9, 2, 2.1).level == "L1"
+    assert Ratios(9, 1.1, 1.6, 9, 2, 1.9).level == "L0"
+    assert Ratios(9, 1.1, 1.1, 9, 2.1, 1.9).level == ""
+    assert Ratios(9, 0, 0, 0, 0, float("nan")).level == ""
 
 
 def test_the_ratios_count_even_where_the_elementwise_bound_holds(result):
@@ -239,11 +281,13 @@ def test_error_sums_add_up():
         both.small_off,
     )
     assert whole.total == pytest.approx(both.total) and whole.squares == pytest.approx(both.squares)
+    assert whole.tops == both.tops and len(whole.tops) == module.CHANCE + 1
+    assert whole.tops[0][0] == whole.largest and whole.widest == both.widest
 
 
 def test_squares_alone_are_judged_where_inputs_are_no_random_sample():
     squares = L2.of_squares()
-    assert Ratios(50, 9, 1.1, 9, 9).within(squares) and not Ratios(50, 9, 1.1, 1, 1).within(L2)
+    assert Ratios(50, 9, 1.1, 9, 9, 50).within(squares) and not Ratios(50, 9, 1.1, 1, 1, 50).within(L2)
     assert not Ratios(1, 1.1, 1.3, 1).within(squares)
 
 
