@@ -51,22 +51,31 @@ def append_rows(context: Context) -> Stage:
 
 
 def _rows_of(context: Context, source: AppendedRows) -> Statement:
-    cache, ring = source.cache, source.ring
+    ring = source.ring
     count = source.valid_rows(context) - source.appended_at
     first: Expr = BLOCK_INDEX * ATLAS_A2.aiv_per_aic + SUB_BLOCK
     slot: Expr = source.appended_at + _NEW
     if ring is not None:  # of more new rows than the ring holds, the last ones stay
         first = maximum(0, _NEW_ROWS - ring.rows_of_turn(context)) + first
         slot = slot % ring.rows_of_turn(context)
-    dim, bucket = (
-        (context.head_dim, context.bucket)
-        if source.role == "key"
-        else (context.value_dim, context.value_bucket)
+    one = seq(Let(symbol=_SLOT, value=slot), _copy_row(context, source))
+    rows = For(
+        var=_NEW,
+        begin=first,
+        end=_NEW_ROWS,
+        step=BLOCK_COUNT * ATLAS_A2.aiv_per_aic,
+        body=one,
+        where=source.where,
     )
-    s = context.schedule
-    staged = context.in_ub(
-        f"new{source.role.capitalize()}", context.dtype, s.rows * int(bucket.value), "new rows"
-    )
+    return seq(*source.enter(context), Let(symbol=_NEW_ROWS, value=maximum(0, count)), rows)
+
+
+def _copy_row(context: Context, source: AppendedRows) -> For:
+    """A new row of all key/value heads, a few heads at a time."""
+    of_keys = (context.head_dim, context.bucket)
+    dim, bucket = of_keys if source.role == "key" else (context.value_dim, context.value_bucket)
+    elements = context.schedule.rows * int(bucket.value)
+    staged = context.in_ub(f"new{source.role.capitalize()}", context.dtype, elements, "new rows")
 
     def heads(r0: Expr, chunk: Expr) -> list[Statement]:
         def rows_at(rows: Contiguous, row: Expr) -> GlobalRegion:
@@ -80,22 +89,9 @@ def _rows_of(context: Context, source: AppendedRows) -> Statement:
                 buffers=(staged,),
                 body=seq(
                     LoadRows(dst=rows, src=rows_at(source.new, _NEW)),
-                    StoreRows(dst=rows_at(cache, _SLOT), src=rows),
+                    StoreRows(dst=rows_at(source.cache, _SLOT), src=rows),
                 ),
             ),
         ]
 
-    kv_heads = tiling_scalar("kvHeads")
-    one = seq(
-        Let(symbol=_SLOT, value=slot),
-        chunks(kv_heads, context.rows_per_step, heads, source.where),
-    )
-    rows = For(
-        var=_NEW,
-        begin=first,
-        end=_NEW_ROWS,
-        step=BLOCK_COUNT * ATLAS_A2.aiv_per_aic,
-        body=one,
-        where=source.where,
-    )
-    return seq(*source.enter(context), Let(symbol=_NEW_ROWS, value=maximum(0, count)), rows)
+    return chunks(tiling_scalar("kvHeads"), context.rows_per_step, heads, source.where)

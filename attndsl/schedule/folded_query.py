@@ -101,38 +101,17 @@ def fold_query(context: Context, factors: Factors) -> Statement:
 
 def _fold_step(context: Context, factors: Factors) -> list[Statement]:
     b = vector_buffers(context)
-    lanes, bucket, s = factors.lanes(context), context.interface.bucket, context.schedule
-    name = context.rows.query.name
-    narrow = context.in_ub("queryRows", context.dtype, s.rows * bucket, "query rows")
-    wide = context.channel_rows
-    folded = context.in_ub("queryFolded", context.cube_dtype, s.rows * lanes, "folded query rows")
-
-    def load(run: Run) -> Statement:
-        target = narrow.region(run.row * bucket, run.rows, context.head_dim, bucket)
-        source = context.rows.place(context, name, run, context.head_dim)
-        return LoadRows(dst=target, src=source, where=context.rows.where)
-
-    row = whole(wide, _ROW * lanes, bucket)
-    scaled = seq(
-        Convert(dst=row, src=whole(narrow, _ROW * bucket, bucket), mode="CAST_NONE"),
-        Binary(op="Mul", dst=row, first=row, second=whole(factors.wide(context, "scale"), 0, bucket)),
-    )
+    lanes, bucket = factors.lanes(context), context.interface.bucket
+    wide, elements = context.channel_rows, context.schedule.rows * lanes
+    folded = context.in_ub("queryFolded", context.cube_dtype, elements, "folded query rows")
     span = CHUNK * lanes
     store = StoreRows(
         dst=folded_query(context).region((ROW_BEGIN + R0) * bucket, CHUNK, context.head_dim, context.bucket),
         src=folded.region(0, CHUNK, context.head_dim, lanes),
     )
-    spread = context.rows.spreads(context, name)
     return [
         *context.rows.first_of_step(),
-        Alloc(
-            buffers=(narrow,),
-            body=seq(
-                context.rows.each_run(load, (narrow,), spread=spread),
-                Note(text="query * scale"),
-                For(var=_ROW, end=CHUNK, body=scaled, disjoint=(wide,), runs=True),
-            ),
-        ),
+        _times_scale(context, factors, wide),
         zero_tail(wide, CHUNK, context.head_dim, lanes),
         *_largest(context, b, wide, lanes),
         Note(text="folded = query * scale / factor"),
@@ -147,6 +126,29 @@ def _fold_step(context: Context, factors: Factors) -> list[Statement]:
             ),
         ),
     ]
+
+
+def _times_scale(context: Context, factors: Factors, wide: Buffer) -> Statement:
+    """The query rows of a step times the scale of each channel, to ``wide`` in fp32."""
+    name, bucket, lanes = context.rows.query.name, context.interface.bucket, factors.lanes(context)
+    narrow = context.in_ub("queryRows", context.dtype, context.schedule.rows * bucket, "query rows")
+
+    def load(run: Run) -> Statement:
+        target = narrow.region(run.row * bucket, run.rows, context.head_dim, bucket)
+        source = context.rows.place(context, name, run, context.head_dim)
+        return LoadRows(dst=target, src=source, where=context.rows.where)
+
+    row = whole(wide, _ROW * lanes, bucket)
+    scaled = seq(
+        Convert(dst=row, src=whole(narrow, _ROW * bucket, bucket), mode="CAST_NONE"),
+        Binary(op="Mul", dst=row, first=row, second=whole(factors.wide(context, "scale"), 0, bucket)),
+    )
+    body = seq(
+        context.rows.each_run(load, (narrow,), spread=context.rows.spreads(context, name)),
+        Note(text="query * scale"),
+        For(var=_ROW, end=CHUNK, body=scaled, disjoint=(wide,), runs=True),
+    )
+    return Alloc(buffers=(narrow,), body=body)
 
 
 def _largest(context: Context, b: VectorBuffers, wide: Buffer, lanes: int) -> list[Statement]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from attndsl.folds import Fold
@@ -16,7 +16,7 @@ from attndsl.schedule.specialisation import kernel_inputs
 from attndsl.schedule.tensor_layouts import TensorLayout, legal_layouts, list_layout, measured, tensor_layout
 from attndsl.schedule.window_sums import parameter_ranges
 from attndsl.schedule.words import Words, counted_words, word_parameters
-from attndsl.spec.arguments import DTYPES, TensorSpec
+from attndsl.spec.arguments import DTYPES, OutputSpec, TensorSpec
 from attndsl.spec.operator import Operator
 from attndsl.symbolic import Compare, Const, Expr, Logic, Symbol, negation
 from attndsl.tile.buffers import GlobalTensor
@@ -82,30 +82,17 @@ def kernel_interface(
     ``settings``: values that the computation depends on; layouts among them exclude those of other axes.
     Lengths are always an argument of the kernel; a call without them passes a null pointer.
     """
+    chosen = settings or {}
     present = kernel_inputs(operator, features)
     graph = operator.graph(present, settings)
-    own = {node.name: node.dtype for node in graph.outputs if node.dtype in DTYPES}
-    int8 = _stored_int8(graph, dtype)
     tensors = [spec for spec in operator.tensors if spec.name in present]
-    layouts, chosen = {}, settings or {}
-    for spec in tensors:
-        legal = legal_layouts(spec, present, settings)
-        stored = [measured(spec, layout) for layout in legal] if spec.at_least else legal
-        split = bool(chosen.get(split_of(spec.name).name))
-        made = list_layout if split else tensor_layout
-        layouts[spec.name] = made(spec.name, stored, spec)
-    arguments = {
-        spec.name: replace(_argument(spec, "int8", chosen), dtype="int8")
-        if spec.name in int8 and "int8" in spec.dtypes
-        else _argument(spec, dtype, chosen)
-        for spec in tensors
+    int8 = _stored_int8(graph, dtype)
+    arguments = {spec.name: _argument(spec, dtype, chosen, spec.name in int8) for spec in tensors}
+    layouts = {spec.name: _layout(spec, present, chosen) for spec in tensors}
+    layouts |= {
+        output.name: _layout_of_result(operator, output, present, chosen) for output in operator.outputs
     }
-    outputs = []
-    for output in operator.outputs:
-        source = operator.tensor(output.like)
-        stored = [output.layout(layout.key) for layout in legal_layouts(source, present, settings)]
-        layouts[output.name] = tensor_layout(output.name, stored, source)
-        outputs.append(GlobalTensor(name=output.name, dtype=own.get(output.name, dtype), role="output"))
+    own = {node.name: node.dtype for node in graph.outputs if node.dtype in DTYPES}
     return KernelInterface(
         name=operator.name,
         summary=operator.summary,
@@ -117,13 +104,36 @@ def kernel_interface(
             axis: _without_folds(_settled(size, layouts, arguments))
             for axis, size in operator.axis_extents.items()
         },
-        parameters=(*arguments.values(), *outputs),
+        parameters=(
+            *arguments.values(),
+            *(
+                GlobalTensor(name=output.name, dtype=own.get(output.name, dtype), role="output")
+                for output in operator.outputs
+            ),
+        ),
         layouts=layouts,
         one_for_all=frozenset(spec.name for spec in tensors if spec.kind == "lengths" and spec.one_for_all),
         float_params=frozenset(spec.name for spec in operator.params if spec.type is float),
         ranges=parameter_ranges(operator),
         words=word_parameters(operator),
     )
+
+
+def _layout(spec: TensorSpec, present: frozenset[str], chosen: Mapping[str, Any]) -> TensorLayout:
+    """How a kernel finds the elements of an argument."""
+    legal = legal_layouts(spec, present, chosen)
+    stored = [measured(spec, layout) for layout in legal] if spec.at_least else legal
+    made = list_layout if chosen.get(split_of(spec.name).name) else tensor_layout
+    return made(spec.name, stored, spec)
+
+
+def _layout_of_result(
+    operator: Operator, output: OutputSpec, present: frozenset[str], chosen: Mapping[str, Any]
+) -> TensorLayout:
+    """How a kernel finds the elements of a result, which follows the layout of an argument."""
+    source = operator.tensor(output.like)
+    stored = [output.layout(layout.key) for layout in legal_layouts(source, present, chosen)]
+    return tensor_layout(output.name, stored, source)
 
 
 def _without_folds(size: Expr) -> Expr:
@@ -184,13 +194,16 @@ def _stored_int8(graph: Graph, dtype: str) -> frozenset[str]:
     return frozenset(inner.name for node in sources for inner in node.walk() if isinstance(inner, Input))
 
 
-def _argument(spec: TensorSpec, dtype: str, settings: Mapping[str, Any]) -> GlobalTensor:
+def _argument(spec: TensorSpec, dtype: str, settings: Mapping[str, Any], int8: bool) -> GlobalTensor:
+    """The kernel's argument for a tensor; ``int8``: the computation takes its elements for int8."""
     if spec.kind == "lengths":
         return GlobalTensor(name=spec.name, dtype="int64", role="scalars", optional=True)
     if set(spec.dtypes) <= set(_INTEGERS):
         return GlobalTensor(name=spec.name, dtype=spec.dtypes[0], role="scalars", optional=spec.optional)
-    if _BYTES.issuperset(spec.dtypes):
+    if _BYTES.issuperset(spec.dtypes) and not int8:
         return GlobalTensor(name=spec.name, dtype="uint8", role="input", optional=spec.optional)
     chosen = dtype if dtype in spec.dtypes else settings.get(dtype_of(spec.name).name) or spec.dtypes[0]
+    if int8 and "int8" in spec.dtypes:
+        chosen = "int8"
     listed = spec.list_of is not None or bool(settings.get(split_of(spec.name).name))
     return GlobalTensor(name=spec.name, dtype=chosen, role="input", optional=spec.optional, listed=listed)

@@ -38,7 +38,7 @@ class DeclaredTensor:
 
     def texts(self) -> tuple[str, ...]:
         """The layout texts alone."""
-        return tuple(item if isinstance(item, str) else item[0] for item in self.layouts.values())
+        return tuple(map(_text, self.layouts.values()))
 
     def canonical_axes(self, extents: Mapping[str, Expr]) -> tuple[str, ...]:
         """The axes given by the author, or those whose sizes the first layout names.
@@ -94,19 +94,10 @@ def resolve_tensor(
         raise errors.LayoutTextError(
             f"{declared.name}: axis '{missing[0]}' has no size in op.axes", declared.where
         )
-    layouts: dict[str, Layout] = {}
-    for key, item in declared.layouts.items():
-        text = item if isinstance(item, str) else item[0]
-        if names is not None:
+    if names is not None:
+        for text in declared.texts():
             _names_are_known(declared, text, names)
-        when = _condition(declared, key, choices or {})
-        if declared.indexed:
-            layouts[key] = parse_layout(text, None, {}, key=key, when=when, where=declared.where)
-            continue
-        roles = axes if isinstance(item, str) else declared.axes_of(text, _own_first(axes, extents))
-        if declared.list_of is not None:
-            roles = roles[1:]
-        layouts[key] = parse_layout(text, roles, dict(extents), key=key, when=when, where=declared.where)
+    layouts = {key: _read_layout(declared, key, axes, extents, choices or {}) for key in declared.layouts}
     return TensorSpec(
         name=declared.name,
         dtypes=dtypes,
@@ -128,6 +119,28 @@ def resolve_tensor(
         at_least=declared.at_least,
         by_name=declared.by_name,
     )
+
+
+def _text(item: str | tuple[str, Expr]) -> str:
+    """A layout's text, whether or not a condition is beside it."""
+    return item if isinstance(item, str) else item[0]
+
+
+def _read_layout(
+    declared: DeclaredTensor,
+    key: str,
+    axes: tuple[str, ...],
+    extents: Mapping[str, Expr],
+    choices: Mapping[str, str],
+) -> Layout:
+    item = declared.layouts[key]
+    text, when = _text(item), _condition(declared, key, choices)
+    if declared.indexed:
+        return parse_layout(text, None, {}, key=key, when=when, where=declared.where)
+    roles = axes if isinstance(item, str) else declared.axes_of(text, _own_first(axes, extents))
+    if declared.list_of is not None:
+        roles = roles[1:]
+    return parse_layout(text, roles, dict(extents), key=key, when=when, where=declared.where)
 
 
 def roles_of_result(node: Output, text: str, extents: Mapping[str, Expr]) -> tuple[str, ...]:
