@@ -262,6 +262,7 @@ def generate(
     type=click.Choice(["reference", "tile", "emulator"]),
     help="default: all; the reference always runs",
 )
+@click.option("--coverage", is_flag=True, help="print the statements of the kernels that no case reached")
 @click.option("--record", is_flag=True, help="write what was checked to attndsl/verify/records")
 @_json
 def verify(
@@ -270,14 +271,18 @@ def verify(
     seed: int,
     only: tuple[int, ...],
     backends: tuple[str, ...],
+    coverage: bool,
     record: bool,
     as_json: bool,
 ) -> None:
     """Compare reference, tile program and executed kernel over generated cases."""
+    from attndsl.codegen.coverage import Coverage
     from attndsl.verify import NotGenerated, records
     from attndsl.verify import verify as verify_operator
 
-    chosen = backends or ("tile", "emulator")
+    chosen = backends or (("emulator",) if coverage else ("tile", "emulator"))
+    if coverage and "emulator" not in chosen:
+        raise click.UsageError("--coverage asks what the emulator ran; add --backend emulator")
     if "emulator" in chosen:
         from attndsl.emulator.toolchain import cache_dir, require_compiler
 
@@ -285,11 +290,19 @@ def verify(
         cache_dir()
     console = _console()
     results = []
+    covered: list[Coverage | None] = []
     for operator in _operators(names):
         progress = _progress(console) if sys.stderr.isatty() and not as_json else None
+        seen = Coverage() if coverage else None
         try:
             result = verify_operator(
-                operator, cases=cases, seed=seed, backends=chosen, progress=progress, only=only
+                operator,
+                cases=cases,
+                seed=seed,
+                backends=chosen,
+                progress=progress,
+                only=only,
+                execute=seen.execute if seen else None,
             )
         except NotGenerated as gap:
             if names:
@@ -297,14 +310,22 @@ def verify(
             click.echo(f"not verified: {gap}", err=True)
         else:
             results.append(result)
+            covered.append(seen)
             if record and not only:
                 path = records.write(operator, result)
                 click.echo(f"recorded in {path}", err=True)
     if as_json:
-        _print_json([result.to_json() for result in results])
+        _print_json(
+            [
+                {**result.to_json(), **({"coverage": seen.to_json()} if seen else {})}
+                for result, seen in zip(results, covered, strict=True)
+            ]
+        )
     else:
-        for result in results:
+        for result, seen in zip(results, covered, strict=True):
             result.print(console)
+            for line in seen.lines() if seen else ():
+                click.echo(line)
     if not results or not all(result.ok for result in results):
         raise click.exceptions.Exit(FAILED)
 

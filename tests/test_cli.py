@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -176,3 +177,17 @@ def test_verify_ends_and_records_nothing_when_the_emulator_does_not_compile(tmp_
     assert done.returncode == 1 and done.stdout == "", done.stdout
     assert "does not compile" in done.stderr and "recorded" not in done.stderr
     assert not (records.FOLDER / "plain_attention.json").exists()
+
+
+def test_verify_prints_what_no_case_reached(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(MINE)
+    command = ("verify", "mine.py", "--case", "0", "--coverage")
+    done = attndsl(*command, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"plain_attention_\w+\.h: \d+ of \d+ statements reached by 1 cases?", done.stdout)
+    assert re.search(r"^    plain_attention_\w+\.h:\d+: \S", done.stdout, re.MULTILINE)
+    (shown,) = json.loads(attndsl(*command, "--json", cwd=tmp_path).stdout)
+    (kernel,) = shown["coverage"]["kernels"]
+    assert 0 < kernel["reached"] == kernel["statements"] - len(kernel["missed"])
+    refused = attndsl(*command, "--backend", "tile", cwd=tmp_path)
+    assert refused.returncode == 2 and "--backend emulator" in refused.stderr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -41,13 +42,18 @@ def run(call: Call, *, cores: int = ATLAS_A2.aic) -> tuple[Array, ...]:
 
 
 def execute(
-    launch: Launch, knobs: emulator.Knobs | None = None, *, trace: Path | None = None
+    launch: Launch,
+    knobs: emulator.Knobs | None = None,
+    *,
+    trace: Path | None = None,
+    folder: Path | None = None,
 ) -> emulator.Report:
     """Compile and run the kernel of a launch; the launch's arrays receive the results.
 
-    ``trace``: a file for the predicted timeline.
+    ``trace``: a file for the predicted timeline. ``folder``: where the kernel's project is, if not where
+    :func:`written` puts it.
     """
-    folder, names = written(launch.compiled), names_of(launch.compiled.operator)
+    folder, names = folder or written(launch.compiled), names_of(launch.compiled.operator)
     kernel = _kernel(folder / "op_kernel" / f"{names.kernel}.cpp", names.kernel)
     plan = plan_of(launch, folder)
     arguments = arguments_of(launch, plan.tiling)
@@ -84,7 +90,11 @@ def _argument(launch: Launch, item: Argument) -> emulator.Argument:
 
 def written(compiled: Compiled) -> Path:
     """The folder, in the cache, that holds the project of a single specialisation."""
-    files = device_files([compiled])
+    return stored(device_files([compiled]))
+
+
+def stored(files: Mapping[str, str]) -> Path:
+    """The folder, in the cache, that holds these files and no others."""
     key = hashlib.sha256("\0".join(f"{name}\0{text}" for name, text in files.items()).encode()).hexdigest()
     folder = cache_dir() / "generated" / key[:24]
     if not folder.is_dir():

@@ -35,6 +35,8 @@ from attndsl.emulator.trace import write_trace
 from attndsl.hardware.costs import cost_lines
 
 _MEMORY_LIMIT = 12 << 30
+MOST_STATEMENTS = 1 << 16
+"""Statements that a run can tell apart, `kMostStatements` of `attnemu/harness.h`."""
 PATIENCE = 10.0
 """How many times its processor time a run may take on a busy machine."""
 

@@ -50,6 +50,8 @@ class Report:
     """Names of arguments with bytes that are undefined at the end."""
     cores: tuple[int, int, int]
     """Blocks, cube cores a block, vector cores a block."""
+    reached: tuple[int, ...] = ()
+    """The statements that ran, of an instrumented kernel (`attndsl.emulator.statements`), by number."""
 
     @property
     def ok(self) -> bool:
@@ -89,4 +91,5 @@ def report_of(data: Mapping[str, Any]) -> Report:
         },
         never_fully_written=tuple(name for name, array in arrays.items() if not array["fully_defined"]),
         cores=(blocks, cubes, vectors),
+        reached=tuple(data["reached"]),
     )

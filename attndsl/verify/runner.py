@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 
 from attndsl.emulator.errors import CacheNotWritable, CompilerMissing, EmulatorNotCompiled
+from attndsl.emulator.report import Report
 from attndsl.errors import InternalError, UserError
 from attndsl.graph.nodes import BlockRequantize, Dequantize
 from attndsl.hardware import ATLAS_A2
 from attndsl.interpret import reference
 from attndsl.interpret.threads import cores
 from attndsl.schedule.errors import NotLowered
-from attndsl.schedule.launch import prepare
+from attndsl.schedule.launch import Launch, prepare
 from attndsl.spec.call import Call
 from attndsl.spec.errors import TargetLimitError
 from attndsl.spec.layout import Array
@@ -44,6 +45,7 @@ from attndsl.verify.results import BEYOND_TARGET, MISS, NOT_LOWERED, PASS, Backe
 from attndsl.verify.values import PROBE, SATURATED
 
 Progress = Callable[[int, int], object]
+Execute = Callable[[Launch], Report]
 BACKENDS = ("reference", "tile", "emulator")
 DEFAULT_CASES = 48
 _OF_NO_CASE = (InternalError, CompilerMissing, CacheNotWritable, EmulatorNotCompiled)
@@ -59,6 +61,7 @@ def verify(
     progress: Progress | None = None,
     only: Iterable[int] = (),
     level: Level | None = LEVELS[0],
+    execute: Execute | None = None,
 ) -> Verification:
     """Compare backends with the float64 run of the executable spec over generated cases.
 
@@ -72,6 +75,7 @@ def verify(
         level: limits of the double benchmark, None to measure only. Of the probes, whose inputs are no
             random sample, only the root mean square is judged, by the most lenient level; their elementwise
             bound shows each key.
+        execute: runs a launch on the emulator, in place of :func:`attndsl.codegen.execute.execute`.
 
     Raises:
         NotGenerated: no cases can be made for the operator.
@@ -87,7 +91,7 @@ def verify(
     except (LookupError, StopIteration) as error:  # no rule for a role, an axis or a layout
         raise NotGenerated(operator.name, f"{type(error).__name__}: {error}") from error
     picked = tuple(case for case in taken if not wanted or case.number in wanted)
-    rows = _run_all(picked, chosen, level, progress)
+    rows = _run_all(picked, chosen, level, progress, execute)
     return Verification(
         operator=operator.name,
         seed=seed,
@@ -105,11 +109,16 @@ class NotGenerated(UserError):
         super().__init__(f"no cases can be generated for {operator} yet: {reason}")
 
 
-def run_case(case: Case, backends: Iterable[str] = BACKENDS, level: Level | None = LEVELS[0]) -> Row:
-    """One case on some backends."""
+def run_case(
+    case: Case,
+    backends: Iterable[str] = BACKENDS,
+    level: Level | None = LEVELS[0],
+    execute: Execute | None = None,
+) -> Row:
+    """One case on some backends; ``execute``: see :func:`verify`."""
     call = case.call()
     wanted = Wanted(golden(call), benchmark.run(call), _level(case, call, level), _reach(case, call))
-    results = tuple(judge(call, name, wanted) for name in backends)
+    results = tuple(judge(call, name, wanted, execute) for name in backends)
     extents = call.extents
     return Row(
         operator=case.operator.name,
@@ -173,8 +182,8 @@ class Wanted:
     reach: int = 1
 
 
-def judge(call: Call, backend: str, wanted: Wanted) -> BackendResult:
-    """One backend on one call.
+def judge(call: Call, backend: str, wanted: Wanted, execute: Execute | None = None) -> BackendResult:
+    """One backend on one call; ``execute``: see :func:`verify`.
 
     Raises:
         InternalError, CompilerMissing, CacheNotWritable, EmulatorNotCompiled: no fault of the call.
@@ -182,7 +191,7 @@ def judge(call: Call, backend: str, wanted: Wanted) -> BackendResult:
     started = time.monotonic()
     own = with_own_arrays(call)
     try:
-        outputs, findings = _BACKENDS[backend](own)
+        outputs, findings = _run(own, backend, execute)
     except _OF_NO_CASE:
         raise
     except NotLowered as gap:
@@ -235,6 +244,12 @@ def _compared(call: Call, actual: Array, want: Result, base: Array | None, wante
 # The backends: results and findings
 
 
+def _run(call: Call, backend: str, execute: Execute | None) -> tuple[tuple[Array, ...], list[str]]:
+    if backend == "emulator" and execute is not None:
+        return _emulator(call, execute)
+    return _BACKENDS[backend](call)
+
+
 def _reference(call: Call) -> tuple[tuple[Array, ...], list[str]]:
     return reference.run(call), []
 
@@ -247,11 +262,11 @@ def _tile(call: Call) -> tuple[tuple[Array, ...], list[str]]:
     return launch.outputs(), []
 
 
-def _emulator(call: Call) -> tuple[tuple[Array, ...], list[str]]:
-    from attndsl.codegen.execute import execute
+def _emulator(call: Call, execute: Execute | None = None) -> tuple[tuple[Array, ...], list[str]]:
+    from attndsl.codegen import execute as generated
 
     launch = prepare(call)
-    report = execute(launch)
+    report = (execute or generated.execute)(launch)
     findings = [str(finding) for finding in report.findings[:3]]
     if not report.ok and not findings:
         findings = [f"{rule}: {count} times" for rule, count in report.finding_counts.items()]
@@ -270,7 +285,11 @@ _BACKENDS: dict[str, Callable[[Call], tuple[tuple[Array, ...], list[str]]]] = {
 
 
 def _run_all(
-    cases: tuple[Case, ...], backends: tuple[str, ...], level: Level | None, progress: Progress | None
+    cases: tuple[Case, ...],
+    backends: tuple[str, ...],
+    level: Level | None,
+    progress: Progress | None,
+    execute: Execute | None,
 ) -> tuple[Row, ...]:
     """Cases with one kernel follow each other in one thread, so that it is compiled once."""
     groups: dict[Any, list[Case]] = {}
@@ -284,7 +303,7 @@ def _run_all(
             if ended.is_set():
                 return
             try:
-                done[case.number] = run_case(case, backends, level)
+                done[case.number] = run_case(case, backends, level, execute)
             except BaseException:
                 ended.set()  # other threads end with their case, not with their group
                 raise

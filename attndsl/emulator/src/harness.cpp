@@ -20,6 +20,7 @@
 #include "attnemu/report.h"
 
 namespace attnemu {
+uint8_t reached[kMostStatements];
 namespace {
 
 struct Entry { int arguments; EntryCall call; };
@@ -111,7 +112,11 @@ void write_report(const Request& r, const Machine& m) {
            std::to_string(g->write_bytes) + ", \"written\": " + (g->written ? "true" : "false") + ", \"fully_defined\": " + (whole ? "true" : "false") + "}";
     first = false;
   }
-  std::ofstream(r.report) << out + "}}\n";
+  out += "},\n\"reached\": [";
+  first = true;
+  for (int n = 0; n < kMostStatements; ++n)
+    if (reached[n]) { out += (first ? "" : ", ") + std::to_string(n); first = false; }
+  std::ofstream(r.report) << out + "]}\n";
   if (r.trace.empty()) return;
   std::FILE* file = std::fopen(r.trace.c_str(), "w");
   if (!file) throw std::runtime_error("cannot write " + r.trace);

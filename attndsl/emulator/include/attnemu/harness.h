@@ -16,6 +16,9 @@ bool register_entry(const char* name, int arguments, EntryCall call);
 // `mangled` is the name of a type local to the kernel.
 bool note_task_type(const char* mangled, int type, long key);
 uint64_t tiling_key();
+// What an instrumented kernel sets as it gets there, by the statement's number.
+constexpr int kMostStatements = 1 << 16;
+extern uint8_t reached[kMostStatements];
 
 template <class Local, int Type, long Key>
 struct TaskNote { static const bool noted; };
