@@ -158,3 +158,12 @@ void asc_dump_cbuf(__cc__ T* input, uint32_t desc, uint32_t size) { attnemu::dum
 #endif
 #define assert(...) ATTNEMU_ASSERT(__VA_ARGS__)
 #define ascendc_assert(...) ATTNEMU_ASSERT(__VA_ARGS__)
+// What the library's sources and those modelled on them say: as in CPU mode, a failed assertion does `behavior` and ends.
+#define ASCENDC_ASSERT(condition, behavior)                 \
+  do {                                                      \
+    if (!(condition)) {                                     \
+      behavior;                                             \
+      ATTNEMU_ASSERT(false, "%s", #condition);              \
+    }                                                       \
+  } while (0)
+#define KERNEL_LOG(level, ...) std::printf("[" #level "] %s\n", AscendC::detail::printed(__VA_ARGS__).c_str())

@@ -7,7 +7,9 @@
 #include <iostream>  // host programs lean on the official header for it
 
 #include "kernel_tiling/kernel_tiling.h"
+#include "register/tilingdata_base.h"
 #include "tiling/platform/platform_ascendc.h"
+#include "tiling/tmp_sizes.h"
 
 namespace optiling {
 
