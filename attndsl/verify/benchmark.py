@@ -8,7 +8,8 @@ is replaced by a number beyond the dtype's range gets the lowest number of the d
 of such implementations write. Scores that overflow become infinite, as they would there. Scores of int8
 queries are exact integers, and their probabilities pass through int8 as the spec says.
 
-Results in float32 (row maxima and sums) are those of the float32 reference; indices have no benchmark.
+Results in float32 (row maxima and sums) are those of the float32 reference; indices have no benchmark, and
+that of a quantised result is its value before rounding.
 """
 
 from __future__ import annotations
@@ -31,16 +32,16 @@ from attndsl.graph.nodes import (
     TopK,
     WeightedSum,
 )
-from attndsl.interpret.blocks import Block, Part
-from attndsl.interpret.query_space import query_space
+from attndsl.interpret.blocks import Block
 from attndsl.interpret.rows import RowReader, reader
 from attndsl.interpret.scores import evaluate
 from attndsl.interpret.state import Labelled, State, rounded
-from attndsl.interpret.threads import for_each
 from attndsl.interpret.whole import whole
 from attndsl.spec.arguments import DTYPES, dtype_name
 from attndsl.spec.call import Call
 from attndsl.spec.layout import Array
+from attndsl.verify.golden import before_rounding
+from attndsl.verify.whole_rows import weighted_sum
 
 _STORED = (Scores, Elementwise, Replace, Cast)
 _FLOAT32 = np.dtype(np.float32)
@@ -48,7 +49,8 @@ _BEYOND = 1e30
 
 
 def run(call: Call) -> tuple[Array | None, ...]:
-    """The results of ``call``, each operation rounded to the io dtype of the call; None for indices."""
+    """The results of ``call``, each operation rounded to the io dtype of the call; of quantised results what
+    they are rounded from, of indices None."""
     state = State(call, _FLOAT32)
     dtype = io_dtype(call)
     with np.errstate(all="ignore"):
@@ -72,9 +74,9 @@ def _result(state: State, output: Output) -> Array | None:
         return None
     spec = next(spec for spec in call.operator.outputs if spec.name == output.name)
     layout = spec.layout(call.layouts[spec.like])
-    values = layout.restore(whole(state, output.source).aligned(layout.roles), call.env())
     if isinstance(output.source, Quantize):
-        return values
+        return layout.restore(before_rounding(state, output.source).aligned(layout.roles), call.env())
+    values = layout.restore(whole(state, output.source).aligned(layout.roles), call.env())
     return rounded(values, DTYPES.get(output.dtype, DTYPES[dtype_name(call.arrays[spec.like])]))
 
 
@@ -83,29 +85,13 @@ def _stored(values: Array, dtype: np.dtype[Any]) -> Array:
 
 
 def _weighted_sum(state: State, node: WeightedSum, dtype: np.dtype[Any]) -> Labelled:
-    extents, group = state.call.extents, state.heads_per_group
-    space = query_space(state, node.weights)
-    out = np.zeros((*space.shape, extents["E"]), np.float32)
+    def read(state: State, rows: Rows, b: int, k: int) -> RowReader:
+        return _rows(state, rows, b, k, dtype)
 
-    def work(task: tuple[int, int]) -> None:
-        b, k = task
-        values = _rows(state, node.values, b, k, dtype)
-        count = space.count(b)
-        if values.count == 0 or count == 0:
-            return
-        sources = [each.keys for each in node.weights.walk() if isinstance(each, Scores)]
-        readers = {id(rows): _rows(state, rows, b, k, dtype) for rows in sources}
-        heads, keys = slice(k * group, (k + 1) * group), slice(values.first, values.first + values.count)
-        queries = slice(0, count)
-        cells = space.cells(b, heads, queries)
-        block = Block(b, k, heads, queries, Part(keys), readers, {}, cells)
-        with np.errstate(all="ignore"):
-            table = values.read(keys.start, keys.stop)
-            found = _attended(state, node.weights, block, table, dtype)
-            out[cells] = _stored(found, dtype).reshape(group, count, -1)
+    def attend(block: Block, table: Array) -> Array:
+        return _stored(_attended(state, node.weights, block, table, dtype), dtype)
 
-    for_each(work, [(b, k) for b in range(extents["B"]) for k in range(extents.get("K", 1))])
-    return Labelled((*space.axes, "E"), out)
+    return weighted_sum(state, node, read, attend)
 
 
 def _attended(state: State, weights: Node, block: Block, table: Array, dtype: np.dtype[Any]) -> Array:

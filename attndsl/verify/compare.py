@@ -7,7 +7,8 @@ The golden result is computed in float64 and not rounded. Three judgements are m
 2. Elementwise, ``|actual - golden| <= bound * max(1, |golden|)``. Of probes, sums of hundreds of large terms
    that cancel, a plain computation in the dtype of the result may itself be further off; then twice its
    error is allowed (FlashAttention's tests compare so), and a few bounds at most: a key that is lost
-   changes more.
+   changes more. What either of two right integers of a probability makes of an element (``slack``, from
+   :mod:`attndsl.verify.flips`) is no error, here and below.
 3. Double benchmark: errors against the golden result are set in relation to those of a benchmark, a plain
    computation in the dtype of the result (:mod:`attndsl.verify.benchmark`). The measures are CANN's for
    operators that mix cube and vector work:
@@ -194,6 +195,7 @@ def compare(
     level: Level | None = LEVELS[0],
     empty: Array | None = None,
     reach: int = 1,
+    slack: Array | None = None,
 ) -> Comparison:
     """Judge a result.
 
@@ -206,6 +208,7 @@ def compare(
             the benchmark computes as the backends do, and which of two such errors is larger is chance.
         empty: true where nothing was attended to, so that the result is exact; broadcast to the shape.
         reach: how many bounds twice the benchmark's error may reach, where large terms cancel.
+        slack: by how much elements may differ from ``golden`` and be right, the same shape.
     """
     dtype = actual.dtype.name
     if actual.shape != golden.shape:
@@ -215,9 +218,15 @@ def compare(
     with np.errstate(all="ignore"):
         if actual.dtype.kind in "biu":
             return _integers(actual, golden, bound)
-        bound = min(max(bound, 2 * _largest_error(benchmark, golden)), reach * bound)
+        bound = extended(bound, _largest_error(benchmark, golden), reach)
         exact = np.broadcast_to(False if empty is None else empty, actual.shape)
-        return _floats(actual, golden, benchmark, exact, bound, level)
+        return _floats(actual, golden, benchmark, exact, bound, level, slack)
+
+
+def extended(bound: float, plain: float, reach: int) -> float:
+    """A bound where large terms cancel. ``plain``: the benchmark's largest error; ``reach``: how many bounds
+    twice that may reach."""
+    return min(max(bound, 2 * plain), reach * bound)
 
 
 def ratios(errors: Errors, benchmark: Errors, dtype: str) -> Ratios:
@@ -283,17 +292,25 @@ def _integers(actual: Array, golden: Array, bound: float) -> Comparison:
 
 
 def _floats(
-    actual: Array, golden: Array, benchmark: Array, exact: Array, bound: float, level: Level | None
+    actual: Array,
+    golden: Array,
+    benchmark: Array,
+    exact: Array,
+    bound: float,
+    level: Level | None,
+    slack: Array | None,
 ) -> Comparison:
     dtype = actual.dtype.name
     problems = _special(actual, golden, exact)
     wide = actual.astype(np.float64)
+    if slack is not None:
+        wide = np.where(np.isfinite(wide), golden + _beyond(wide - golden, slack), wide)
     expected = rounded(golden, actual.dtype).astype(np.float64)
     finite = np.isfinite(wide) & np.isfinite(expected)
     error = _elementwise(wide, golden, finite)
     largest = float(error.max(initial=0.0))
     if not largest <= bound:
-        problems.append(_worst("off by", error, bound, wide, golden))
+        problems.append(_worst("off by", error, bound, actual, golden))
     mine = measure(wide[finite], golden[finite], dtype)
     # Where the benchmark overflows it says nothing: there its error counts as 0, which is the stricter side.
     told = finite & np.isfinite(benchmark.astype(np.float64))
@@ -307,6 +324,12 @@ def _floats(
             f" RMSE {found.rmse:.2f}, small values {found.small:.2f} times the benchmark"
         )
     return Comparison(largest, bound, mine, other, dtype, tuple(problems))
+
+
+def _beyond(difference: Array, slack: Array) -> Array:
+    """What is left of differences less the slack."""
+    left: Array = np.copysign(np.maximum(np.abs(difference) - slack, 0.0), difference)
+    return left
 
 
 def _elementwise(values: Array, golden: Array, finite: Array) -> Array:

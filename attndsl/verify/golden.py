@@ -7,7 +7,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from attndsl.graph.nodes import CacheAppend, Node, Output, PackedQueries, Quantize, Replace, Softmax, TopK
+from attndsl.graph.nodes import (
+    CacheAppend,
+    Cast,
+    Node,
+    Output,
+    PackedQueries,
+    Quantize,
+    Replace,
+    Softmax,
+    TopK,
+)
 from attndsl.interpret.cache import write_appended
 from attndsl.interpret.query_space import boundaries, integer
 from attndsl.interpret.state import Labelled, State
@@ -15,6 +25,7 @@ from attndsl.interpret.streaming import row_statistics
 from attndsl.interpret.whole import whole
 from attndsl.spec.call import Call
 from attndsl.spec.layout import Array, Layout
+from attndsl.verify.flips import shifted
 
 _FLOAT64, _FLOAT32 = np.dtype(np.float64), np.dtype(np.float32)
 _LEAST = 2.0**-20
@@ -40,7 +51,8 @@ class Importance:
 class Result:
     """One golden result. ``values``: float64, in the layout of the call; ``exact``: where nothing was
     attended to, or a constant was put; ``unrounded``: of a quantised result, the value before rounding, and
-    ``step`` what one unit of the float result is in it; ``importance``: of indices."""
+    ``step`` what one unit of the float result is in it; ``importance``: of indices; ``slack``: what either of
+    two right integers of probabilities makes of the result (of a quantised one, before it is rounded)."""
 
     name: str
     values: Array
@@ -48,6 +60,7 @@ class Result:
     unrounded: Array | None = None
     step: Array | None = None
     importance: Importance | None = None
+    slack: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -89,19 +102,42 @@ def _result(state: State, output: Output) -> Result:
 
     value = whole(state, output.source)
     exact = layout.restore(_exact(state, output.source, layout), call.env())
-    node = output.source
+    node, moved = output.source, _slack(state, output)
+    slack = None if moved is None else stored(moved)
     if isinstance(node, Quantize):
         plain = whole(state, node.source)
         scale = whole(state, node.scale).aligned(plain.axes)
-        scaled = plain.data * scale
-        if node.offset is not None:
-            scaled = scaled + whole(state, node.offset).aligned(plain.axes)
         unit = np.abs(scale) * np.maximum(1.0, np.abs(plain.data))
-        unrounded, step = stored(Labelled(plain.axes, scaled)), stored(Labelled(plain.axes, unit))
-        return Result(output.name, stored(value), exact, unrounded=unrounded, step=step)
+        unrounded, step = stored(before_rounding(state, node)), stored(Labelled(plain.axes, unit))
+        return Result(output.name, stored(value), exact, unrounded=unrounded, step=step, slack=slack)
     if isinstance(node, TopK):
         return Result(output.name, stored(value), exact, importance=_importance(state, node, layout))
-    return Result(output.name, stored(value), exact)
+    return Result(output.name, stored(value), exact, slack=slack)
+
+
+def before_rounding(state: State, node: Quantize) -> Labelled:
+    """What a quantised result is rounded from."""
+    plain = whole(state, node.source)
+    scaled = plain.data * whole(state, node.scale).aligned(plain.axes)
+    if node.offset is not None:
+        scaled = scaled + whole(state, node.offset).aligned(plain.axes)
+    return Labelled(plain.axes, scaled)
+
+
+def _slack(state: State, output: Output) -> Labelled | None:
+    """How far a result moves where every probability at a rounding boundary becomes the other integer; not
+    rounded to the dtype of the result, of which such a move may be less than one last place."""
+    other = shifted(state, output)
+    if other is None:
+        return None
+    node = output.source
+    while isinstance(node, Cast):
+        node = node.source
+    one, another = (
+        before_rounding(run, node) if isinstance(node, Quantize) else whole(run, node)
+        for run in (state, other)
+    )
+    return Labelled(one.axes, np.abs(another.aligned(one.axes) - one.data))
 
 
 def _importance(state: State, node: TopK, layout: Layout) -> Importance:

@@ -4,7 +4,8 @@ Indices: equal to the golden ones, or, where the importance scores of the two en
 their accumulated rounding in float32, of the same value; what is forced comes first in any case, and no
 entry twice. Quantised results: equal, or off by one where the value before rounding is within what the
 float tolerance of the result makes of the boundary between the two integers (anywhere, where kernels
-round dequantised keys to the io dtype: the contracts accept one unit there).
+round dequantised keys to the io dtype: the contracts accept one unit there). Where integers of probabilities
+have slack (:mod:`attndsl.verify.flips`), so have they.
 """
 
 from __future__ import annotations
@@ -54,7 +55,14 @@ def compare_indices(actual: Array, golden: Array, importance: Importance) -> Com
 
 
 def compare_quantised(
-    actual: Array, golden: Array, unrounded: Array, step: Array, tolerance: float, *, one_off: bool = False
+    actual: Array,
+    golden: Array,
+    unrounded: Array,
+    step: Array,
+    tolerance: float,
+    *,
+    one_off: bool = False,
+    slack: Array | None = None,
 ) -> Comparison:
     """Judge a result that was rounded to integers.
 
@@ -65,6 +73,7 @@ def compare_quantised(
         step: what the float result's size, at least 1, is in units of the integers.
         tolerance: of the float result in relation to its size.
         one_off: off by one is right anywhere: the contract's acceptance where inputs are quantised, too.
+        slack: by how much values before rounding may differ from ``unrounded`` and be right.
     """
     dtype = actual.dtype.name
     if actual.shape != golden.shape:
@@ -72,8 +81,9 @@ def compare_quantised(
     error = np.abs(actual.astype(np.float64) - golden.astype(np.float64))
     limits = np.iinfo(actual.dtype)
     away = np.abs(actual.astype(np.float64) - np.clip(unrounded, limits.min, limits.max))
-    near = np.full(error.shape, True) if one_off else away <= 0.5 + tolerance * step
-    wrong = (error > 1) | ((error == 1) & ~near)
+    free = 0.0 if slack is None else slack
+    near = np.full(error.shape, True) if one_off else away <= 0.5 + tolerance * step + free
+    wrong = (error > 1 + free) | ((error >= 1) & ~near)
     largest = float(error.max(initial=0.0))
     count = int((error == 1).sum())
     note = f"{count} of {error.size} are off by one at a rounding boundary" if count else ""

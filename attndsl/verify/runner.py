@@ -35,6 +35,7 @@ from attndsl.verify.compare import (
     Level,
     Ratios,
     compare,
+    extended,
     index_text,
     tolerance,
 )
@@ -229,15 +230,38 @@ def _compared(call: Call, actual: Array, want: Result, base: Array | None, wante
     """Judge one result by its kind."""
     if want.importance is not None:
         return compare_indices(actual, want.values, want.importance)
+    assert base is not None
     keys = max(call.extents.get("T", 1), call.extents.get("U", 0) if "G" in call.extents else 0)
     if want.unrounded is not None and want.step is not None:
         bound = tolerance(benchmark.io_dtype(call).name, keys, dequantised=_dequantised(call))
-        rounded_keys = _dequantised(call)
-        return compare_quantised(actual, want.values, want.unrounded, want.step, bound, one_off=rounded_keys)
-    assert base is not None
+        bound = extended(bound, _largest_before_rounding(base, want.unrounded, want.step), wanted.reach)
+        return compare_quantised(
+            actual,
+            want.values,
+            want.unrounded,
+            want.step,
+            bound,
+            one_off=_dequantised(call),
+            slack=want.slack,
+        )
     bound = tolerance(actual.dtype.name, keys, dequantised=_dequantised(call))
-    level, reach = wanted.level, wanted.reach
-    return compare(actual, want.values, base, bound=bound, level=level, empty=want.exact, reach=reach)
+    return compare(
+        actual,
+        want.values,
+        base,
+        bound=bound,
+        level=wanted.level,
+        empty=want.exact,
+        reach=wanted.reach,
+        slack=want.slack,
+    )
+
+
+def _largest_before_rounding(values: Array, golden: Array, step: Array) -> float:
+    """The largest error of a quantised result before rounding, in units of the float result's size."""
+    told = np.isfinite(values) & (step > 0)
+    error = np.abs(values - golden) / np.where(told, step, 1.0)
+    return float(error[told].max(initial=0.0))
 
 
 # ------------------------------------------------------------------------------------------------

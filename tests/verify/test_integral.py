@@ -57,3 +57,15 @@ def test_off_by_one_only_at_a_rounding_boundary():
 
     assert ok(1, 1, -3) and ok(2, 1, -2)
     assert not ok(1, 2, -3) and not ok(3, 1, -3) and not ok(0, 1, -3)
+
+
+def test_slack_of_what_is_rounded_moves_the_boundary():
+    unrounded, step = np.array([1.2, 1.2]), np.full(2, 1.0)
+    golden, slack = np.ones(2, np.int8), np.array([0.31, 2.31])
+
+    def ok(*values):
+        actual = np.array(values, np.int8)
+        return compare_quantised(actual, golden, unrounded, step, 2**-8, slack=slack).ok
+
+    assert ok(2, 2) and ok(1, 4) and ok(1, -1)
+    assert not ok(3, 1) and not ok(0, 1) and not ok(1, 5) and not ok(1, -2)

@@ -30,6 +30,7 @@ from attndsl.spec.loader import load
 from attndsl.verify import run_case, runner, verify
 from attndsl.verify.cases import Case, Stream
 from attndsl.verify.compare import LEVELS
+from attndsl.verify.golden import Golden, Result
 from attndsl.verify.integers import Integers
 from attndsl.verify.results import BEYOND_TARGET, MISS, NOT_LOWERED, PASS, Verification
 from attndsl.verify.solve import solve
@@ -175,6 +176,22 @@ def test_probes_whose_weights_a_bias_makes_inexact_may_differ_twice_as_far(strea
     for how, reach in (("probe", 8 if biased else 4), ("normal", 1)):
         case = filled(case, how)
         assert runner._reach(case, case.call()) == reach
+
+
+@pytest.mark.parametrize(
+    ("reach", "away", "ok"), [(8, 0.02, True), (8, 0.04, False), (1, 0.003, True), (1, 0.02, False)]
+)
+def test_what_is_rounded_to_integers_is_bounded_as_other_results_are(reach, away, ok):
+    """In a call of float16: a bound is 2^-8, the benchmark is off by 0.05, and ``away`` the distance of what
+    is rounded from the middle of two integers."""
+    query = np.ones((2, 2, 16), np.float16)
+    rows = {"query": query, "key": query, "value": query, "seqLen": np.array([2], np.int32)}
+    call = ops.self_attention.bind(**rows, calcType=3, headNum=2)
+    unrounded, step = np.array([1.5 - away]), np.ones(1)
+    result = Result("out", np.ones(1, np.int8), np.zeros(1, bool), unrounded=unrounded, step=step)
+    wanted = runner.Wanted(Golden((result,), {}), (), None, reach)
+    plain, two = (unrounded + 0.05).astype(np.float32), np.full(1, 2, np.int8)
+    assert runner._compared(call, two, result, plain, wanted).ok is ok
 
 
 @pytest.mark.parametrize("change", [change_one, make_nan, drop_a_head])
