@@ -83,7 +83,7 @@ def _sizes(settings: tuple[str, ...], option: str = "--set") -> dict[str, int]:
     return found
 
 
-def _selection(dtypes: tuple[str, ...], settings: tuple[str, ...], features: tuple[str, ...]) -> Any:
+def _request(dtypes: tuple[str, ...], settings: tuple[str, ...], features: tuple[str, ...]) -> Any:
     from attndsl.codegen.kernel_request import DEFAULT_HEAD_SIZES, KernelRequest
 
     found = dict(_named(part) for setting in settings for part in setting.split(","))
@@ -182,8 +182,8 @@ def show(
     from attndsl.show import describe_stages
 
     operator = _operators((name,))[0]
-    selection = _selection(dtypes, settings, features)
-    texts = describe_stages(operator, selection, stages or STAGES[:-2])
+    request = _request(dtypes, settings, features)
+    texts = describe_stages(operator, request, stages or STAGES[:-2])
     if as_json:
         _print_json({"operator": operator.name, **texts})
         return
@@ -214,11 +214,11 @@ def generate(
     """
     from attndsl.codegen.project import Project, plan_projects
 
-    selection = _selection(dtypes, settings, features)
+    request = _request(dtypes, settings, features)
     # Everything is computed before the first file is written.
     projects: list[Project] = []
     for operator in _operators(names):
-        planned = plan_projects(operator, selection)
+        planned = plan_projects(operator, request)
         if names and not any(project.kernels for project in planned):
             raise click.UsageError(f"{operator.name} has no kernel yet: {planned[0].reason}")
         projects += planned
@@ -366,6 +366,7 @@ def run(name: str, inputs: Path, backend: str, out: Path | None, as_json: bool) 
     "--shape", "shapes", multiple=True, metavar="NAME=NUMBER,...", help="sizes by the contract's names"
 )
 @_dtype
+@_set
 @_feature
 @click.option("--cores", default=24, show_default=True, type=click.IntRange(1), help="blocks at most")
 @click.option("--trace", type=click.Path(path_type=Path, dir_okay=False), help="timeline, for Perfetto")
@@ -375,6 +376,7 @@ def profile(
     inputs: Path | None,
     shapes: tuple[str, ...],
     dtypes: tuple[str, ...],
+    settings: tuple[str, ...],
     features: tuple[str, ...],
     cores: int,
     trace: Path | None,
@@ -385,18 +387,27 @@ def profile(
     The call is one from a file, as `run` takes it, or one of normal numbers with the sizes of --shape.
     """
     from attndsl.call_files import load_call
+    from attndsl.codegen.kernel_request import chosen_mode, requested_values
     from attndsl.profile import call_of_shape, profile_call
 
     operator = _operators((name,))[0]
     if inputs is not None:
-        if shapes or dtypes or features:
-            raise click.UsageError("--shape, --dtype and --feature describe a call; the file is one already")
+        if shapes or dtypes or settings or features:
+            raise click.UsageError(
+                "--shape, --dtype, --set and --feature describe a call; the file is one already"
+            )
         call = operator.bind(**load_call(inputs))
     else:
         if len(dtypes) > 1:
             raise click.UsageError("a call has one --dtype")
-        sizes = _sizes(shapes, "--shape")
-        call = call_of_shape(operator, sizes, dtype=dtypes[0] if dtypes else None, features=features)
+        operator, request = chosen_mode(operator, _request((), settings, ()))
+        call = call_of_shape(
+            operator,
+            _sizes(shapes, "--shape"),
+            dtype=dtypes[0] if dtypes else None,
+            features=features,
+            settings=requested_values(operator, request),
+        )
     result = profile_call(call, cores=cores, trace=trace)
     if as_json:
         _print_json(result.to_json())

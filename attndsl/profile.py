@@ -19,8 +19,11 @@ from attndsl.hardware.costs import LAUNCH_MICROSECONDS, RATES
 from attndsl.questions import dtype_of, given
 from attndsl.schedule.launch import prepare
 from attndsl.spec.call import Call
+from attndsl.spec.covering import choosable, nearest_choice
 from attndsl.spec.errors import CallError
 from attndsl.spec.operator import Operator
+from attndsl.spec.prefix_sums import longest_of
+from attndsl.symbolic import Load, Symbol
 from attndsl.verify.cases import spaces
 from attndsl.verify.data import Filler
 from attndsl.verify.integers import Integers
@@ -152,31 +155,43 @@ def _bounds(report: Report) -> dict[str, float]:
 # A call of a given shape
 
 
-class _Typical(Values):
-    """Sizes for what a shape leaves open."""
+_USUAL: dict[str, tuple[int, ...]] = {
+    "B": (1,),
+    "K": (8, 4, 2, 1),
+    "N": (32, 16, 8, 64),
+    "Q": (128, 1, 1024),
+    "T": (4096, 2048, 1024, 512),
+    "D": (128, 64, 256),
+    "E": (128, 64, 256),
+    "P": (128, 256, 64, 32),
+    "R": (128, 64),
+    "W": (32, 16),
+    "Y": (1, 2, 4),
+}
+"""Sizes by role of axis for what a shape leaves open, the most usual first."""
+
+
+class _Usual(Values):
+    """What sizes are drawn from where a shape leaves them open."""
 
     def of_role(self, role: str, tile: int, ring: int) -> tuple[int, ...]:
-        table: dict[str, tuple[int, ...]] = {
-            "B": (1,),
-            "K": (8, 4, 2, 1),
-            "N": (8, 16, 32, 64),
-            "Q": (1, 128, 1024),
-            "T": (4096, 2048, 1024, 512),
-            "D": (128, 64, 256),
-            "E": (128, 64, 256),
-            "P": (256, 128, 64, 32),
-            "R": (128, 64),
-            "W": (32, 16),
-        }
-        return table.get(role, tuple(range(1, 65)))
+        return _USUAL.get(role, tuple(range(1, 65)))
 
 
 def call_of_shape(
-    operator: Operator, shape: Mapping[str, int], *, dtype: str | None = None, features: Sequence[str] = ()
+    operator: Operator,
+    shape: Mapping[str, int],
+    *,
+    dtype: str | None = None,
+    features: Sequence[str] = (),
+    settings: Mapping[str, Any] | None = None,
 ) -> Call:
-    """A legal call with normal numbers: sizes and integer parameters of ``shape`` by the contract's names.
+    """A legal call with normal numbers: sizes and integer parameters of ``shape`` by the contract's names,
+    and ``longest(x)`` of lengths.
 
-    Optional tensors are passed when ``features`` names them. What is left open takes a usual value.
+    Optional tensors are passed when ``features`` names them. ``settings``: values of parameters, and of
+    ``dtype(x)``, ``layout(x)``, ``split(x)`` and ``given(x)`` of tensors. What is left open is as near to
+    the contract's defaults as it allows, sizes usual ones.
 
     Raises:
         ProfileError: a name is unknown, or no legal call has these values.
@@ -184,33 +199,75 @@ def call_of_shape(
     main = operator.tensor(operator.outputs[0].like)
     if dtype is not None and dtype not in main.dtypes:
         raise ProfileError(f"{main.name} is never {dtype}; its dtypes are {', '.join(main.dtypes)}")
-    usual = _Typical(group=tuple(range(1, 129)), most_elements=MOST_ELEMENTS, most_scores=MOST_SCORES)
+    usual = _Usual(group=tuple(range(1, 129)), most_elements=MOST_ELEMENTS, most_scores=MOST_SCORES)
     modes = spaces(operator, usual)
     _known(shape, {name for mode in modes for name in _size_names(mode)}, "size")
     _known(features, {name for mode in modes for name in mode.optional}, "optional tensor")
+    pins = {dtype_of(main.name).name: dtype or main.dtypes[0], **shape, **(settings or {})}
     for mode in modes:
         if set(shape) <= _size_names(mode) and set(features) <= set(mode.optional):
-            call = _find(operator, mode, shape, dtype or main.dtypes[0], features)
-            if call is not None:
-                return call
-    wanted = ", ".join(f"{name}={value}" for name, value in shape.items()) or "no sizes given"
+            wanted = {given(name).name: True for name in features} | _lengths_of(mode, shape) | pins
+            values = _usual_values(mode, wanted)
+            for left_open in (_usual_sizes(mode) | values, values):
+                call = _find(operator, mode, left_open | wanted)
+                if call is not None and all(
+                    call.env().get(name, size) == size for name, size in shape.items()
+                ):
+                    return call
+    asked = ", ".join(f"{name}={value}" for name, value in {**shape, **(settings or {})}.items())
     raise ProfileError(
-        f"no legal call of {operator.name} was found with {wanted}: see attndsl show {operator.name}"
+        f"no legal call of {operator.name} was found with {asked or 'no sizes given'}: "
+        f"see attndsl show {operator.name}"
     )
 
 
 def _size_names(space: CaseSpace) -> set[str]:
-    """Sizes and integer parameters that a shape may give; those that follow from others are none."""
+    """Sizes, integer parameters and lengths that a shape may give; those that follow from others are none."""
     named = {*space.operator.dims_by_name, *(each.name for each in space.operator.params if each.type is int)}
+    named |= {longest_of(spec.name).name for spec in space.operator.tensors}
     return {name for name in named if name in space.variables and name not in space.ties.bounded}
 
 
-def _find(
-    operator: Operator, space: CaseSpace, shape: Mapping[str, int], dtype: str, features: Sequence[str]
-) -> Call | None:
-    pins: dict[str, Any] = {given(name).name: name in features for name in space.optional}
-    pins |= {FILL: "normal", REGIME: "any", dtype_of(space.operator.outputs[0].like).name: dtype, **shape}
-    pins |= {fill_of(spec.name): "full" for spec in space.integers}
+def _lengths_of(space: CaseSpace, shape: Mapping[str, int]) -> dict[str, int]:
+    """The lengths whose longest is a size of the shape, where a call does not pass it otherwise."""
+    found: dict[str, int] = {}
+    for name in shape.keys() & space.operator.dims_by_name.keys():
+        default = space.operator.dims_by_name[name].default
+        loads = [node for node in default.walk() if isinstance(node, Load)] if default is not None else []
+        found |= {longest_of(load.source).name: shape[name] for load in loads}
+    return {name: value for name, value in found.items() if name in space.variables}
+
+
+def _usual_values(space: CaseSpace, wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """Presence, parameters and layouts nearest to the contract's defaults that go with ``wanted``."""
+    legal = choosable(space.operator)
+    choice = nearest_choice(space.operator, {name: each for name, each in wanted.items() if name in legal})
+    if choice is None:
+        return {given(name).name: False for name in space.optional}
+    passed = {given(name).name: name in choice.present for name in space.optional}
+    params = space.operator.params
+    counts = {each.name for each in params if each.type is int and not each.choices}
+    told = space.variables.keys() - (counts - space.operator.settings)
+    return passed | {name: each for name, each in choice.settings.items() if name in told}
+
+
+def _usual_sizes(space: CaseSpace) -> dict[str, Any]:
+    """The first of the usual values of each size that is a variable."""
+    extents = space.operator.axis_extents.items()
+    named = {extent.name: role for role, extent in extents if isinstance(extent, Symbol)}
+    return {
+        name: _USUAL[role][0] for name, role in named.items() if name in space.variables and role in _USUAL
+    }
+
+
+def _find(operator: Operator, space: CaseSpace, wanted: Mapping[str, Any]) -> Call | None:
+    """A call of a mode with these values of its variables; numbers are normal, lengths full."""
+    pins = {
+        FILL: "normal",
+        REGIME: "any",
+        **{fill_of(spec.name): "full" for spec in space.integers},
+        **wanted,
+    }
     rng = np.random.default_rng(0)
     for _ in range(_TRIES):
         assignment = solve(space, rng, pins, walks=4)

@@ -41,6 +41,19 @@ def test_what_is_left_open_takes_a_usual_value(operator):
     assert call.dims["B"] == 1 and call.dims["S"] >= 512 and call.dims["D"] >= 64
 
 
+def test_what_is_left_open_is_near_the_defaults():
+    call = call_of_shape(load("self_attention"), {"batch": 2}, settings={"calcType": 2})
+    assert call.params["calcType"] == 2 and call.params["cacheType"] == 0 and call.params["qScale"] == 1.0
+    assert {"key", "value"} <= call.present and "attentionMask" not in call.present
+
+
+def test_a_setting_chooses_among_kernels():
+    prompts = load("self_attention").mode_named("PA_ENCODER")
+    call = call_of_shape(prompts, {"batch": 2, "qRows": 96, "headNum": 4}, settings={"maskType": 3})
+    assert call.params["maskType"] == 3 and "mask" in call.present
+    assert call.arrays["seqLen"].tolist() == [96, 96]  # rows of the longest prompt are lengths
+
+
 @pytest.mark.parametrize(
     ("shape", "options", "message"),
     [

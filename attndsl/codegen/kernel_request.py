@@ -141,11 +141,20 @@ def _asked(operator: Operator, request: KernelRequest) -> list[tuple[str, dict[s
     """Labels, and the values that a specialisation must have."""
     if not request.by_name:
         return list(_covering(operator))
+    return [("", requested_values(operator, request))]
+
+
+def requested_values(operator: Operator, request: KernelRequest) -> dict[str, Any]:
+    """What a request's features and settings ask for, by the names that conditions use, such as ``given(x)``.
+
+    Raises:
+        UnknownFeature, UnknownSetting, IllegalSetting: naming what is legal.
+    """
     _check_features(operator, request.features or frozenset())
     values: dict[str, Any] = {given(name).name: True for name in request.features or ()}
     for name, text in request.settings:
         values |= _setting(operator, name, text)
-    return [("", values)]
+    return values
 
 
 def _covering(operator: Operator) -> Iterator[tuple[str, dict[str, Any]]]:
