@@ -5,6 +5,8 @@ Buffers never share memory, so their events need not know of each other.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from attndsl.hardware import ATLAS_A2, MemorySpace
 from attndsl.schedule.errors import DoesNotFit
 from attndsl.tile.buffers import Buffer
@@ -20,17 +22,17 @@ def plan_memory(program: Program) -> Program:
     addresses: dict[Buffer, int] = {}
     for space in (memory.space for memory in ATLAS_A2.memories):
         buffers = [buffer for buffer in program.buffers() if buffer.space is space]
-        addresses |= _place(space, buffers)
+        addresses |= _place(space, buffers, program.alignments())
     return program.with_(addresses=addresses)
 
 
-def _place(space: MemorySpace, buffers: list[Buffer]) -> dict[Buffer, int]:
+def _place(space: MemorySpace, buffers: list[Buffer], alignments: Mapping[Buffer, int]) -> dict[Buffer, int]:
     memory = ATLAS_A2.memory(space)
     placed: dict[Buffer, int] = {}
     end = 0
     for buffer in buffers:
-        placed[buffer] = end
-        end += buffer.slots * buffer.slot_stride
+        placed[buffer] = -(-end // alignments[buffer]) * alignments[buffer]
+        end = placed[buffer] + buffer.slots * buffer.slot_stride
     if end > memory.usable:
         largest = max(buffers, key=lambda buffer: buffer.total_bytes)
         text = f"{largest.name} with {largest.slots} x {largest.slot_bytes} bytes"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
-from attndsl.hardware import Core, MemorySpace
+from attndsl.hardware import ATLAS_A2, Core, MemorySpace
 from attndsl.symbolic import Expr, Named, Symbol
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import Instruction
@@ -122,6 +122,14 @@ class Program:
                 found.setdefault(id(buffer), buffer)
         order = list(MemorySpace)
         return tuple(sorted(found.values(), key=lambda buffer: order.index(buffer.space)))
+
+    def alignments(self) -> dict[Buffer, int]:
+        """Bytes that the address of each buffer is a multiple of: what its memory and its users ask for."""
+        found = {buffer: ATLAS_A2.memory(buffer.space).alignment for buffer in self.buffers()}
+        for item in self.instructions():
+            for buffer, alignment in item.alignments():
+                found[buffer] = max(found[buffer], alignment)
+        return found
 
     def tiling_values(self, host: Mapping[str, object]) -> dict[str, int | float]:
         """The tiling fields under the host's scalars, each over the ones in front of it."""

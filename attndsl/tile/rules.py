@@ -234,14 +234,15 @@ def cores_are_complete(program: Program) -> Iterator[str]:
 def buffers_have_places(program: Program) -> Iterator[str]:
     """Every buffer in use has an aligned address inside its memory, and none shares bytes with another."""
     end_of: dict[Buffer, int] = {}
+    alignments = program.alignments()
     for buffer in program.buffers():
         memory, start = ATLAS_A2.memory(buffer.space), program.addresses.get(buffer)
         if start is None:
             yield f"{buffer.name} has no address"
             continue
         end_of[buffer] = start + buffer.slots * buffer.slot_stride
-        if start % memory.alignment:
-            yield f"{buffer.name} is at {start}, needs a multiple of {memory.alignment}"
+        if start % alignments[buffer] or (buffer.slots > 1 and buffer.slot_stride % alignments[buffer]):
+            yield f"{buffer.name} is at {start}, needs a multiple of {alignments[buffer]} in all its slots"
         if end_of[buffer] > memory.usable:
             yield f"{buffer.name} ends at {end_of[buffer]} of {memory.usable} bytes of {buffer.space.value}"
     order = sorted(end_of, key=lambda buffer: (buffer.space.value, program.addresses[buffer]))

@@ -68,6 +68,14 @@ VECTOR = {
         "Duplicate(z, 1.0f, 64); GlobalTensor<float> g; g.SetGlobalBuffer((__gm__ float*)(b + 2)); SYNC(V_MTE3) DataCopyPad(g, z, DataCopyExtParams(1, 8, 0, 0, 0));",
         "Duplicate(z, 1.0f, 64); GlobalTensor<float> g; g.SetGlobalBuffer((__gm__ float*)(b + 4)); SYNC(V_MTE3) DataCopyPad(g, z, DataCopyExtParams(1, 8, 0, 0, 0));",
     ),
+    "row_alignment": (
+        _FILL + "LocalTensor<uint8_t> t = y[1024].ReinterpretCast<uint8_t>(); LocalTensor<float> last = y[512]; CumSum<float>(z, last, x, t, {2, 7});",
+        _FILL + "LocalTensor<uint8_t> t = y[1024].ReinterpretCast<uint8_t>(); LocalTensor<float> last = y[512]; CumSum<float>(z, last, x, t, {2, 8});",
+    ),
+    "misaligned_groups": (
+        _FILL + "Duplicate(y.ReinterpretCast<int32_t>(), 5, 64); ALL Sort32(z[8], x, y.ReinterpretCast<uint32_t>(), 1);",
+        _FILL + "Duplicate(y.ReinterpretCast<int32_t>(), 5, 64); ALL Sort32(z[64], x, y.ReinterpretCast<uint32_t>(), 1);",
+    ),
     # bits without a value decide how many elements are kept
     "undefined_value_in_bits": (
         _FILL + "Duplicate(y.ReinterpretCast<int32_t>(), 5, 1); ALL uint64_t kept = 0; GatherMask(y[512], x, y.ReinterpretCast<uint32_t>(), true, 33, GatherMaskParams(1, 1, 8, 1), kept);",

@@ -15,6 +15,8 @@ from attndsl.schedule import compile as compiling
 from attndsl.schedule.compile import Compiled, compile_operator
 from attndsl.schedule.passes import FINISHED, LOWERED, PASSES, Pass, check_order, run_passes
 from attndsl.schedule.specialisation import Specialisation
+from attndsl.spec.operator import Operator
+from attndsl.tile.instructions import SortGroups
 from attndsl.tile.program import Property
 
 DOCS = Path(__file__).parents[2] / "docs" / "architecture.md"
@@ -22,9 +24,9 @@ SPECIAL = Specialisation(dtype="float16", bucket=64)
 FLAGS, SPLIT, PLAN, SYNCHRONISE = PASSES
 
 
-@lru_cache(maxsize=1)
-def compiled() -> Compiled:
-    return compile_operator(ops.incre_flash_attention, SPECIAL)
+@lru_cache(maxsize=2)
+def compiled(operator: Operator = ops.incre_flash_attention) -> Compiled:
+    return compile_operator(operator, SPECIAL)
 
 
 WRONG: dict[str, tuple[tuple[Pass, ...], str]] = {
@@ -59,7 +61,7 @@ def test_a_pass_that_does_not_give_what_it_says_is_found() -> None:
         run_passes(_lowered(), (FLAGS, SPLIT, idle, SYNCHRONISE))
 
 
-def _lowered():
+def _lowered(operator: Operator = ops.incre_flash_attention):
     """What the first pass gets."""
     seen = []
 
@@ -69,7 +71,7 @@ def _lowered():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(compiling, "PASSES", (replace(FLAGS, run=noting), SPLIT, PLAN, SYNCHRONISE))
-        compile_operator(ops.incre_flash_attention, SPECIAL)
+        compile_operator(operator, SPECIAL)
     return seen[-1]
 
 
@@ -104,3 +106,26 @@ def _properties(cell: str) -> frozenset[Property]:
 def _name(each: Pass) -> str:
     module = each.run.__module__.rsplit(".", 1)[-1]
     return each.name if module == each.name else f"{module}.{each.name}"
+
+
+def test_a_buffer_starts_where_its_users_want_it() -> None:
+    """Sort32 wants its records on 256 bytes and what it sorts on 128; memory alone would give 32."""
+    program = compiled(ops.nsa_compress_attention).program
+    sorts = [item for item in program.instructions() if isinstance(item, SortGroups)]
+    assert sorts
+    for each in sorts:
+        assert program.addresses[each.dst.buffer] % 256 == 0
+        assert {program.addresses[region.buffer] % 128 for region in (each.scores, each.indices)} == {0}
+    moved = replace(PLAN, run=lambda program: _moved(PLAN.run(program)))
+    with pytest.raises(
+        InternalError, match=r"blockRecords is at \d+, needs a multiple of 256 in all its slots"
+    ):
+        run_passes(_lowered(ops.nsa_compress_attention), (FLAGS, SPLIT, moved, SYNCHRONISE))
+
+
+def _moved(program):
+    """The program with the last of its buffers for records 32 bytes further."""
+    addresses = {
+        buffer: start + 32 * (buffer.name == "blockRecords") for buffer, start in program.addresses.items()
+    }
+    return program.with_(addresses=addresses)

@@ -437,7 +437,12 @@ LIMITS: dict[str, tuple[Instruction, Instruction, str]] = {
     "sorted groups start on 256 bytes": (
         SortGroups(dst=line(RUNS, 256, 32), scores=line(X, 96), indices=line(NUMBERS, 96)),
         SortGroups(dst=line(RUNS, 256, 64), scores=line(X, 96), indices=line(NUMBERS, 96)),
-        "offset of the records is 32, needs a multiple of 64",
+        "element offset is 32, needs a multiple of 64",
+    ),
+    "scores to sort start on 128 bytes": (
+        SortGroups(dst=line(RUNS, 64), scores=line(X, 32, 8), indices=line(NUMBERS, 32)),
+        SortGroups(dst=line(RUNS, 64), scores=line(X, 32, 32), indices=line(NUMBERS, 32)),
+        "element offset is 8, needs a multiple of 32",
     ),
     "no sort in place": (
         SortGroups(dst=line(X, 64), scores=line(X, 32), indices=line(NUMBERS, 32)),

@@ -27,9 +27,10 @@ void sort_32(const char* what, const SourceLine& at, const LaneOperand& dst, con
   Instruction ins(Pipe::V, what, at);
   if (!ins || repeats == 0) return;
   uint32_t size = dtype_size(scores.type);
-  ins.aligned(dst.memory, dst.at, kBlock, "the destination");
-  ins.aligned(scores.memory, scores.at, kBlock, "the scores");
-  ins.aligned(indices.memory, indices.at, kBlock, "the indices");
+  // documentation, Sort32: what a group takes of each operand is what it is aligned to
+  ins.aligned(dst.memory, dst.at, 32 * kRecord, "the destination");
+  ins.aligned(scores.memory, scores.at, 32 * size, "the scores");
+  ins.aligned(indices.memory, indices.at, 128, "the indices");
   ins.reads(scores.memory, dense(scores.at, 32ull * size * repeats));
   ins.reads(indices.memory, dense(indices.at, 32ull * 4 * repeats));
   ins.writes(dst.memory, dense(dst.at, 32ull * kRecord * repeats));

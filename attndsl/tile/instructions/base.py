@@ -100,6 +100,10 @@ class Instruction(Statement):
         """Global tensors it writes."""
         return ()
 
+    def alignments(self) -> Iterator[tuple[Buffer, int]]:
+        """Buffers, and the bytes that it wants their addresses to be multiples of."""
+        return iter(())
+
     def touched(self, machine: Machine) -> Iterator[tuple[Buffer, Indices]]:
         """Which elements of its buffers' slots it reads or writes: of each region its rows.
 

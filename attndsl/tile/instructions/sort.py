@@ -57,6 +57,9 @@ class SortGroups(VectorInstruction):
     scores: Region
     indices: Region
 
+    def alignment(self, region: Region) -> int:
+        return GROUP * _RECORD if region is self.dst else GROUP  # 256 and 128 bytes: API reference, Sort32
+
     def sources(self) -> tuple[Region, ...]:
         return (self.scores, self.indices)
 
@@ -83,7 +86,6 @@ class SortGroups(VectorInstruction):
         yield from dtype_rule(self.scores.buffer.dtype, ("float32",), "scores")
         yield from dtype_rule(self.indices.buffer.dtype, _INDEX, "indices")
         yield from multiple_rule(self.scores.cols, GROUP, "count")
-        yield from multiple_rule(self.dst.offset, GROUP * _RECORD, "offset of the records")
         yield from at_most_rule(ceil_div(self.scores.cols, GROUP), ATLAS_A2.max_repeat, "number of groups")
         if self.dst.buffer in (self.scores.buffer, self.indices.buffer):
             yield f"{self.dst.buffer.name} is sorted in place, needs a destination of its own"

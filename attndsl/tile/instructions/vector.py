@@ -52,8 +52,12 @@ class VectorInstruction(Instruction):
     dst: Region
 
     def alignment(self, region: Region) -> int:
-        """Elements that the offset of an operand is a multiple of."""
+        """Elements that the address of an operand is a multiple of; its buffer and its offset in it are."""
         return block_elements(region.buffer.dtype)
+
+    def alignments(self) -> Iterator[tuple[Buffer, int]]:
+        for region in (self.dst, *self.sources()):
+            yield region.buffer, self.alignment(region) * item_bytes(region.buffer.dtype)
 
     def writes(self) -> tuple[Buffer, ...]:
         return (self.dst.buffer,)

@@ -83,13 +83,13 @@ constexpr uint32_t kLeavingStatisticSlot = 256;
 constexpr uint32_t kResult = 0x1b640;  // 2 x 2048: finished rows in the dtype of the result
 constexpr uint32_t kResultSlot = 2048;
 constexpr uint32_t kWindow = 0x1c640;  // 1 x 34816: probabilities of a tile summed over heads, behind the last keys of the tile before
-constexpr uint32_t kBlockScore = 0x24e40;  // 1 x 2048: score of each lane's block
-constexpr uint32_t kBlockRecords = 0x25640;  // 1 x 4096: blocks of a tile, sorted in groups
-constexpr uint32_t kBest = 0x26640;  // 1 x 4096: best blocks of each position, sorted records
-constexpr uint32_t kBlockTerm = 0x27640;  // 1 x 2048: one term of the scores
-constexpr uint32_t kBlockBits = 0x27e40;  // 1 x 64: one bit a lane
-constexpr uint32_t kMerged = 0x27e80;  // 1 x 1024: best blocks and new ones
-constexpr uint32_t kSelected = 0x28280;  // 2 x 2048: numbers of the best blocks
+constexpr uint32_t kBlockScore = 0x24e80;  // 1 x 2048: score of each lane's block
+constexpr uint32_t kBlockRecords = 0x25700;  // 1 x 4096: blocks of a tile, sorted in groups
+constexpr uint32_t kBest = 0x26700;  // 1 x 4096: best blocks of each position, sorted records
+constexpr uint32_t kBlockTerm = 0x27700;  // 1 x 2048: one term of the scores
+constexpr uint32_t kBlockBits = 0x27f00;  // 1 x 64: one bit a lane
+constexpr uint32_t kMerged = 0x27f40;  // 1 x 1024: best blocks and new ones
+constexpr uint32_t kSelected = 0x28340;  // 2 x 2048: numbers of the best blocks
 constexpr uint32_t kSelectedSlot = 2048;
 
 // L1, 360448 of 524032 bytes

@@ -79,16 +79,16 @@ constexpr uint32_t kLeavingStatisticSlot = 256;
 constexpr uint32_t kResult = 0x19040;  // 2 x 2048: finished rows in the dtype of the result
 constexpr uint32_t kResultSlot = 2048;
 constexpr uint32_t kWindow = 0x1a040;  // 1 x 34816: probabilities of a tile summed over heads, behind the last keys of the tile before
-constexpr uint32_t kBlockScore = 0x22840;  // 1 x 2048: score of each lane's block
-constexpr uint32_t kBlockRecords = 0x23040;  // 1 x 4096: blocks of a tile, sorted in groups
-constexpr uint32_t kBest = 0x24040;  // 1 x 4096: best blocks of each position, sorted records
-constexpr uint32_t kBlockTerm = 0x25040;  // 1 x 2048: one term of the scores
-constexpr uint32_t kBlockBits = 0x25840;  // 1 x 64: one bit a lane
-constexpr uint32_t kTopkMaskBytes = 0x25880;  // 2 x 512: topk_mask of the new blocks
+constexpr uint32_t kBlockScore = 0x22880;  // 1 x 2048: score of each lane's block
+constexpr uint32_t kBlockRecords = 0x23100;  // 1 x 4096: blocks of a tile, sorted in groups
+constexpr uint32_t kBest = 0x24100;  // 1 x 4096: best blocks of each position, sorted records
+constexpr uint32_t kBlockTerm = 0x25100;  // 1 x 2048: one term of the scores
+constexpr uint32_t kBlockBits = 0x25900;  // 1 x 64: one bit a lane
+constexpr uint32_t kTopkMaskBytes = 0x25940;  // 2 x 512: topk_mask of the new blocks
 constexpr uint32_t kTopkMaskBytesSlot = 512;
-constexpr uint32_t kTopkMaskHalf = 0x25c80;  // 1 x 1024: topk_mask in fp16, to compare
-constexpr uint32_t kMerged = 0x26080;  // 1 x 1024: best blocks and new ones
-constexpr uint32_t kSelected = 0x26480;  // 2 x 2048: numbers of the best blocks
+constexpr uint32_t kTopkMaskHalf = 0x25d40;  // 1 x 1024: topk_mask in fp16, to compare
+constexpr uint32_t kMerged = 0x26140;  // 1 x 1024: best blocks and new ones
+constexpr uint32_t kSelected = 0x26540;  // 2 x 2048: numbers of the best blocks
 constexpr uint32_t kSelectedSlot = 2048;
 
 // L1, 360448 of 524032 bytes
