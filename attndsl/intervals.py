@@ -10,7 +10,7 @@ from attndsl.symbolic import Binary, Compare, Const, Expr, Load, Logic, Select, 
 
 Range = tuple[Any, Any]
 ANYTHING: Range = (-math.inf, math.inf)
-_OF_TWO = (Binary, Compare, Logic)
+_OF_TWO = (Binary, Compare)
 
 
 def is_integral(expr: Expr, floats: Collection[str]) -> bool:
@@ -31,25 +31,35 @@ def is_integral(expr: Expr, floats: Collection[str]) -> bool:
 
 
 def bounds(expr: Expr, spans: Mapping[str, Range], env: Mapping[str, Any]) -> Range:
-    """Bounds of the value of ``expr``, its index symbols within ``spans``; those of a truth value are
-    whether it always holds and whether it ever does."""
+    """Bounds of the value of ``expr``, its index symbols within ``spans``; those of a comparison, and of
+    what is made of truth values, are whether it always holds and whether it ever does."""
     if isinstance(expr, Const):
         return expr.value, expr.value
     if isinstance(expr, Symbol):
         return spans[expr.name] if expr.name in spans else (env[expr.name], env[expr.name])
+    if isinstance(expr, Logic):
+        left, right = truth(expr.left, spans, env), truth(expr.right, spans, env)
+        joined = all if expr.op == "and" else any
+        return joined((left[0], right[0])), joined((left[1], right[1]))
     if isinstance(expr, _OF_TWO) and expr.op in _BOUNDS:
         left, right = bounds(expr.left, spans, env), bounds(expr.right, spans, env)
         return _BOUNDS[expr.op](*left, *right)
     if isinstance(expr, Select):
-        low, high = bounds(expr.condition, spans, env)
-        if bool(low) == bool(high):
-            return bounds(expr.then if low else expr.otherwise, spans, env)
+        always, ever = truth(expr.condition, spans, env)
+        if always == ever:
+            return bounds(expr.then if always else expr.otherwise, spans, env)
         sides = [bounds(side, spans, env) for side in (expr.then, expr.otherwise)]
         return min(side[0] for side in sides), max(side[1] for side in sides)
     if not expr.symbols() & spans.keys():
         value = expr.evaluate(env)
         return value, value
     return ANYTHING
+
+
+def truth(condition: Expr, spans: Mapping[str, Range], env: Mapping[str, Any]) -> tuple[bool, bool]:
+    """Whether a condition always holds and whether it ever does; a number holds where it is not 0."""
+    low, high = bounds(condition, spans, env)
+    return bool(low > 0 or high < 0), not low == high == 0
 
 
 def _product(a: Any, b: Any, c: Any, d: Any) -> Range:
@@ -74,6 +84,4 @@ _BOUNDS: dict[str, Callable[[Any, Any, Any, Any], Range]] = {
     ">=": lambda a, b, c, d: (a >= d, b >= c),
     "==": lambda a, b, c, d: (a == b == c == d, a <= d and c <= b),
     "!=": lambda a, b, c, d: (a > d or c > b, not a == b == c == d),
-    "and": lambda a, b, c, d: (a and c, b and d),
-    "or": lambda a, b, c, d: (a or c, b or d),
 }

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from attndsl import intervals
 from attndsl.graph.nodes import IndexCondition, Node, Replace
 from attndsl.interpret.blocks import Block, Part
 from attndsl.interpret.state import State
-from attndsl.intervals import ANYTHING, Range, bounds
+from attndsl.intervals import Range
 
 Known = dict[int, bool | None]
 SMALLEST_CUT = 64  # keys; a smaller cut costs more than it saves
@@ -129,8 +130,9 @@ class Conditions:
 
     def truth(self, node: IndexCondition, keys: slice) -> bool | None:
         """The condition where it has one value on all of these keys, else None."""
-        low, high = bounds(node.condition, {**self.spans, "j": (keys.start, keys.stop - 1)}, self.env)
-        return bool(low) if bool(low) == bool(high) and (low, high) != ANYTHING else None
+        spans = {**self.spans, "j": (keys.start, keys.stop - 1)}
+        always, ever = intervals.truth(node.condition, spans, self.env)
+        return always if always == ever else None
 
 
 def conditions(state: State, block: Block) -> Conditions:

@@ -21,10 +21,10 @@ def computed(op: str) -> np.ndarray:
     """The operation of all numbers, by the meanings of its instructions."""
     count, made = NUMBERS.size, {}
 
-    def in_ub(name: str, dtype: str, elements: int, meaning: str) -> Buffer:
-        return made.setdefault(name, buffer(name, dtype, elements))
+    def beside_scores(name: str, meaning: str) -> Buffer:
+        return made.setdefault(name, buffer(name, "float32", count))
 
-    context = SimpleNamespace(schedule=SimpleNamespace(rows=1, tile_k=count), in_ub=in_ub)
+    context = SimpleNamespace(beside_scores=beside_scores)
     values, bench = buffer("values", "float32", count), Bench(span=count)
     bench.put(values, NUMBERS)
     own = OPERATIONS[op].own
