@@ -413,6 +413,8 @@ def binary(op: str, left: object, right: object) -> Expr:
         assert isinstance(a, Const) and isinstance(b, Const)
         return Const(_EVALUATE[op](a.value, b.value))
     if isinstance(b, Const) and _is_literal(b):
+        if (shifted := _shifted(op, a, b.value)) is not None:
+            return shifted
         if (op in ("+", "-") and b.value == 0) or (
             op in ("*", "//", "/", "ceil_div", "round_up") and b.value == 1
         ):
@@ -427,6 +429,20 @@ def binary(op: str, left: object, right: object) -> Expr:
     if op in ("min", "max") and a.same(b):
         return a
     return Binary(op, a, b)
+
+
+def _shifted(op: str, value: Expr, by: Value) -> Expr | None:
+    """``x - 1 + 1`` and the like with one integer, or none at all."""
+    signs = {"+": 1, "-": -1}
+    if op not in signs or not isinstance(value, Binary) or value.op not in signs:
+        return None
+    inner = value.right
+    if not isinstance(inner, Const) or not _is_literal(inner):
+        return None
+    if type(inner.value) is not int or type(by) is not int:
+        return None  # floating point rounds at each step
+    total = signs[value.op] * inner.value + signs[op] * by
+    return binary("+", value.left, total) if total >= 0 else binary("-", value.left, -total)
 
 
 def compare(op: str, left: object, right: object) -> Compare:
@@ -446,7 +462,29 @@ def select(condition: object, then: object, otherwise: object) -> Expr:
         return a
     if not any(isinstance(node, Symbol | Load) for node in test.walk()):
         return a if test.evaluate({}) else b
-    return Select(test, a, b)
+    return Select(test, _where(test, True, a), _where(test, False, b))
+
+
+_OPPOSITE = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
+
+
+def _where(test: Expr, holds: bool, value: Expr) -> Expr:
+    """``value`` where ``test`` is known: a choice by the same test, or by the opposite one, is made."""
+    if not isinstance(value, Select):
+        return value
+    if value.condition.same(test):
+        return value.then if holds else value.otherwise
+    if isinstance(test, Compare) and not _may_be_nan(test):
+        opposite = Compare(_OPPOSITE[test.op], test.left, test.right)
+        if value.condition.same(opposite):
+            return value.otherwise if holds else value.then
+    return value
+
+
+def _may_be_nan(test: Compare) -> bool:
+    """Whether neither it nor its opposite may hold: an element is a float. (No parameter is NaN.)"""
+    sides = (node for side in (test.left, test.right) for node in side.walk())
+    return any(isinstance(node, Load) and node.dtype.startswith("float") for node in sides)
 
 
 def one_of(value: Expr, *choices: ExprLike) -> Expr:
@@ -494,7 +532,7 @@ def _float_text(value: float, cxx: bool) -> str:
     if not cxx:
         return repr(value)
     if math.isinf(value):
-        return "INFINITY" if value > 0 else "-INFINITY"
+        return "__builtin_inff()" if value > 0 else "-__builtin_inff()"  # kernels have no <cmath>
     return "NAN" if math.isnan(value) else f"{value!r}f"
 
 

@@ -6,12 +6,14 @@ import re
 
 WIDTH = 110
 _INDENT = "    "
-_OPERATORS = ("?", ":", "&&", "||")
+_CHOICES, _SUMS = ("?", ":", "&&", "||"), ("+", "-")
+_DEEPEST = 5
+"""Parentheses inside of which a line is never broken."""
 
 
 def wrap(line: str, width: int = WIDTH) -> list[str]:
     """A line of code in pieces of at most ``width`` columns, broken behind the ``=``, in front of
-    top-level operators of choice, or behind top-level commas.
+    top-level operators of choice and of sums, behind top-level commas, or else at operators further inside.
 
     Comments and lines without a call are left alone; literals are kept whole. A comment behind code that is
     too long together with it comes before it.
@@ -26,22 +28,42 @@ def wrap(line: str, width: int = WIDTH) -> list[str]:
     left, equals, right = code.partition(" = ")
     if equals and "(" not in left and '"' not in left:
         return [f"{pad}{left} =", *wrap(f"{pad}{_INDENT}{right}", width)]
-    choices = _split_operators(code)
-    if len(choices) > 1:
-        return [
-            part for i, piece in enumerate(choices) for part in wrap(pad + _INDENT * bool(i) + piece, width)
-        ]
-    pieces = _split_arguments(code)
+    room = width - len(pad) - len(_INDENT)
+    pieces = _at_operators(code, 0, room)
+    if len(pieces) > 1:
+        return _continued(pieces, pad, width)
     lines, current = [], pad
-    for piece in pieces:
+    for piece in _split_arguments(code):
         if len(current) + len(piece.rstrip()) > width and current.strip():
             lines.append(current.rstrip())
             current = pad + _INDENT
         current += piece
     lines.append(current.rstrip())
-    if len(lines) == 1:
-        return lines
-    return [piece for part in lines for piece in wrap(part, width)]
+    if len(lines) > 1:
+        return [piece for part in lines for piece in wrap(part, width)]
+    deeper = (_at_operators(code, depth, room) for depth in range(1, _DEEPEST))
+    pieces = next((pieces for pieces in deeper if len(pieces) > 1), [code])
+    return _continued(pieces, pad, width) if len(pieces) > 1 else lines
+
+
+def _continued(pieces: list[str], pad: str, width: int) -> list[str]:
+    """The first piece, and those behind it further in."""
+    return [part for i, piece in enumerate(pieces) for part in wrap(pad + _INDENT * bool(i) + piece, width)]
+
+
+def _at_operators(code: str, depth: int, width: int) -> list[str]:
+    """The text cut in front of its choices, or where it has none in front of sums, as few as will do."""
+    choices = _split_operators(code, _CHOICES, depth)
+    if len(choices) > 1:
+        return choices
+    first, *rest = _split_operators(code, _SUMS, depth)
+    lines = [first]
+    for piece in rest:
+        if len(lines[-1]) + len(piece) < width:
+            lines[-1] += f" {piece}"
+        else:
+            lines.append(piece)
+    return lines
 
 
 def _split_comment(code: str) -> tuple[str, str]:
@@ -53,12 +75,16 @@ def _split_comment(code: str) -> tuple[str, str]:
     return code, ""
 
 
-def _split_operators(code: str) -> list[str]:
-    """The text cut in front of every ``?`` and ``:``, ``&&`` and ``||`` outside parentheses."""
-    pieces, start, depth = [], 0, 0
+def _split_operators(code: str, operators: tuple[str, ...], at_depth: int) -> list[str]:
+    """The text cut in front of every operator with that many parentheses around it."""
+    pieces, start, depth, quoted = [], 0, 0, False
     for index, character in enumerate(code):
+        if character == '"' and not _is_escaped(code, index):
+            quoted = not quoted
+        if quoted:
+            continue
         depth += (character in "([{") - (character in ")]}")
-        if depth == 0 and any(code.startswith(f" {op} ", index) for op in _OPERATORS):
+        if depth == at_depth and any(code.startswith(f" {op} ", index) for op in operators):
             pieces.append(code[start:index])
             start = index + 1
     return [*pieces, code[start:]]

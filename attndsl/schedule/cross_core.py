@@ -28,6 +28,7 @@ from attndsl.schedule.skew import ring_depth, tiles
 from attndsl.schedule.touches import is_ring
 from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.instructions import Instruction
+from attndsl.tile.naming import camel
 from attndsl.tile.program import Program
 from attndsl.tile.statements import (
     BLOCK_MODE,
@@ -128,19 +129,24 @@ def _with_early(body: Seq, early: dict[Stage, Handover], flags: dict[str, int]) 
         await_it = seq(WaitCrossFlag(name=ready, flag=flags[ready]))
         found += [
             Stage(
-                name=f"Release{item.tensor.name[:1].upper()}{item.tensor.name[1:]}",
+                name=f"Release{_capitalised(item.tensor)}",
                 core=Core.AIV,
                 doc="All vector cores have written their parts: the cube may read.",
                 body=meet,
             ),
             Stage(
-                name=f"Await{item.tensor.name[:1].upper()}{item.tensor.name[1:]}",
+                name=f"Await{_capitalised(item.tensor)}",
                 core=Core.AIC,
                 doc="Waits until the vector cores of all blocks have written their parts.",
                 body=await_it,
             ),
         ]
     return Seq(body=tuple(found)) if len(found) > len(body.body) else body
+
+
+def _capitalised(tensor: GlobalTensor) -> str:
+    name = camel(tensor.name)
+    return f"{name[:1].upper()}{name[1:]}"
 
 
 def _handovers(program: Program) -> list[Handover]:

@@ -38,6 +38,7 @@ def key_range(context: Context) -> list[Statement]:
         bounds.append(Let(symbol=KEY_BEGIN, value=begin))
         end = end if seen is None else maximum(end, KEY_BEGIN)
         count = ceil_div(KEY_END - KEY_BEGIN, context.tile_keys)
+        end = end.mapped(lambda node: KEY_BEGIN if node.same(begin) else None)
     bounds.append(Let(symbol=KEY_END, value=end, where=where))
     if context.rows.may_be_empty():
         count = select(TASK_ROWS == 0, 0, count)

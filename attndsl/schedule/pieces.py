@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from attndsl.hardware import ATLAS_A2
 from attndsl.source_line import SourceLine
-from attndsl.symbolic import Expr, Symbol, ceil_div, maximum, minimum
+from attndsl.symbolic import Expr, Symbol, ceil_div, constant_value, maximum, minimum
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import LoadNz
 from attndsl.tile.instructions.cube import fractal_depth, padded
@@ -97,4 +97,7 @@ def load_matrix(target: Buffer, piece: Piece, total_rows: Expr, column: Expr, wi
     )
     by_row = For(var=_ROW, end=piece.rows, body=seq(one_row), disjoint=(target,), runs=True)
     fits = piece.pitch <= ATLAS_A2.max_nd2nz_pitch
+    known = constant_value(fits)
+    if known is not None:
+        return all_rows if known else by_row
     return If(condition=fits, then=seq(all_rows), otherwise=seq(by_row))

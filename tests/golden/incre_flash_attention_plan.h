@@ -98,14 +98,14 @@ inline IncreFlashAttentionTiling TileFloat16D64AttnMask(const Problem &problem)
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 64 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.workspaceBytes =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 64 * 4,
-            512);
+        tiling.partialOutOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 64 * 4, 512);
     return tiling;
 }
 

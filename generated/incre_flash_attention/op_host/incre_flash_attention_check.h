@@ -296,15 +296,19 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
         const Status status = solver.MatchRows(Shaped{"key"}, call.key_list, true,
             B_, S_, {}, {
                 {call.input_layout == "BSH" && !call.block_table.given, "BSH", {{1}, {S_}, {kvN_, D_}},
-                {{"given(block_table)", "block_table" + std::string(call.block_table.given ? " is passed" : " is absent")},
+                {{"given(block_table)", "block_table"
+                    + std::string(call.block_table.given ? " is passed" : " is absent")},
                  {"input_layout", "input_layout is " + Text(call.input_layout)}}},
                 {call.input_layout == "BNSD" && !call.block_table.given, "BNSD", {{1}, {kvN_}, {S_}, {D_}},
-                {{"given(block_table)", "block_table" + std::string(call.block_table.given ? " is passed" : " is absent")},
+                {{"given(block_table)", "block_table"
+                    + std::string(call.block_table.given ? " is passed" : " is absent")},
                  {"input_layout", "input_layout is " + Text(call.input_layout)}}},
                 {call.block_table.given, "paged", {},
-                {{"given(block_table)", "block_table" + std::string(call.block_table.given ? " is passed" : " is absent")}}},
+                {{"given(block_table)", "block_table"
+                    + std::string(call.block_table.given ? " is passed" : " is absent")}}},
                 {call.block_table.given && call.input_layout == "BNSD", "paged BNSD", {},
-                {{"given(block_table)", "block_table" + std::string(call.block_table.given ? " is passed" : " is absent")},
+                {{"given(block_table)", "block_table"
+                    + std::string(call.block_table.given ? " is passed" : " is absent")},
                  {"input_layout", "input_layout is " + Text(call.input_layout)}}},
             }, sizes.key_rows, sizes.key_layout);
         if (!status.Ok()) {
@@ -314,15 +318,19 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
     else {
         const Status status = solver.Match(Shaped{"key"}, call.key, {
                 {call.input_layout == "BSH" && !call.block_table.given, "BSH", {{B_}, {S_}, {kvN_, D_}},
-                {{"given(block_table)", "block_table" + std::string(call.block_table.given ? " is passed" : " is absent")},
+                {{"given(block_table)", "block_table"
+                    + std::string(call.block_table.given ? " is passed" : " is absent")},
                  {"input_layout", "input_layout is " + Text(call.input_layout)}}},
                 {call.input_layout == "BNSD" && !call.block_table.given, "BNSD", {{B_}, {kvN_}, {S_}, {D_}},
-                {{"given(block_table)", "block_table" + std::string(call.block_table.given ? " is passed" : " is absent")},
+                {{"given(block_table)", "block_table"
+                    + std::string(call.block_table.given ? " is passed" : " is absent")},
                  {"input_layout", "input_layout is " + Text(call.input_layout)}}},
                 {call.block_table.given, "paged", {{num_blocks_}, {block_size_}, {kvN_, D_}},
-                {{"given(block_table)", "block_table" + std::string(call.block_table.given ? " is passed" : " is absent")}}},
+                {{"given(block_table)", "block_table"
+                    + std::string(call.block_table.given ? " is passed" : " is absent")}}},
                 {call.block_table.given && call.input_layout == "BNSD", "paged BNSD", {{num_blocks_}, {kvN_}, {block_size_}, {D_}},
-                {{"given(block_table)", "block_table" + std::string(call.block_table.given ? " is passed" : " is absent")},
+                {{"given(block_table)", "block_table"
+                    + std::string(call.block_table.given ? " is passed" : " is absent")},
                  {"input_layout", "input_layout is " + Text(call.input_layout)}}},
             }, sizes.key_layout);
         if (!status.Ok()) {
@@ -351,7 +359,9 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
                     NearestMultiples(call.block_size, 16, 16, ""));
             }
             // block_size: must be a multiple of 32 for int8
-            if (call.block_table.given && call.key.dtype == DataType::kInt8 && !(Mod(call.block_size, 32) == 0)) {
+            if (call.block_table.given
+                && call.key.dtype == DataType::kInt8
+                && !(Mod(call.block_size, 32) == 0)) {
                 Values values;
                 values.Add("block_size", call.block_size);
                 return Violation("PagingError", kOperator, "block_size",
@@ -365,15 +375,19 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
         const Status status = solver.MatchRows(Shaped{"value"}, call.value_list, true,
             B_, S_, {}, {
                 {call.input_layout == "BSH" && !call.block_table.given, "BSH", {{1}, {S_}, {kvN_, D_}},
-                {{"given(block_table)", "block_table" + std::string(call.block_table.given ? " is passed" : " is absent")},
+                {{"given(block_table)", "block_table"
+                    + std::string(call.block_table.given ? " is passed" : " is absent")},
                  {"input_layout", "input_layout is " + Text(call.input_layout)}}},
                 {call.input_layout == "BNSD" && !call.block_table.given, "BNSD", {{1}, {kvN_}, {S_}, {D_}},
-                {{"given(block_table)", "block_table" + std::string(call.block_table.given ? " is passed" : " is absent")},
+                {{"given(block_table)", "block_table"
+                    + std::string(call.block_table.given ? " is passed" : " is absent")},
                  {"input_layout", "input_layout is " + Text(call.input_layout)}}},
                 {call.block_table.given, "paged", {},
-                {{"given(block_table)", "block_table" + std::string(call.block_table.given ? " is passed" : " is absent")}}},
+                {{"given(block_table)", "block_table"
+                    + std::string(call.block_table.given ? " is passed" : " is absent")}}},
                 {call.block_table.given && call.input_layout == "BNSD", "paged BNSD", {},
-                {{"given(block_table)", "block_table" + std::string(call.block_table.given ? " is passed" : " is absent")},
+                {{"given(block_table)", "block_table"
+                    + std::string(call.block_table.given ? " is passed" : " is absent")},
                  {"input_layout", "input_layout is " + Text(call.input_layout)}}},
             }, sizes.value_rows, sizes.value_layout);
         if (!status.Ok()) {
@@ -383,15 +397,19 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
     else {
         const Status status = solver.Match(Shaped{"value"}, call.value, {
                 {call.input_layout == "BSH" && !call.block_table.given, "BSH", {{B_}, {S_}, {kvN_, D_}},
-                {{"given(block_table)", "block_table" + std::string(call.block_table.given ? " is passed" : " is absent")},
+                {{"given(block_table)", "block_table"
+                    + std::string(call.block_table.given ? " is passed" : " is absent")},
                  {"input_layout", "input_layout is " + Text(call.input_layout)}}},
                 {call.input_layout == "BNSD" && !call.block_table.given, "BNSD", {{B_}, {kvN_}, {S_}, {D_}},
-                {{"given(block_table)", "block_table" + std::string(call.block_table.given ? " is passed" : " is absent")},
+                {{"given(block_table)", "block_table"
+                    + std::string(call.block_table.given ? " is passed" : " is absent")},
                  {"input_layout", "input_layout is " + Text(call.input_layout)}}},
                 {call.block_table.given, "paged", {{num_blocks_}, {block_size_}, {kvN_, D_}},
-                {{"given(block_table)", "block_table" + std::string(call.block_table.given ? " is passed" : " is absent")}}},
+                {{"given(block_table)", "block_table"
+                    + std::string(call.block_table.given ? " is passed" : " is absent")}}},
                 {call.block_table.given && call.input_layout == "BNSD", "paged BNSD", {{num_blocks_}, {kvN_}, {block_size_}, {D_}},
-                {{"given(block_table)", "block_table" + std::string(call.block_table.given ? " is passed" : " is absent")},
+                {{"given(block_table)", "block_table"
+                    + std::string(call.block_table.given ? " is passed" : " is absent")},
                  {"input_layout", "input_layout is " + Text(call.input_layout)}}},
             }, sizes.value_layout);
         if (!status.Ok()) {
@@ -420,7 +438,9 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
                     NearestMultiples(call.block_size, 16, 16, ""));
             }
             // block_size: must be a multiple of 32 for int8
-            if (call.block_table.given && call.key.dtype == DataType::kInt8 && !(Mod(call.block_size, 32) == 0)) {
+            if (call.block_table.given
+                && call.key.dtype == DataType::kInt8
+                && !(Mod(call.block_size, 32) == 0)) {
                 Values values;
                 values.Add("block_size", call.block_size);
                 return Violation("PagingError", kOperator, "block_size",

@@ -102,14 +102,14 @@ inline IncreFlashAttentionTiling TileFloat16D128(const Problem &problem)
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.workspaceBytes =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
+        tiling.partialOutOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     return tiling;
 }
 
@@ -161,14 +161,14 @@ inline IncreFlashAttentionTiling TileFloat16D128AttnMask(const Problem &problem)
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.workspaceBytes =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
+        tiling.partialOutOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     return tiling;
 }
 
@@ -221,14 +221,14 @@ inline IncreFlashAttentionTiling TileFloat16D128PseShift(const Problem &problem)
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.workspaceBytes =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
+        tiling.partialOutOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     return tiling;
 }
 
@@ -281,14 +281,14 @@ inline IncreFlashAttentionTiling TileFloat16D128QuantScale2(const Problem &probl
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.workspaceBytes =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
+        tiling.partialOutOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     return tiling;
 }
 
@@ -343,14 +343,14 @@ inline IncreFlashAttentionTiling TileFloat16D128QuantScale2QuantOffset2(const Pr
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.workspaceBytes =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
+        tiling.partialOutOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     return tiling;
 }
 
@@ -409,14 +409,14 @@ inline IncreFlashAttentionTiling TileFloat16D128AntiquantScale(const Problem &pr
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.workspaceBytes =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
+        tiling.partialOutOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     return tiling;
 }
 
@@ -477,14 +477,14 @@ inline IncreFlashAttentionTiling TileFloat16D128AntiquantScaleAntiquantOffset(co
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.workspaceBytes =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
+        tiling.partialOutOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     return tiling;
 }
 
@@ -513,11 +513,17 @@ inline IncreFlashAttentionTiling TileFloat16D128BlockTable(const Problem &proble
     tiling.keyStrideP =
         problem.keyLayout == 0
             ? 0
-            : (problem.keyLayout == 1 ? 0 : (problem.keyLayout == 2 ? problem.block_size * (problem.kvN * problem.D) : problem.kvN * (problem.block_size * problem.D)));
+            : (problem.keyLayout == 1
+                ? 0
+                : (problem.keyLayout == 2
+                    ? problem.block_size * (problem.kvN * problem.D)
+                    : problem.kvN * (problem.block_size * problem.D)));
     tiling.keyStrideK =
         problem.keyLayout == 0
             ? problem.D
-            : (problem.keyLayout == 1 ? problem.S * problem.D : (problem.keyLayout == 2 ? problem.D : problem.block_size * problem.D));
+            : (problem.keyLayout == 1
+                ? problem.S * problem.D
+                : (problem.keyLayout == 2 ? problem.D : problem.block_size * problem.D));
     tiling.keyStrideR =
         problem.keyLayout == 0
             ? 0
@@ -525,15 +531,23 @@ inline IncreFlashAttentionTiling TileFloat16D128BlockTable(const Problem &proble
     tiling.valueStrideP =
         problem.valueLayout == 0
             ? 0
-            : (problem.valueLayout == 1 ? 0 : (problem.valueLayout == 2 ? problem.block_size * (problem.kvN * problem.D) : problem.kvN * (problem.block_size * problem.D)));
+            : (problem.valueLayout == 1
+                ? 0
+                : (problem.valueLayout == 2
+                    ? problem.block_size * (problem.kvN * problem.D)
+                    : problem.kvN * (problem.block_size * problem.D)));
     tiling.valueStrideK =
         problem.valueLayout == 0
             ? problem.D
-            : (problem.valueLayout == 1 ? problem.S * problem.D : (problem.valueLayout == 2 ? problem.D : problem.block_size * problem.D));
+            : (problem.valueLayout == 1
+                ? problem.S * problem.D
+                : (problem.valueLayout == 2 ? problem.D : problem.block_size * problem.D));
     tiling.valueStrideR =
         problem.valueLayout == 0
             ? 0
-            : (problem.valueLayout == 1 ? 0 : (problem.valueLayout == 2 ? problem.kvN * problem.D : problem.D));
+            : (problem.valueLayout == 1
+                ? 0
+                : (problem.valueLayout == 2 ? problem.kvN * problem.D : problem.D));
     tiling.attentionOutStrideB = problem.N * problem.D;
     tiling.attentionOutStrideN = problem.D;
     tiling.queryHeads = problem.N;
@@ -549,14 +563,14 @@ inline IncreFlashAttentionTiling TileFloat16D128BlockTable(const Problem &proble
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.workspaceBytes =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
+        tiling.partialOutOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     return tiling;
 }
 
@@ -608,14 +622,14 @@ inline IncreFlashAttentionTiling TileFloat16D128KvPaddingSize(const Problem &pro
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.workspaceBytes =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
+        tiling.partialOutOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     return tiling;
 }
 
@@ -657,14 +671,14 @@ inline IncreFlashAttentionTiling TileFloat16D128KeyListValueList(const Problem &
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.workspaceBytes =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
+        tiling.partialOutOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     return tiling;
 }
 

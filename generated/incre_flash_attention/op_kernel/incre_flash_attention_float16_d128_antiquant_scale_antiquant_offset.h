@@ -470,16 +470,8 @@ private:
                     LocalTensor<half> keyL1 = l1_[kKeyL1 + keyL1Slot_ * kKeyL1Slot].ReinterpretCast<half>();
                     // to L1, row by row where one copy cannot express the pitch; then to L0A and L0B
                     WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-                    if (kHeadDimBucket <= 65535) {
-                        DataCopy(keyL1, keyRingGm_[(slot * kTileKeys + n0) * kHeadDimBucket],
-                            Nd2NzParams(1, cols, headDim_, 0, kHeadDimBucket, RoundUp(cols, kFractal), 1, 0));
-                    } else {
-                        for (int64_t row = 0; row < cols; ++row) {
-                            DataCopy(keyL1[row * kFractal],
-                                keyRingGm_[(slot * kTileKeys + n0) * kHeadDimBucket + row * kHeadDimBucket],
-                                Nd2NzParams(1, 1, headDim_, 0, headDim_, RoundUp(cols, kFractal), 1, 0));
-                        }
-                    }
+                    DataCopy(keyL1, keyRingGm_[(slot * kTileKeys + n0) * kHeadDimBucket],
+                        Nd2NzParams(1, cols, headDim_, 0, kHeadDimBucket, RoundUp(cols, kFractal), 1, 0));
                     SetFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
                     WaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
                     {
@@ -545,17 +537,9 @@ private:
                             l1_[kValueL1 + valueL1Slot_ * kValueL1Slot].ReinterpretCast<half>();
                         // to L1, row by row where one copy cannot express the pitch; then to L0A and L0B
                         WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
-                        if (kHeadDimBucket <= 65535) {
-                            DataCopy(valueL1, valueRingGm_[(slot * kTileKeys + k0) * kHeadDimBucket],
-                                Nd2NzParams(1, depth, headDim_, 0, kHeadDimBucket, RoundUp(depth, kFractal),
-                                    1, 0));
-                        } else {
-                            for (int64_t row = 0; row < depth; ++row) {
-                                DataCopy(valueL1[row * kFractal],
-                                    valueRingGm_[(slot * kTileKeys + k0) * kHeadDimBucket + row * kHeadDimBucket],
-                                    Nd2NzParams(1, 1, headDim_, 0, headDim_, RoundUp(depth, kFractal), 1, 0));
-                            }
-                        }
+                        DataCopy(valueL1, valueRingGm_[(slot * kTileKeys + k0) * kHeadDimBucket],
+                            Nd2NzParams(1, depth, headDim_, 0, kHeadDimBucket, RoundUp(depth, kFractal), 1,
+                                0));
                         SetFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
                         WaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
                         {
@@ -1255,6 +1239,7 @@ __aicore__ inline void Run(GM_ADDR query, GM_ADDR key, GM_ADDR value, GM_ADDR ac
     if ASCEND_IS_AIV {
         kernel.RunVector();
     }
+    PipeBarrier<PIPE_ALL>();  // as TPipe's destructor would, had it not been destroyed before
 }
 
 }  // namespace incre_flash_attention_float16_d128_antiquant_scale_antiquant_offset

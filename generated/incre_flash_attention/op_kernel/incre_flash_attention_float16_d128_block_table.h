@@ -416,11 +416,13 @@ private:
                     // to L1, row by row where one copy cannot express the pitch; then to L0A and L0B
                     const int64_t firstRow = firstKey + n0;
                     WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-                    for (int64_t page = firstRow / blockSize_; page < CeilDiv(firstRow + cols, blockSize_); ++page) {
+                    for (int64_t page = firstRow / blockSize_; page < CeilDiv(firstRow
+                        + cols, blockSize_); ++page) {
                         const int64_t pageBegin = MaxOf(page * blockSize_, firstRow);
                         const int64_t pageEnd = MinOf(page * blockSize_ + blockSize_, firstRow + cols);
                         const int64_t pageOffset =
-                            blockTableGm_.GetValue(batch * blockTableStrideB_ + page) * keyStrideP_ + kvHead * keyStrideK_ + (pageBegin - page * blockSize_) * keyStrideR_;
+                            blockTableGm_.GetValue(batch * blockTableStrideB_ + page) * keyStrideP_
+                                + kvHead * keyStrideK_ + (pageBegin - page * blockSize_) * keyStrideR_;
                         if (keyStrideR_ <= 65535) {
                             DataCopy(keyL1[(pageBegin - firstRow) * kFractal], keyGm_[pageOffset],
                                 Nd2NzParams(1, pageEnd - pageBegin, headDim_, 0, keyStrideR_,
@@ -497,11 +499,14 @@ private:
                         // to L1, row by row where one copy cannot express the pitch; then to L0A and L0B
                         const int64_t firstRow = firstKey + k0;
                         WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
-                        for (int64_t page = firstRow / blockSize_; page < CeilDiv(firstRow + depth, blockSize_); ++page) {
+                        for (int64_t page = firstRow / blockSize_; page < CeilDiv(firstRow
+                            + depth, blockSize_); ++page) {
                             const int64_t pageBegin = MaxOf(page * blockSize_, firstRow);
                             const int64_t pageEnd = MinOf(page * blockSize_ + blockSize_, firstRow + depth);
                             const int64_t pageOffset =
-                                blockTableGm_.GetValue(batch * blockTableStrideB_ + page) * valueStrideP_ + kvHead * valueStrideK_ + (pageBegin - page * blockSize_) * valueStrideR_;
+                                blockTableGm_.GetValue(batch * blockTableStrideB_ + page) * valueStrideP_
+                                    + kvHead * valueStrideK_
+                                    + (pageBegin - page * blockSize_) * valueStrideR_;
                             if (valueStrideR_ <= 65535) {
                                 DataCopy(valueL1[(pageBegin - firstRow) * kFractal], valueGm_[pageOffset],
                                     Nd2NzParams(1, pageEnd - pageBegin, headDim_, 0, valueStrideR_,
@@ -970,6 +975,7 @@ __aicore__ inline void Run(GM_ADDR query, GM_ADDR key, GM_ADDR value, GM_ADDR ac
     if ASCEND_IS_AIV {
         kernel.RunVector();
     }
+    PipeBarrier<PIPE_ALL>();  // as TPipe's destructor would, had it not been destroyed before
 }
 
 }  // namespace incre_flash_attention_float16_d128_block_table

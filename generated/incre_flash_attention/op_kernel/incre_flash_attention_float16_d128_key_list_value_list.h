@@ -956,6 +956,7 @@ __aicore__ inline void Run(GM_ADDR query, GM_ADDR key, GM_ADDR value, GM_ADDR ac
     if ASCEND_IS_AIV {
         kernel.RunVector();
     }
+    PipeBarrier<PIPE_ALL>();  // as TPipe's destructor would, had it not been destroyed before
 }
 
 }  // namespace incre_flash_attention_float16_d128_key_list_value_list

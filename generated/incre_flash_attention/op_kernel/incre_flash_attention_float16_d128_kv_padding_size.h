@@ -253,10 +253,20 @@ public:
             const int64_t taskRows = heads;
             const int64_t rowFractals = CeilDiv(taskRows, kFractal);
             const int64_t keyBegin =
-                S_ - MaxOf(kvPaddingSizeGm_.GetValue(0),
-                    0) - actualSeqLengthsGm_.GetValue(MinOf(batch, actualSeqLengthsCount_ - 1));
+                S_ - MaxOf(kvPaddingSizeGm_.GetValue(0), 0)
+                    - actualSeqLengthsGm_.GetValue(MinOf(batch, actualSeqLengthsCount_ - 1));
             const int64_t keyEnd =
-                keyBegin + ((S_ - MaxOf(kvPaddingSizeGm_.GetValue(0), 0) - actualSeqLengthsGm_.GetValue(MinOf(batch, actualSeqLengthsCount_ - 1)) < 0 || S_ - MaxOf(kvPaddingSizeGm_.GetValue(0), 0) - actualSeqLengthsGm_.GetValue(MinOf(batch, actualSeqLengthsCount_ - 1)) + (actualSeqLengthsCount_ == 0 ? keyCapacity_ : actualSeqLengthsGm_.GetValue(MinOf(batch, actualSeqLengthsCount_ - 1))) > S_) ? 0 : (actualSeqLengthsCount_ == 0 ? keyCapacity_ : actualSeqLengthsGm_.GetValue(MinOf(batch, actualSeqLengthsCount_ - 1))));
+                keyBegin
+                    + ((keyBegin < 0
+                        || keyBegin
+                            + (actualSeqLengthsCount_ == 0
+                                ? keyCapacity_
+                                : actualSeqLengthsGm_.GetValue(MinOf(batch, actualSeqLengthsCount_
+                                    - 1))) > S_)
+                        ? 0
+                        : (actualSeqLengthsCount_ == 0
+                            ? keyCapacity_
+                            : actualSeqLengthsGm_.GetValue(MinOf(batch, actualSeqLengthsCount_ - 1))));
             const int64_t tileTotal = CeilDiv(keyEnd - keyBegin, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, splits_);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
@@ -317,10 +327,20 @@ public:
             const int64_t heads = MinOf(headsPerTask_, group_ - headTile * headsPerTask_);
             const int64_t taskRows = heads;
             const int64_t keyBegin =
-                S_ - MaxOf(kvPaddingSizeGm_.GetValue(0),
-                    0) - actualSeqLengthsGm_.GetValue(MinOf(batch, actualSeqLengthsCount_ - 1));
+                S_ - MaxOf(kvPaddingSizeGm_.GetValue(0), 0)
+                    - actualSeqLengthsGm_.GetValue(MinOf(batch, actualSeqLengthsCount_ - 1));
             const int64_t keyEnd =
-                keyBegin + ((S_ - MaxOf(kvPaddingSizeGm_.GetValue(0), 0) - actualSeqLengthsGm_.GetValue(MinOf(batch, actualSeqLengthsCount_ - 1)) < 0 || S_ - MaxOf(kvPaddingSizeGm_.GetValue(0), 0) - actualSeqLengthsGm_.GetValue(MinOf(batch, actualSeqLengthsCount_ - 1)) + (actualSeqLengthsCount_ == 0 ? keyCapacity_ : actualSeqLengthsGm_.GetValue(MinOf(batch, actualSeqLengthsCount_ - 1))) > S_) ? 0 : (actualSeqLengthsCount_ == 0 ? keyCapacity_ : actualSeqLengthsGm_.GetValue(MinOf(batch, actualSeqLengthsCount_ - 1))));
+                keyBegin
+                    + ((keyBegin < 0
+                        || keyBegin
+                            + (actualSeqLengthsCount_ == 0
+                                ? keyCapacity_
+                                : actualSeqLengthsGm_.GetValue(MinOf(batch, actualSeqLengthsCount_
+                                    - 1))) > S_)
+                        ? 0
+                        : (actualSeqLengthsCount_ == 0
+                            ? keyCapacity_
+                            : actualSeqLengthsGm_.GetValue(MinOf(batch, actualSeqLengthsCount_ - 1))));
             const int64_t tileTotal = CeilDiv(keyEnd - keyBegin, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, splits_);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
@@ -958,6 +978,7 @@ __aicore__ inline void Run(GM_ADDR query, GM_ADDR key, GM_ADDR value, GM_ADDR ac
     if ASCEND_IS_AIV {
         kernel.RunVector();
     }
+    PipeBarrier<PIPE_ALL>();  // as TPipe's destructor would, had it not been destroyed before
 }
 
 }  // namespace incre_flash_attention_float16_d128_kv_padding_size

@@ -209,7 +209,9 @@ at::Tensor RunOnNpu(const at::Tensor &query, at::TensorList key, at::TensorList 
         at.actual_seq_lengths = kept.Lengths(actual_seq_lengths.value().vec(), sizes.B, options);
     }
     at::Tensor attention_out =
-        at::empty(sizes.query_layout == "BSH" ? std::vector<int64_t>{sizes.B, 1, sizes.N * sizes.D} : std::vector<int64_t>{sizes.B, sizes.N, 1, sizes.D},
+        at::empty(sizes.query_layout == "BSH"
+            ? std::vector<int64_t>{sizes.B, 1, sizes.N * sizes.D}
+            : std::vector<int64_t>{sizes.B, sizes.N, 1, sizes.D},
             options.dtype(ToTorch((call.quant_scale2.given ? DataType::kInt8 : call.query.dtype))));
     at.attention_out = attention_out.data_ptr();
     const auto stream = c10_npu::getCurrentNPUStream().stream(true);
@@ -241,7 +243,9 @@ at::Tensor RunOnMeta(const at::Tensor &query, at::TensorList key, at::TensorList
     Require(Measure(call, sizes));
     const auto options = query.options();
     at::Tensor attention_out =
-        at::empty(sizes.query_layout == "BSH" ? std::vector<int64_t>{sizes.B, 1, sizes.N * sizes.D} : std::vector<int64_t>{sizes.B, sizes.N, 1, sizes.D},
+        at::empty(sizes.query_layout == "BSH"
+            ? std::vector<int64_t>{sizes.B, 1, sizes.N * sizes.D}
+            : std::vector<int64_t>{sizes.B, sizes.N, 1, sizes.D},
             options.dtype(ToTorch((call.quant_scale2.given ? DataType::kInt8 : call.query.dtype))));
     return attention_out;
 }

@@ -443,7 +443,8 @@ inline Status CheckSameShape(const char *op, const char *name, const std::vector
         if (entries[i].shape != entries[0].shape) {
             return Fail("ShapeError", std::string(op) + ": " + name + "[" + std::to_string(i) + "]: shape " +
                                           ShapeText(entries[i].shape) + " differs from that of " + name +
-                                          "[0]; all tensors of the list must be " + ShapeText(entries[0].shape));
+                                          "[0]; all tensors of the list must be "
+                                              + ShapeText(entries[0].shape));
         }
     }
     return Status{};

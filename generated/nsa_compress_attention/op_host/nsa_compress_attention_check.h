@@ -384,7 +384,9 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
     // actual_seq_qlen: prefix sums must begin at 0 or above and not decrease
     if (call.actual_seq_qlen.Readable()) {
         for (int64_t b = 0; b < sizes.B; ++b) {
-            if (!(call.actual_seq_qlen.GetValue(b) >= (b == 0 ? int64_t(0) : call.actual_seq_qlen.GetValue(b - 1)))) {
+            if (!(call.actual_seq_qlen.GetValue(b) >= (b == 0
+                ? int64_t(0)
+                : call.actual_seq_qlen.GetValue(b - 1)))) {
                 Values values;
                 values.AddElement("actual_seq_qlen", call.actual_seq_qlen, b);
                 if (!(b == 0)) {
@@ -408,7 +410,9 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
     // actual_cmp_seq_kvlen: prefix sums must begin at 0 or above and not decrease
     if (call.actual_cmp_seq_kvlen.Readable()) {
         for (int64_t b = 0; b < sizes.B; ++b) {
-            if (!(call.actual_cmp_seq_kvlen.GetValue(b) >= (b == 0 ? int64_t(0) : call.actual_cmp_seq_kvlen.GetValue(b - 1)))) {
+            if (!(call.actual_cmp_seq_kvlen.GetValue(b) >= (b == 0
+                ? int64_t(0)
+                : call.actual_cmp_seq_kvlen.GetValue(b - 1)))) {
                 Values values;
                 values.AddElement("actual_cmp_seq_kvlen", call.actual_cmp_seq_kvlen, b);
                 if (!(b == 0)) {
@@ -421,7 +425,8 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
         }
     }
     // actual_cmp_seq_kvlen: the last prefix sum must be T2
-    if (call.actual_cmp_seq_kvlen.Readable() && !(call.actual_cmp_seq_kvlen.GetValue(sizes.B - 1) == sizes.T2)) {
+    if (call.actual_cmp_seq_kvlen.Readable()
+        && !(call.actual_cmp_seq_kvlen.GetValue(sizes.B - 1) == sizes.T2)) {
         Values values;
         values.AddElement("actual_cmp_seq_kvlen", call.actual_cmp_seq_kvlen, sizes.B - 1);
         values.Add("T2", sizes.T2);
@@ -432,7 +437,9 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
     // actual_sel_seq_kvlen: prefix sums must begin at 0 or above and not decrease
     if (call.actual_sel_seq_kvlen.Readable()) {
         for (int64_t b = 0; b < sizes.B; ++b) {
-            if (!(call.actual_sel_seq_kvlen.GetValue(b) >= (b == 0 ? int64_t(0) : call.actual_sel_seq_kvlen.GetValue(b - 1)))) {
+            if (!(call.actual_sel_seq_kvlen.GetValue(b) >= (b == 0
+                ? int64_t(0)
+                : call.actual_sel_seq_kvlen.GetValue(b - 1)))) {
                 Values values;
                 values.AddElement("actual_sel_seq_kvlen", call.actual_sel_seq_kvlen, b);
                 if (!(b == 0)) {
@@ -447,7 +454,9 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
     // actual_cmp_seq_kvlen: must give each batch row at least one key
     if (call.actual_cmp_seq_kvlen.Readable()) {
         for (int64_t b = 0; b < sizes.B; ++b) {
-            if (!(call.actual_cmp_seq_kvlen.GetValue(b) > (b == 0 ? int64_t(0) : call.actual_cmp_seq_kvlen.GetValue(b - 1)))) {
+            if (!(call.actual_cmp_seq_kvlen.GetValue(b) > (b == 0
+                ? int64_t(0)
+                : call.actual_cmp_seq_kvlen.GetValue(b - 1)))) {
                 Values values;
                 values.AddElement("actual_cmp_seq_kvlen", call.actual_cmp_seq_kvlen, b);
                 if (!(b == 0)) {
@@ -462,7 +471,14 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
     // actual_sel_seq_kvlen: must have blocks for all keys of a batch row
     if (call.actual_sel_seq_kvlen.Readable() && call.actual_cmp_seq_kvlen.Readable()) {
         for (int64_t b = 0; b < sizes.B; ++b) {
-            if (!(call.compress_stride != 0 && FloorDiv(call.select_block_size, call.compress_stride) != 0 && call.actual_sel_seq_kvlen.GetValue(b) >= (b == 0 ? int64_t(0) : call.actual_sel_seq_kvlen.GetValue(b - 1)) + CeilDiv(call.actual_cmp_seq_kvlen.GetValue(b) - (b == 0 ? int64_t(0) : call.actual_cmp_seq_kvlen.GetValue(b - 1)), FloorDiv(call.select_block_size, call.compress_stride)))) {
+            if (!(call.compress_stride != 0
+                && FloorDiv(call.select_block_size, call.compress_stride) != 0
+                && call.actual_sel_seq_kvlen.GetValue(b) >= (b == 0
+                    ? int64_t(0)
+                    : call.actual_sel_seq_kvlen.GetValue(b - 1))
+                    + CeilDiv(call.actual_cmp_seq_kvlen.GetValue(b)
+                        - (b == 0 ? int64_t(0) : call.actual_cmp_seq_kvlen.GetValue(b - 1)),
+                        FloorDiv(call.select_block_size, call.compress_stride)))) {
                 Values values;
                 values.AddElement("actual_sel_seq_kvlen", call.actual_sel_seq_kvlen, b);
                 if (!(b == 0)) {
@@ -476,7 +492,10 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
                 values.Add("compress_stride", call.compress_stride);
                 return Violation("LengthRangeError", kOperator, "actual_sel_seq_kvlen",
                     "must have blocks for all keys of a batch row", values,
-                    NearestLegal((b == 0 ? int64_t(0) : call.actual_sel_seq_kvlen.GetValue(b - 1)) + CeilDiv(call.actual_cmp_seq_kvlen.GetValue(b) - (b == 0 ? int64_t(0) : call.actual_cmp_seq_kvlen.GetValue(b - 1)), FloorDiv(call.select_block_size, call.compress_stride)),
+                    NearestLegal((b == 0 ? int64_t(0) : call.actual_sel_seq_kvlen.GetValue(b - 1))
+                        + CeilDiv(call.actual_cmp_seq_kvlen.GetValue(b)
+                            - (b == 0 ? int64_t(0) : call.actual_cmp_seq_kvlen.GetValue(b - 1)),
+                            FloorDiv(call.select_block_size, call.compress_stride)),
                         ""));
             }
         }
@@ -580,7 +599,8 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes, std::vector
     // select_block_count: must be at most the blocks of each batch row
     if (call.actual_sel_seq_kvlen.Readable()) {
         for (int64_t b = 0; b < sizes.B; ++b) {
-            if (!(call.select_block_count <= call.actual_sel_seq_kvlen.GetValue(b) - (b == 0 ? int64_t(0) : call.actual_sel_seq_kvlen.GetValue(b - 1)))) {
+            if (!(call.select_block_count <= call.actual_sel_seq_kvlen.GetValue(b)
+                - (b == 0 ? int64_t(0) : call.actual_sel_seq_kvlen.GetValue(b - 1)))) {
                 Values values;
                 values.Add("select_block_count", call.select_block_count);
                 values.AddElement("actual_sel_seq_kvlen", call.actual_sel_seq_kvlen, b);
@@ -589,7 +609,8 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes, std::vector
                 }
                 return Violation("LengthRangeError", kOperator, "select_block_count",
                     "must be at most the blocks of each batch row", values,
-                    NearestLegal(call.actual_sel_seq_kvlen.GetValue(b) - (b == 0 ? int64_t(0) : call.actual_sel_seq_kvlen.GetValue(b - 1)),
+                    NearestLegal(call.actual_sel_seq_kvlen.GetValue(b)
+                        - (b == 0 ? int64_t(0) : call.actual_sel_seq_kvlen.GetValue(b - 1)),
                         ""));
             }
         }
@@ -597,7 +618,14 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes, std::vector
     // actual_sel_seq_kvlen: blocks beyond the keys of a row have the score 0
     if (call.actual_sel_seq_kvlen.Readable() && call.actual_cmp_seq_kvlen.Readable()) {
         for (int64_t b = 0; b < sizes.B; ++b) {
-            if (!(call.compress_stride != 0 && FloorDiv(call.select_block_size, call.compress_stride) != 0 && call.actual_sel_seq_kvlen.GetValue(b) <= (b == 0 ? int64_t(0) : call.actual_sel_seq_kvlen.GetValue(b - 1)) + CeilDiv(call.actual_cmp_seq_kvlen.GetValue(b) - (b == 0 ? int64_t(0) : call.actual_cmp_seq_kvlen.GetValue(b - 1)), FloorDiv(call.select_block_size, call.compress_stride)))) {
+            if (!(call.compress_stride != 0
+                && FloorDiv(call.select_block_size, call.compress_stride) != 0
+                && call.actual_sel_seq_kvlen.GetValue(b) <= (b == 0
+                    ? int64_t(0)
+                    : call.actual_sel_seq_kvlen.GetValue(b - 1))
+                    + CeilDiv(call.actual_cmp_seq_kvlen.GetValue(b)
+                        - (b == 0 ? int64_t(0) : call.actual_cmp_seq_kvlen.GetValue(b - 1)),
+                        FloorDiv(call.select_block_size, call.compress_stride)))) {
                 Values values;
                 values.AddElement("actual_sel_seq_kvlen", call.actual_sel_seq_kvlen, b);
                 if (!(b == 0)) {
@@ -610,7 +638,12 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes, std::vector
                 values.Add("select_block_size", call.select_block_size);
                 values.Add("compress_stride", call.compress_stride);
                 warnings.push_back(Violation("ContractWarning", kOperator, "actual_sel_seq_kvlen",
-                    "blocks beyond the keys of a row have the score 0", values, NearestLegal((b == 0 ? int64_t(0) : call.actual_sel_seq_kvlen.GetValue(b - 1)) + CeilDiv(call.actual_cmp_seq_kvlen.GetValue(b) - (b == 0 ? int64_t(0) : call.actual_cmp_seq_kvlen.GetValue(b - 1)), FloorDiv(call.select_block_size, call.compress_stride)),
+                    "blocks beyond the keys of a row have the score 0", values, NearestLegal((b == 0
+                        ? int64_t(0)
+                        : call.actual_sel_seq_kvlen.GetValue(b - 1))
+                        + CeilDiv(call.actual_cmp_seq_kvlen.GetValue(b)
+                            - (b == 0 ? int64_t(0) : call.actual_cmp_seq_kvlen.GetValue(b - 1)),
+                            FloorDiv(call.select_block_size, call.compress_stride)),
                         "")).message);
             }
         }
@@ -648,7 +681,9 @@ inline Status CheckTarget(const Call &call, const Sizes &sizes)
             "");
     }
     // N1, N2: query heads a key/value head divide 128
-    if (!(sizes.N2 != 0 && FloorDiv(sizes.N1, sizes.N2) != 0 && Mod(128, FloorDiv(sizes.N1, sizes.N2)) == 0)) {
+    if (!(sizes.N2 != 0
+        && FloorDiv(sizes.N1, sizes.N2) != 0
+        && Mod(128, FloorDiv(sizes.N1, sizes.N2)) == 0)) {
         Values values;
         values.Add("N1", sizes.N1);
         values.Add("N2", sizes.N2);

@@ -88,7 +88,10 @@ inline NsaCompressAttentionTiling TileFloat16D128E128(const Problem &problem)
     tiling.longestBlocks = problem.selS2;
     tiling.windowStep = problem.select_block_size / problem.compress_stride;
     tiling.windowLast =
-        problem.select_block_size / problem.compress_stride - (problem.index_reading == 1 ? 1 : (problem.index_reading == 2 ? problem.select_block_size / problem.compress_stride : 0));
+        problem.select_block_size / problem.compress_stride
+            - (problem.index_reading == 1
+                ? 1
+                : (problem.index_reading == 2 ? problem.select_block_size / problem.compress_stride : 0));
     tiling.positionsPerStep =
         512 / RoundUp(CeilDiv(512, problem.select_block_size / problem.compress_stride), 32);
     tiling.laneBlocks = RoundUp(CeilDiv(512, problem.select_block_size / problem.compress_stride), 32);
@@ -150,7 +153,10 @@ inline NsaCompressAttentionTiling TileFloat16D128E128TopkMask(const Problem &pro
     tiling.longestBlocks = problem.selS2;
     tiling.windowStep = problem.select_block_size / problem.compress_stride;
     tiling.windowLast =
-        problem.select_block_size / problem.compress_stride - (problem.index_reading == 1 ? 1 : (problem.index_reading == 2 ? problem.select_block_size / problem.compress_stride : 0));
+        problem.select_block_size / problem.compress_stride
+            - (problem.index_reading == 1
+                ? 1
+                : (problem.index_reading == 2 ? problem.select_block_size / problem.compress_stride : 0));
     tiling.positionsPerStep =
         512 / RoundUp(CeilDiv(512, problem.select_block_size / problem.compress_stride), 32);
     tiling.laneBlocks = RoundUp(CeilDiv(512, problem.select_block_size / problem.compress_stride), 32);
@@ -214,7 +220,10 @@ inline NsaCompressAttentionTiling TileFloat16D128E128AttenMask(const Problem &pr
     tiling.longestBlocks = problem.selS2;
     tiling.windowStep = problem.select_block_size / problem.compress_stride;
     tiling.windowLast =
-        problem.select_block_size / problem.compress_stride - (problem.index_reading == 1 ? 1 : (problem.index_reading == 2 ? problem.select_block_size / problem.compress_stride : 0));
+        problem.select_block_size / problem.compress_stride
+            - (problem.index_reading == 1
+                ? 1
+                : (problem.index_reading == 2 ? problem.select_block_size / problem.compress_stride : 0));
     tiling.positionsPerStep =
         512 / RoundUp(CeilDiv(512, problem.select_block_size / problem.compress_stride), 32);
     tiling.laneBlocks = RoundUp(CeilDiv(512, problem.select_block_size / problem.compress_stride), 32);

@@ -283,7 +283,8 @@ public:
             const int64_t rowFractals = CeilDiv(taskRows, kFractal);
             const int64_t firstToken = batch == 0 ? 0 : actualSeqQlenGm_.GetValue(batch - 1);
             const int64_t keyEnd =
-                actualCmpSeqKvlenGm_.GetValue(batch) - (batch == 0 ? 0 : actualCmpSeqKvlenGm_.GetValue(batch - 1));
+                actualCmpSeqKvlenGm_.GetValue(batch)
+                    - (batch == 0 ? 0 : actualCmpSeqKvlenGm_.GetValue(batch - 1));
             const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, splits_);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
@@ -356,7 +357,8 @@ public:
             const int64_t taskRows = heads * queries;
             const int64_t firstToken = batch == 0 ? 0 : actualSeqQlenGm_.GetValue(batch - 1);
             const int64_t keyEnd =
-                actualCmpSeqKvlenGm_.GetValue(batch) - (batch == 0 ? 0 : actualCmpSeqKvlenGm_.GetValue(batch - 1));
+                actualCmpSeqKvlenGm_.GetValue(batch)
+                    - (batch == 0 ? 0 : actualCmpSeqKvlenGm_.GetValue(batch - 1));
             const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, splits_);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
@@ -379,7 +381,8 @@ public:
             WriteRows(rows, heads, firstHead, firstQuery, rowBegin, firstToken);
             const int64_t corePositions = rows / heads;
             const int64_t totalBlocks =
-                actualSelSeqKvlenGm_.GetValue(batch) - (batch == 0 ? 0 : actualSelSeqKvlenGm_.GetValue(batch - 1));
+                actualSelSeqKvlenGm_.GetValue(batch)
+                    - (batch == 0 ? 0 : actualSelSeqKvlenGm_.GetValue(batch - 1));
             const int64_t selectionTiles =
                 CeilDiv(MaxOf(0, windowStep_ * (totalBlocks - 1) + windowLast_ + 1), kTileKeys);
             StartSelection(corePositions);
@@ -448,7 +451,8 @@ private:
             } else {
                 for (int64_t position = 0; position < queries; ++position) {
                     DataCopy(queryL1_[position * heads * kFractal],
-                        queryGm_[(firstToken + firstQuery + position) * queryStrideS_ + firstHead * queryStrideN_],
+                        queryGm_[(firstToken + firstQuery + position) * queryStrideS_
+                            + firstHead * queryStrideN_],
                         Nd2NzParams(1, heads, headDim_, 0, queryStrideN_, rowFractals * kFractal, 1, 0));
                 }
             }
@@ -574,7 +578,8 @@ private:
                                 WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                                 for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
                                     LoadData(leftL0[rowGroup * depthFractals * (kFractal * kFractal)],
-                                        probL1[(k0 / kFractal * rowFractals + rowGroup) * (kFractal * kFractal)],
+                                        probL1[(k0 / kFractal * rowFractals
+                                            + rowGroup) * (kFractal * kFractal)],
                                         LoadData2DParams(0, depthFractals, rowFractals, 0, 0, false, 0));
                                 }
                                 for (int64_t depthGroup = 0; depthGroup < depthFractals; ++depthGroup) {
@@ -599,7 +604,8 @@ private:
                     }
                     SetFlag<HardEvent::M_FIX>(kOutL0Ready + outL0Slot_);
                     WaitFlag<HardEvent::M_FIX>(kOutL0Ready + outL0Slot_);
-                    Fixpipe<float, float, CFG_ROW_MAJOR>(outRingGm_[slot * rowsPerTask_ * kValueDimBucket + d0],
+                    Fixpipe<float, float, CFG_ROW_MAJOR>(outRingGm_[slot * rowsPerTask_ * kValueDimBucket
+                        + d0],
                         outL0,
                         FixpipeParamsV220(width, taskRows, rowFractals * kFractal, kValueDimBucket, false));
                     SetFlag<HardEvent::FIX_M>(kOutL0Free + outL0Slot_);
@@ -880,7 +886,8 @@ private:
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
             {
                 LocalTensor<float> leavingStatistic =
-                    ub_[kLeavingStatistic + leavingStatisticSlot_ * kLeavingStatisticSlot].ReinterpretCast<float>();
+                    ub_[kLeavingStatistic
+                        + leavingStatisticSlot_ * kLeavingStatisticSlot].ReinterpretCast<float>();
                 WaitFlag<HardEvent::MTE3_V>(kLeavingStatisticFree + leavingStatisticSlot_);
                 PipeBarrier<PIPE_V>();
                 Brcb(leavingStatistic, rowMax_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
@@ -889,14 +896,16 @@ private:
                 if (heads == 1) {
                     const int64_t head = firstHead;
                     const int64_t queryIndex = firstQuery + rowBegin + r0;
-                    DataCopyPad(softmaxMaxOutGm_[(firstToken + queryIndex) * softmaxMaxOutStrideS_ + head * softmaxMaxOutStrideN_],
+                    DataCopyPad(softmaxMaxOutGm_[(firstToken + queryIndex) * softmaxMaxOutStrideS_
+                        + head * softmaxMaxOutStrideN_],
                         leavingStatistic,
                         DataCopyExtParams(chunk, 32, 0, (softmaxMaxOutStrideS_ - 8) * 4, 0));
                 } else {
                     for (int64_t row = 0; row < chunk; ++row) {
                         const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                         const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                        DataCopyPad(softmaxMaxOutGm_[(firstToken + queryIndex) * softmaxMaxOutStrideS_ + head * softmaxMaxOutStrideN_],
+                        DataCopyPad(softmaxMaxOutGm_[(firstToken + queryIndex) * softmaxMaxOutStrideS_
+                            + head * softmaxMaxOutStrideN_],
                             leavingStatistic[row * 8], DataCopyExtParams(1, 32, 0, 0, 0));
                     }
                 }
@@ -905,7 +914,8 @@ private:
             }
             {
                 LocalTensor<float> leavingStatistic =
-                    ub_[kLeavingStatistic + leavingStatisticSlot_ * kLeavingStatisticSlot].ReinterpretCast<float>();
+                    ub_[kLeavingStatistic
+                        + leavingStatisticSlot_ * kLeavingStatisticSlot].ReinterpretCast<float>();
                 WaitFlag<HardEvent::MTE3_V>(kLeavingStatisticFree + leavingStatisticSlot_);
                 Brcb(leavingStatistic, rowSum_[r0], CeilDiv(kRowsPerStep, 8), BrcbRepeatParams(1, 8));
                 SetFlag<HardEvent::V_MTE3>(kLeavingStatisticReady + leavingStatisticSlot_);
@@ -913,14 +923,16 @@ private:
                 if (heads == 1) {
                     const int64_t head = firstHead;
                     const int64_t queryIndex = firstQuery + rowBegin + r0;
-                    DataCopyPad(softmaxSumOutGm_[(firstToken + queryIndex) * softmaxSumOutStrideS_ + head * softmaxSumOutStrideN_],
+                    DataCopyPad(softmaxSumOutGm_[(firstToken + queryIndex) * softmaxSumOutStrideS_
+                        + head * softmaxSumOutStrideN_],
                         leavingStatistic,
                         DataCopyExtParams(chunk, 32, 0, (softmaxSumOutStrideS_ - 8) * 4, 0));
                 } else {
                     for (int64_t row = 0; row < chunk; ++row) {
                         const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                         const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                        DataCopyPad(softmaxSumOutGm_[(firstToken + queryIndex) * softmaxSumOutStrideS_ + head * softmaxSumOutStrideN_],
+                        DataCopyPad(softmaxSumOutGm_[(firstToken + queryIndex) * softmaxSumOutStrideS_
+                            + head * softmaxSumOutStrideN_],
                             leavingStatistic[row * 8], DataCopyExtParams(1, 32, 0, 0, 0));
                     }
                 }
@@ -930,7 +942,7 @@ private:
         }
     }
 
-    // Rows of a finished item: normalised to the output, or kept as a partial of their key split.
+    // Rows of a finished item: normalised, to the output.
     __aicore__ inline void WriteRows(int64_t rows, int64_t heads, int64_t firstHead, int64_t firstQuery,
         int64_t rowBegin, int64_t firstToken)
     {
@@ -958,7 +970,8 @@ private:
                 if (heads == 1) {
                     const int64_t head = firstHead;
                     const int64_t queryIndex = firstQuery + rowBegin + r0;
-                    DataCopyPad(attentionOutGm_[(firstToken + queryIndex) * attentionOutStrideS_ + head * attentionOutStrideN_],
+                    DataCopyPad(attentionOutGm_[(firstToken + queryIndex) * attentionOutStrideS_
+                        + head * attentionOutStrideN_],
                         result,
                         DataCopyExtParams(chunk, valueDim_ * 2,
                             (kValueDimBucket - RoundUp(valueDim_, 16)) / 16,
@@ -967,7 +980,8 @@ private:
                     for (int64_t row = 0; row < chunk; ++row) {
                         const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                         const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                        DataCopyPad(attentionOutGm_[(firstToken + queryIndex) * attentionOutStrideS_ + head * attentionOutStrideN_],
+                        DataCopyPad(attentionOutGm_[(firstToken + queryIndex) * attentionOutStrideS_
+                            + head * attentionOutStrideN_],
                             result[row * kValueDimBucket], DataCopyExtParams(1, valueDim_ * 2, 0, 0, 0));
                     }
                 }
@@ -983,7 +997,7 @@ private:
         if (corePositions > 0) {
             PipeBarrier<PIPE_V>();
             Duplicate(window_, float(0), 8704);
-            Duplicate(blockScore_, float(-INFINITY), 32);
+            Duplicate(blockScore_, float(-__builtin_inff()), 32);
             Duplicate(blockNumber_, int32_t(-1), 32);
             PipeBarrier<PIPE_V>();
             Sort32(blockRecords_, blockScore_, blockNumber_.ReinterpretCast<uint32_t>(), 1);
@@ -1080,7 +1094,8 @@ private:
                 for (int64_t term = 0; term < windowTerms_; ++term) {
                     PipeBarrier<PIPE_V>();
                     Gather(blockTerm_, window_[position0 * 544], laneOffset_.ReinterpretCast<uint32_t>(),
-                        static_cast<uint32_t>((windowStep_ * firstBlock + windowLast_ - firstKey - term + 24) * 4),
+                        static_cast<uint32_t>((windowStep_ * firstBlock + windowLast_ - firstKey - term
+                            + 24) * 4),
                         usedLanes);
                     PipeBarrier<PIPE_V>();
                     Muls(blockTerm_, blockTerm_,
@@ -1099,7 +1114,7 @@ private:
                 PipeBarrier<PIPE_V>();
                 CompareScalar(blockBits_, laneNumber_, float(newBlocks), CMPMODE::LT, 512);
                 PipeBarrier<PIPE_V>();
-                Select(blockScore_, blockBits_, blockScore_, float(-INFINITY),
+                Select(blockScore_, blockBits_, blockScore_, float(-__builtin_inff()),
                     SELMODE::VSEL_TENSOR_SCALAR_MODE, 512);
                 Adds(blockNumber_, laneBlock_, int32_t(firstBlock), usedLanes);
                 PipeBarrier<PIPE_V>();
@@ -1117,8 +1132,10 @@ private:
                             MrgSort(merged_,
                                 MrgSortSrcList<float>(best_[(position0 + position) * 32 * 2],
                                     blockRecords_[(position * laneBlocks_ + part * 32) * 2],
-                                    blockRecords_[(position * laneBlocks_ + MinOf(part + 1, groups - 1) * 32) * 2],
-                                    blockRecords_[(position * laneBlocks_ + MinOf(part + 2, groups - 1) * 32) * 2]),
+                                    blockRecords_[(position * laneBlocks_
+                                        + MinOf(part + 1, groups - 1) * 32) * 2],
+                                    blockRecords_[(position * laneBlocks_
+                                        + MinOf(part + 2, groups - 1) * 32) * 2]),
                                 MrgSort4Info(sizes, false, 15, 1));
                         }
                         PipeBarrier<PIPE_V>();
@@ -1157,11 +1174,13 @@ private:
                             PipeBarrier<PIPE_V>();
                             Gather(blockTerm_, window_[position0 * 544],
                                 laneOffset_.ReinterpretCast<uint32_t>(),
-                                static_cast<uint32_t>((windowStep_ * firstBlock + windowLast_ - tile * kTileKeys - term + 24) * 4),
+                                static_cast<uint32_t>((windowStep_ * firstBlock + windowLast_
+                                    - tile * kTileKeys - term + 24) * 4),
                                 usedLanes);
                             PipeBarrier<PIPE_V>();
                             Muls(blockTerm_, blockTerm_,
-                                float(MinOf(MinOf(term + 1, windowTerms_ - term), MinOf(windowStep_, windowCount1_))),
+                                float(MinOf(MinOf(term + 1, windowTerms_
+                                    - term), MinOf(windowStep_, windowCount1_))),
                                 usedLanes);
                             PipeBarrier<PIPE_V>();
                             Add(blockScore_, blockScore_, blockTerm_, usedLanes);
@@ -1176,7 +1195,7 @@ private:
                         PipeBarrier<PIPE_V>();
                         CompareScalar(blockBits_, laneNumber_, float(newBlocks), CMPMODE::LT, 512);
                         PipeBarrier<PIPE_V>();
-                        Select(blockScore_, blockBits_, blockScore_, float(-INFINITY),
+                        Select(blockScore_, blockBits_, blockScore_, float(-__builtin_inff()),
                             SELMODE::VSEL_TENSOR_SCALAR_MODE, 512);
                         Adds(blockNumber_, laneBlock_, int32_t(firstBlock), usedLanes);
                         PipeBarrier<PIPE_V>();
@@ -1189,13 +1208,17 @@ private:
                                 {
                                     const uint16_t sizes[4] =
                                         {static_cast<uint16_t>(32), static_cast<uint16_t>(32),
-                                            static_cast<uint16_t>(MinOf(32, MaxOf(0, (groups - part - 1) * 32))),
-                                            static_cast<uint16_t>(MinOf(32, MaxOf(0, (groups - part - 2) * 32)))};
+                                            static_cast<uint16_t>(MinOf(32, MaxOf(0, (groups - part
+                                                - 1) * 32))),
+                                            static_cast<uint16_t>(MinOf(32, MaxOf(0, (groups - part
+                                                - 2) * 32)))};
                                     MrgSort(merged_,
                                         MrgSortSrcList<float>(best_[(position0 + position) * 32 * 2],
                                             blockRecords_[(position * laneBlocks_ + part * 32) * 2],
-                                            blockRecords_[(position * laneBlocks_ + MinOf(part + 1, groups - 1) * 32) * 2],
-                                            blockRecords_[(position * laneBlocks_ + MinOf(part + 2, groups - 1) * 32) * 2]),
+                                            blockRecords_[(position * laneBlocks_
+                                                + MinOf(part + 1, groups - 1) * 32) * 2],
+                                            blockRecords_[(position * laneBlocks_
+                                                + MinOf(part + 2, groups - 1) * 32) * 2]),
                                         MrgSort4Info(sizes, false, 15, 1));
                                 }
                                 PipeBarrier<PIPE_V>();
@@ -1224,7 +1247,9 @@ private:
                     CeilDiv(stepPositions * 32, 32));
                 SetFlag<HardEvent::V_MTE3>(kSelectedReady + selectedSlot_);
                 WaitFlag<HardEvent::V_MTE3>(kSelectedReady + selectedSlot_);
-                DataCopyPad(topkIndicesOutGm_[(firstToken + firstQuery + rowBegin / heads + position0) * topkIndicesOutStrideS_ + kvHead * topkIndicesOutStrideK_],
+                DataCopyPad(topkIndicesOutGm_[(firstToken + firstQuery + rowBegin / heads
+                    + position0) * topkIndicesOutStrideS_
+                    + kvHead * topkIndicesOutStrideK_],
                     selected,
                     DataCopyExtParams(stepPositions, selectionCount_ * 4,
                         (32 - RoundUp(selectionCount_, 8)) / 8,
@@ -1360,6 +1385,7 @@ __aicore__ inline void Run(GM_ADDR query, GM_ADDR key, GM_ADDR value, GM_ADDR ac
     if ASCEND_IS_AIV {
         kernel.RunVector();
     }
+    PipeBarrier<PIPE_ALL>();  // as TPipe's destructor would, had it not been destroyed before
 }
 
 }  // namespace nsa_compress_attention_float16_d128_e128

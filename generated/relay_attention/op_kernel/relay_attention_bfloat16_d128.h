@@ -289,7 +289,8 @@ public:
             const int64_t rowFractals = CeilDiv(taskRows, kFractal);
             const int64_t kvShareMapOfBatch = kvShareMapGm_.GetValue(batch);
             const int64_t keyEnd =
-                kvSeqLenGm_.GetValue(batch) - (kvShareMapOfBatch >= 0 ? kvShareLenGm_.GetValue(kvShareMapOfBatch) : 0);
+                kvSeqLenGm_.GetValue(batch)
+                    - (kvShareMapOfBatch >= 0 ? kvShareLenGm_.GetValue(kvShareMapOfBatch) : 0);
             const int64_t tileTotal = CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, splitsKey_);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
@@ -333,10 +334,7 @@ public:
             const int64_t rowFractals = CeilDiv(taskRows, kFractal);
             const int64_t batch = members > 0 ? memberRows_[0] : 0;
             const int64_t kvShareMapOfBatch = kvShareMapGm_.GetValue(batch);
-            const int64_t keyEnd =
-                kvShareMapOfBatch < 0
-                    ? 0
-                    : (kvShareMapOfBatch >= 0 ? kvShareLenGm_.GetValue(kvShareMapOfBatch) : 0);
+            const int64_t keyEnd = kvShareMapOfBatch < 0 ? 0 : kvShareLenGm_.GetValue(kvShareMapOfBatch);
             const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, splitsKeyShare_);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
@@ -400,7 +398,8 @@ public:
             const int64_t taskRows = heads;
             const int64_t kvShareMapOfBatch = kvShareMapGm_.GetValue(batch);
             const int64_t keyEnd =
-                kvSeqLenGm_.GetValue(batch) - (kvShareMapOfBatch >= 0 ? kvShareLenGm_.GetValue(kvShareMapOfBatch) : 0);
+                kvSeqLenGm_.GetValue(batch)
+                    - (kvShareMapOfBatch >= 0 ? kvShareLenGm_.GetValue(kvShareMapOfBatch) : 0);
             const int64_t tileTotal = CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, splitsKey_);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
@@ -445,10 +444,7 @@ public:
             const int64_t taskRows = heads * members;
             const int64_t batch = members > 0 ? memberRows_[0] : 0;
             const int64_t kvShareMapOfBatch = kvShareMapGm_.GetValue(batch);
-            const int64_t keyEnd =
-                kvShareMapOfBatch < 0
-                    ? 0
-                    : (kvShareMapOfBatch >= 0 ? kvShareLenGm_.GetValue(kvShareMapOfBatch) : 0);
+            const int64_t keyEnd = kvShareMapOfBatch < 0 ? 0 : kvShareLenGm_.GetValue(kvShareMapOfBatch);
             const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, splitsKeyShare_);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
@@ -614,7 +610,8 @@ private:
                 }
                 SetFlag<HardEvent::M_FIX>(kScoreL0Ready + scoreL0Slot_);
                 WaitFlag<HardEvent::M_FIX>(kScoreL0Ready + scoreL0Slot_);
-                Fixpipe<float, float, CFG_ROW_MAJOR>(segment.scoreRingGm[slot * segment.rowsPerTask * kTileKeys + n0],
+                Fixpipe<float, float, CFG_ROW_MAJOR>(segment.scoreRingGm[slot * segment.rowsPerTask * kTileKeys
+                    + n0],
                     scoreL0,
                     FixpipeParamsV220(RoundUp(cols, kFractal), taskRows, rowFractals * kFractal, kTileKeys,
                         false));
@@ -677,7 +674,8 @@ private:
                                 WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                                 for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
                                     LoadData(leftL0[rowGroup * depthFractals * (kFractal * kFractal)],
-                                        probL1[(k0 / kFractal * rowFractals + rowGroup) * (kFractal * kFractal)],
+                                        probL1[(k0 / kFractal * rowFractals
+                                            + rowGroup) * (kFractal * kFractal)],
                                         LoadData2DParams(0, depthFractals, rowFractals, 0, 0, false, 0));
                                 }
                                 for (int64_t depthGroup = 0; depthGroup < depthFractals; ++depthGroup) {
@@ -702,7 +700,8 @@ private:
                     }
                     SetFlag<HardEvent::M_FIX>(kOutL0Ready + outL0Slot_);
                     WaitFlag<HardEvent::M_FIX>(kOutL0Ready + outL0Slot_);
-                    Fixpipe<float, float, CFG_ROW_MAJOR>(segment.outRingGm[slot * segment.rowsPerTask * kHeadDimBucket + d0],
+                    Fixpipe<float, float, CFG_ROW_MAJOR>(segment.outRingGm[slot * segment.rowsPerTask * kHeadDimBucket
+                        + d0],
                         outL0,
                         FixpipeParamsV220(width, taskRows, rowFractals * kFractal, kHeadDimBucket, false));
                     SetFlag<HardEvent::FIX_M>(kOutL0Free + outL0Slot_);
@@ -873,7 +872,7 @@ private:
         }
     }
 
-    // Rows of a finished item: normalised to the output, or kept as a partial of their key split.
+    // Rows of a finished item: maxima, sums and weighted sums, to be merged behind all items.
     __aicore__ inline void WriteRowsKey(int64_t rows, int64_t firstHead, int64_t rowBegin, int64_t split,
         int64_t batch)
     {
@@ -913,7 +912,7 @@ private:
         }
     }
 
-    // Rows of a finished item: normalised to the output, or kept as a partial of their key split.
+    // Rows of a finished item: maxima, sums and weighted sums, to be merged behind all items.
     __aicore__ inline void WriteRowsKeyShare(int64_t rows, int64_t firstHead, int64_t rowBegin, int64_t heads,
         int64_t split)
     {
@@ -933,13 +932,15 @@ private:
                 for (int64_t row = 0; row < chunk; ++row) {
                     const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                     const int64_t rowBatch = memberRows_[(rowBegin + r0 + row) / heads];
-                    DataCopyPad(partialMaxKeyShareGm_[(split * rowTotal_ + rowBatch * queryHeads_ + head) * 8],
+                    DataCopyPad(partialMaxKeyShareGm_[(split * rowTotal_ + rowBatch * queryHeads_
+                        + head) * 8],
                         leavingMax[row * 8], DataCopyExtParams(1, 32, 0, 0, 0));
                 }
                 for (int64_t row = 0; row < chunk; ++row) {
                     const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                     const int64_t rowBatch = memberRows_[(rowBegin + r0 + row) / heads];
-                    DataCopyPad(partialSumKeyShareGm_[(split * rowTotal_ + rowBatch * queryHeads_ + head) * 8],
+                    DataCopyPad(partialSumKeyShareGm_[(split * rowTotal_ + rowBatch * queryHeads_
+                        + head) * 8],
                         leavingSum[row * 8], DataCopyExtParams(1, 32, 0, 0, 0));
                 }
                 SetFlag<HardEvent::MTE3_V>(kLeavingMaxFree + leavingMaxSlot_);
@@ -948,7 +949,8 @@ private:
             for (int64_t row = 0; row < chunk; ++row) {
                 const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                 const int64_t rowBatch = memberRows_[(rowBegin + r0 + row) / heads];
-                DataCopyPad(partialOutKeyShareGm_[(split * rowTotal_ + rowBatch * queryHeads_ + head) * kHeadDimBucket],
+                DataCopyPad(partialOutKeyShareGm_[(split * rowTotal_ + rowBatch * queryHeads_
+                    + head) * kHeadDimBucket],
                     accumulator_[r0 * kHeadDimBucket + row * kHeadDimBucket],
                     DataCopyExtParams(1, kHeadDimBucket * 4, 0, 0, 0));
             }
@@ -1242,6 +1244,7 @@ __aicore__ inline void Run(GM_ADDR query, GM_ADDR key, GM_ADDR value, GM_ADDR ke
     if ASCEND_IS_AIV {
         kernel.RunVector();
     }
+    PipeBarrier<PIPE_ALL>();  // as TPipe's destructor would, had it not been destroyed before
 }
 
 }  // namespace relay_attention_bfloat16_d128

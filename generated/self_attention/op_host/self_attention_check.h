@@ -130,14 +130,30 @@ inline Status CheckRanges(const Call &call)
     if (call.quantType != 0 && call.quantType != 2 && call.quantType != 3) {
         return Fail("ChoiceError",
             std::string(kOperator) + ": quantType: " + Text(call.quantType) + " is none of "
-            "0 or 'UNDEFINED', 2 or 'QKV_OFFLINE', 3 or 'QKV_ONLINE'" + std::string("; " + NearestOf(call.quantType, {0, 2, 3})));
+            "0 or 'UNDEFINED', 2 or 'QKV_OFFLINE', 3 or 'QKV_ONLINE'"
+                + std::string("; " + NearestOf(call.quantType, {0, 2, 3})));
     }
-    if (call.outDataType != -1 && call.outDataType != 0 && call.outDataType != 1 && call.outDataType != 2 && call.outDataType != 3 && call.outDataType != 4 && call.outDataType != 6 && call.outDataType != 7 && call.outDataType != 8 && call.outDataType != 9 && call.outDataType != 10 && call.outDataType != 11 && call.outDataType != 12 && call.outDataType != 27) {
+    if (call.outDataType != -1
+        && call.outDataType != 0
+        && call.outDataType != 1
+        && call.outDataType != 2
+        && call.outDataType != 3
+        && call.outDataType != 4
+        && call.outDataType != 6
+        && call.outDataType != 7
+        && call.outDataType != 8
+        && call.outDataType != 9
+        && call.outDataType != 10
+        && call.outDataType != 11
+        && call.outDataType != 12
+        && call.outDataType != 27) {
         return Fail("ChoiceError",
             std::string(kOperator) + ": outDataType: " + Text(call.outDataType) + " is none of "
             "-1 or 'DT_UNDEFINED', 0 or 'FLOAT', 1 or 'FLOAT16', 2 or 'INT8', 3 or 'INT32', 4 or "
             "'UINT8', 6 or 'INT16', 7 or 'UINT16', 8 or 'UINT32', 9 or 'INT64', 10 or 'UINT64', 11 "
-            "or 'DOUBLE', 12 or 'BOOL', 27 or 'BF16'" + std::string("; " + NearestOf(call.outDataType, {-1, 0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11, 12, 27})));
+            "or 'DOUBLE', 12 or 'BOOL', 27 or 'BF16'"
+                + std::string("; "
+                    + NearestOf(call.outDataType, {-1, 0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11, 12, 27})));
     }
     if (!(call.headNum > 0)) {
         return Fail("RangeError", std::string(kOperator) + ": headNum: must be > 0, got " +
@@ -162,7 +178,11 @@ inline Status CheckRanges(const Call &call)
             std::string(kOperator) + ": isTriuMask: " + Text(call.isTriuMask) + " is none of "
             "0, 1" + std::string("; " + NearestOf(call.isTriuMask, {0, 1})));
     }
-    if (call.calcType != 0 && call.calcType != 1 && call.calcType != 2 && call.calcType != 3 && call.calcType != 4) {
+    if (call.calcType != 0
+        && call.calcType != 1
+        && call.calcType != 2
+        && call.calcType != 3
+        && call.calcType != 4) {
         return Fail("ChoiceError",
             std::string(kOperator) + ": calcType: " + Text(call.calcType) + " is none of "
             "0 or 'UNDEFINED', 1 or 'ENCODER', 2 or 'DECODER', 3 or 'PA_ENCODER', 4 or "
@@ -188,17 +208,28 @@ inline Status CheckRanges(const Call &call)
             std::string(kOperator) + ": clampMax: must be a number, got " + Text(call.clampMax) +
             "; pass a number such as 1.0");
     }
-    if (call.maskType != 0 && call.maskType != 1 && call.maskType != 2 && call.maskType != 3 && call.maskType != 4 && call.maskType != 5 && call.maskType != 6 && call.maskType != 7 && call.maskType != 8 && call.maskType != 9) {
+    if (call.maskType != 0
+        && call.maskType != 1
+        && call.maskType != 2
+        && call.maskType != 3
+        && call.maskType != 4
+        && call.maskType != 5
+        && call.maskType != 6
+        && call.maskType != 7
+        && call.maskType != 8
+        && call.maskType != 9) {
         return Fail("ChoiceError",
             std::string(kOperator) + ": maskType: " + Text(call.maskType) + " is none of "
             "0 or 'UNDEFINED', 1 or 'NORM', 2 or 'ALIBI', 3 or 'NORM_COMPRESS', 4 or "
             "'ALIBI_COMPRESS', 5 or 'ALIBI_COMPRESS_SQRT', 6 or 'ALIBI_COMPRESS_LEFT_ALIGN', 7 or "
-            "'SLIDING_WINDOW_NORM', 8 or 'SLIDING_WINDOW_COMPRESS', 9 or 'CAUSAL_MASK'" + std::string("; " + NearestOf(call.maskType, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9})));
+            "'SLIDING_WINDOW_NORM', 8 or 'SLIDING_WINDOW_COMPRESS', 9 or 'CAUSAL_MASK'"
+                + std::string("; " + NearestOf(call.maskType, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9})));
     }
     if (call.kvcacheCfg != 0 && call.kvcacheCfg != 1) {
         return Fail("ChoiceError",
             std::string(kOperator) + ": kvcacheCfg: " + Text(call.kvcacheCfg) + " is none of "
-            "0 or 'K_CACHE_V_CACHE', 1 or 'K_BYPASS_V_BYPASS'" + std::string("; " + NearestOf(call.kvcacheCfg, {0, 1})));
+            "0 or 'K_CACHE_V_CACHE', 1 or 'K_BYPASS_V_BYPASS'"
+                + std::string("; " + NearestOf(call.kvcacheCfg, {0, 1})));
     }
     if (call.scaleType != 0 && call.scaleType != 1) {
         return Fail("ChoiceError",
@@ -427,7 +458,9 @@ inline Status CheckEarly(const Call &call)
         values.Add("kvcacheCfg", call.kvcacheCfg);
         return Violation("ParameterError", kOperator, "cacheK",
             "only a bypassed DECODER takes lists", values,
-            Both((call.calcType == 2 ? std::string(NearestLegal(1, " of kvcacheCfg")) : std::string(NearestLegal(2, " of calcType"))),
+            Both((call.calcType == 2
+                ? std::string(NearestLegal(1, " of kvcacheCfg"))
+                : std::string(NearestLegal(2, " of calcType"))),
                 "pass one tensor, or calcType DECODER with K_BYPASS_V_BYPASS"));
     }
     // cacheV: only a bypassed DECODER takes lists
@@ -437,7 +470,9 @@ inline Status CheckEarly(const Call &call)
         values.Add("kvcacheCfg", call.kvcacheCfg);
         return Violation("ParameterError", kOperator, "cacheV",
             "only a bypassed DECODER takes lists", values,
-            Both((call.calcType == 2 ? std::string(NearestLegal(1, " of kvcacheCfg")) : std::string(NearestLegal(2, " of calcType"))),
+            Both((call.calcType == 2
+                ? std::string(NearestLegal(1, " of kvcacheCfg"))
+                : std::string(NearestLegal(2, " of calcType"))),
                 "pass one tensor, or calcType DECODER with K_BYPASS_V_BYPASS"));
     }
     // key: needed by K_CACHE_V_CACHE
@@ -886,7 +921,8 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
             NearestLegal(1024, " of headSize"));
     }
     // query: the head size must be at most 256 with windows, logN and BNSD
-    if ((call.maskType == 7 || call.maskType == 8 || call.inputLayout == 1 || call.scaleType == 1) && !(sizes.headSize <= 256)) {
+    if ((call.maskType == 7 || call.maskType == 8 || call.inputLayout == 1 || call.scaleType == 1)
+        && !(sizes.headSize <= 256)) {
         Values values;
         values.Add("headSize", sizes.headSize);
         return Violation("HeadSizeError", kOperator, "query",
@@ -902,7 +938,8 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
             NearestLegal(1024, " of headSizeV"));
     }
     // cacheV: must have the head size of query with these features
-    if ((call.maskType == 7 || call.maskType == 8 || call.inputLayout == 1 || call.scaleType == 1) && !(sizes.headSizeV == sizes.headSize)) {
+    if ((call.maskType == 7 || call.maskType == 8 || call.inputLayout == 1 || call.scaleType == 1)
+        && !(sizes.headSizeV == sizes.headSize)) {
         Values values;
         values.Add("headSizeV", sizes.headSizeV);
         values.Add("headSize", sizes.headSize);
@@ -938,7 +975,10 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
             "it must be " + Text(sizes.key_layout));
     }
     // logN: must have an entry for each query token
-    if (call.seqLen.Readable() && call.logN.given && !(call.calcType == 2) && !(sizes.maxLogN >= MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }))) {
+    if (call.seqLen.Readable()
+        && call.logN.given
+        && !(call.calcType == 2)
+        && !(sizes.maxLogN >= MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }))) {
         Values values;
         values.Add("maxLogN", sizes.maxLogN);
         values.Add("max(seqLen[b] for b < batch)",
@@ -960,7 +1000,8 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
     // seqLen: must be at least 1
     if ((!call.batchStatus.given || call.batchStatus.Readable()) && call.seqLen.Readable()) {
         for (int64_t b = 0; b < sizes.batch; ++b) {
-            if ((call.batchStatus.given ? call.batchStatus.GetValue(b) : int64_t(1)) != 0 && !(call.seqLen.GetValue(b) > 0)) {
+            if ((call.batchStatus.given ? call.batchStatus.GetValue(b) : int64_t(1)) != 0
+                && !(call.seqLen.GetValue(b) > 0)) {
                 Values values;
                 values.AddElement("seqLen", call.seqLen, b);
                 return Violation("LengthRangeError", kOperator, "seqLen",
@@ -982,9 +1023,12 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
         }
     }
     // seqLen: must be 1 for DECODER
-    if ((!call.batchStatus.given || call.batchStatus.Readable()) && call.seqLen.Readable() && call.calcType == 2) {
+    if ((!call.batchStatus.given || call.batchStatus.Readable())
+        && call.seqLen.Readable()
+        && call.calcType == 2) {
         for (int64_t b = 0; b < sizes.batch; ++b) {
-            if ((call.batchStatus.given ? call.batchStatus.GetValue(b) : int64_t(1)) != 0 && !(call.seqLen.GetValue(b) == 1)) {
+            if ((call.batchStatus.given ? call.batchStatus.GetValue(b) : int64_t(1)) != 0
+                && !(call.seqLen.GetValue(b) == 1)) {
                 Values values;
                 values.AddElement("seqLen", call.seqLen, b);
                 return Violation("LengthRangeError", kOperator, "seqLen",
@@ -1007,7 +1051,9 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
         }
     }
     // seqLen: must add up to the tokens of query
-    if (call.seqLen.Readable() && sizes.query_layout == "packed" && !(SumOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }) == sizes.nTokens)) {
+    if (call.seqLen.Readable()
+        && sizes.query_layout == "packed"
+        && !(SumOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }) == sizes.nTokens)) {
         Values values;
         values.Add("sum(seqLen[b] for b < batch)",
             SumOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }));
@@ -1017,7 +1063,9 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
             NearestLegal(sizes.nTokens, " of " + std::string("sum(seqLen[b] for b < batch)")));
     }
     // seqLen: must add up to the tokens of key
-    if (call.seqLen.Readable() && sizes.key_layout == "packed" && !(SumOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }) == sizes.newRows)) {
+    if (call.seqLen.Readable()
+        && sizes.key_layout == "packed"
+        && !(SumOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }) == sizes.newRows)) {
         Values values;
         values.Add("sum(seqLen[b] for b < batch)",
             SumOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }));
@@ -1040,9 +1088,12 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
         }
     }
     // tokenOffset: must be at least seqLen, new tokens count
-    if ((!call.batchStatus.given || call.batchStatus.Readable()) && call.tokenOffset.Readable() && call.seqLen.Readable()) {
+    if ((!call.batchStatus.given || call.batchStatus.Readable())
+        && call.tokenOffset.Readable()
+        && call.seqLen.Readable()) {
         for (int64_t b = 0; b < sizes.batch; ++b) {
-            if ((call.batchStatus.given ? call.batchStatus.GetValue(b) : int64_t(1)) != 0 && !(call.tokenOffset.GetValue(b) >= call.seqLen.GetValue(b))) {
+            if ((call.batchStatus.given ? call.batchStatus.GetValue(b) : int64_t(1)) != 0
+                && !(call.tokenOffset.GetValue(b) >= call.seqLen.GetValue(b))) {
                 Values values;
                 values.AddElement("tokenOffset", call.tokenOffset, b);
                 values.AddElement("seqLen", call.seqLen, b);
@@ -1053,9 +1104,12 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
         }
     }
     // tokenOffset: must be at most the rows of the cache
-    if ((!call.batchStatus.given || call.batchStatus.Readable()) && call.tokenOffset.Readable() && !(call.cacheType == 1 && (call.calcType == 2 || !(call.kvcacheCfg == 1)))) {
+    if ((!call.batchStatus.given || call.batchStatus.Readable())
+        && call.tokenOffset.Readable()
+        && !(call.cacheType == 1 && (call.calcType == 2 || !(call.kvcacheCfg == 1)))) {
         for (int64_t b = 0; b < sizes.batch; ++b) {
-            if ((call.batchStatus.given ? call.batchStatus.GetValue(b) : int64_t(1)) != 0 && !(call.tokenOffset.GetValue(b) <= sizes.maxSeqLen)) {
+            if ((call.batchStatus.given ? call.batchStatus.GetValue(b) : int64_t(1)) != 0
+                && !(call.tokenOffset.GetValue(b) <= sizes.maxSeqLen)) {
                 Values values;
                 values.AddElement("tokenOffset", call.tokenOffset, b);
                 values.Add("maxSeqLen", sizes.maxSeqLen);
@@ -1066,9 +1120,14 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
         }
     }
     // tokenOffset: must be at most the rows of its tensor
-    if ((!call.batchStatus.given || call.batchStatus.Readable()) && call.tokenOffset.Readable() && sizes.cacheK_rows.Readable()) {
+    if ((!call.batchStatus.given || call.batchStatus.Readable())
+        && call.tokenOffset.Readable()
+        && sizes.cacheK_rows.Readable()) {
         for (int64_t b = 0; b < sizes.batch; ++b) {
-            if ((call.batchStatus.given ? call.batchStatus.GetValue(b) : int64_t(1)) != 0 && !((call.cacheType == 1 ? MinOf<int64_t, int64_t>(call.tokenOffset.GetValue(b), call.windowSize) : call.tokenOffset.GetValue(b)) <= sizes.cacheK_rows.GetValue(b))) {
+            if ((call.batchStatus.given ? call.batchStatus.GetValue(b) : int64_t(1)) != 0
+                && !((call.cacheType == 1
+                    ? MinOf<int64_t, int64_t>(call.tokenOffset.GetValue(b), call.windowSize)
+                    : call.tokenOffset.GetValue(b)) <= sizes.cacheK_rows.GetValue(b))) {
                 Values values;
                 if (call.cacheType == 1) {
                     values.AddElement("tokenOffset", call.tokenOffset, b);
@@ -1080,14 +1139,21 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
                 values.AddElement("rows of cacheK", sizes.cacheK_rows, b);
                 return Violation("LengthRangeError", kOperator, "tokenOffset",
                     "must be at most the rows of its tensor", values,
-                    (call.cacheType == 1 ? std::string("") : std::string(NearestLegal(sizes.cacheK_rows.GetValue(b), ""))));
+                    (call.cacheType == 1
+                        ? std::string("")
+                        : std::string(NearestLegal(sizes.cacheK_rows.GetValue(b), ""))));
             }
         }
     }
     // tokenOffset: the cache must hold the window
-    if ((!call.batchStatus.given || call.batchStatus.Readable()) && call.tokenOffset.Readable() && call.cacheType == 1 && (call.calcType == 2 || !(call.kvcacheCfg == 1))) {
+    if ((!call.batchStatus.given || call.batchStatus.Readable())
+        && call.tokenOffset.Readable()
+        && call.cacheType == 1
+        && (call.calcType == 2 || !(call.kvcacheCfg == 1))) {
         for (int64_t b = 0; b < sizes.batch; ++b) {
-            if ((call.batchStatus.given ? call.batchStatus.GetValue(b) : int64_t(1)) != 0 && !(MinOf<int64_t, int64_t>(call.tokenOffset.GetValue(b), call.windowSize) <= sizes.maxSeqLen)) {
+            if ((call.batchStatus.given ? call.batchStatus.GetValue(b) : int64_t(1)) != 0
+                && !(MinOf<int64_t,
+                    int64_t>(call.tokenOffset.GetValue(b), call.windowSize) <= sizes.maxSeqLen)) {
                 Values values;
                 values.AddElement("tokenOffset", call.tokenOffset, b);
                 values.Add("windowSize", call.windowSize);
@@ -1108,7 +1174,9 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
             NearestLegal(0, ""));
     }
     // layerId: must be a layer of the cache
-    if (call.layerId.Readable() && !call.batchRunStatusEnable && !(call.layerId.GetValue(0) < sizes.layerNum)) {
+    if (call.layerId.Readable()
+        && !call.batchRunStatusEnable
+        && !(call.layerId.GetValue(0) < sizes.layerNum)) {
         Values values;
         values.AddElement("layerId", call.layerId, 0);
         values.Add("layerNum", sizes.layerNum);
@@ -1117,7 +1185,14 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
             NearestLegal(sizes.layerNum - 1, ""));
     }
     // attentionMask: must have a row for each query
-    if (call.seqLen.Readable() && call.attentionMask.given && (sizes.attentionMask_layout == "square" || sizes.attentionMask_layout == "per batch" || sizes.attentionMask_layout == "per head" || sizes.attentionMask_layout == "full" || sizes.attentionMask_layout == "columns") && !(sizes.maskRows >= MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }))) {
+    if (call.seqLen.Readable()
+        && call.attentionMask.given
+        && (sizes.attentionMask_layout == "square"
+            || sizes.attentionMask_layout == "per batch"
+            || sizes.attentionMask_layout == "per head"
+            || sizes.attentionMask_layout == "full"
+            || sizes.attentionMask_layout == "columns")
+        && !(sizes.maskRows >= MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }))) {
         Values values;
         values.Add("maskRows", sizes.maskRows);
         values.Add("max(seqLen[b] for b < batch)",
@@ -1128,19 +1203,38 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
                 " of maskRows"));
     }
     // attentionMask: must have a column for each key
-    if ((!call.batchStatus.given || call.batchStatus.Readable()) && call.tokenOffset.Readable() && call.attentionMask.given && (sizes.attentionMask_layout == "square" || sizes.attentionMask_layout == "per batch" || sizes.attentionMask_layout == "per head" || sizes.attentionMask_layout == "full") && !(sizes.maskCols >= MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.batchStatus.given ? (call.batchStatus.GetValue(b) == 0 ? int64_t(0) : call.tokenOffset.GetValue(b)) : call.tokenOffset.GetValue(b); }))) {
+    if ((!call.batchStatus.given || call.batchStatus.Readable())
+        && call.tokenOffset.Readable()
+        && call.attentionMask.given
+        && (sizes.attentionMask_layout == "square"
+            || sizes.attentionMask_layout == "per batch"
+            || sizes.attentionMask_layout == "per head"
+            || sizes.attentionMask_layout == "full")
+        && !(sizes.maskCols >= MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.batchStatus.given
+            ? (call.batchStatus.GetValue(b) == 0 ? int64_t(0) : call.tokenOffset.GetValue(b))
+            : call.tokenOffset.GetValue(b); }))) {
         Values values;
         values.Add("maskCols", sizes.maskCols);
-        values.Add((call.batchStatus.given) ? "max(0 if batchStatus[b] == 0 else tokenOffset[b] for b < batch)" : "max(tokenOffset[b] for b < batch)",
+        values.Add((call.batchStatus.given)
+            ? "max(0 if batchStatus[b] == 0 else tokenOffset[b] for b < batch)"
+            : "max(tokenOffset[b] for b < batch)",
             MaxOver(sizes.batch,
-                [&](int64_t b) -> int64_t { return call.batchStatus.given ? (call.batchStatus.GetValue(b) == 0 ? int64_t(0) : call.tokenOffset.GetValue(b)) : call.tokenOffset.GetValue(b); }));
+                [&](int64_t b) -> int64_t { return call.batchStatus.given
+                    ? (call.batchStatus.GetValue(b) == 0 ? int64_t(0) : call.tokenOffset.GetValue(b))
+                    : call.tokenOffset.GetValue(b); }));
         return Violation("ShapeError", kOperator, "attentionMask",
             "must have a column for each key", values,
-            NearestLegal(MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.batchStatus.given ? (call.batchStatus.GetValue(b) == 0 ? int64_t(0) : call.tokenOffset.GetValue(b)) : call.tokenOffset.GetValue(b); }),
+            NearestLegal(MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.batchStatus.given
+                ? (call.batchStatus.GetValue(b) == 0 ? int64_t(0) : call.tokenOffset.GetValue(b))
+                : call.tokenOffset.GetValue(b); }),
                 " of maskCols"));
     }
     // attentionMask: needs isTriuMask for more than 128 queries
-    if (call.seqLen.Readable() && call.attentionMask.given && sizes.attentionMask_layout == "128" && call.isTriuMask == 0 && !(MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }) <= 128)) {
+    if (call.seqLen.Readable()
+        && call.attentionMask.given
+        && sizes.attentionMask_layout == "128"
+        && call.isTriuMask == 0
+        && !(MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }) <= 128)) {
         Values values;
         values.Add("max(seqLen[b] for b < batch)",
             MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }));
@@ -1149,15 +1243,29 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
             NearestLegal(128, " of " + std::string("max(seqLen[b] for b < batch)")));
     }
     // attentionMask: needs isTriuMask for more than 128 keys
-    if ((!call.batchStatus.given || call.batchStatus.Readable()) && call.tokenOffset.Readable() && call.attentionMask.given && sizes.attentionMask_layout == "128" && call.isTriuMask == 0 && !(MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.batchStatus.given ? (call.batchStatus.GetValue(b) == 0 ? int64_t(0) : call.tokenOffset.GetValue(b)) : call.tokenOffset.GetValue(b); }) <= 128)) {
+    if ((!call.batchStatus.given || call.batchStatus.Readable())
+        && call.tokenOffset.Readable()
+        && call.attentionMask.given
+        && sizes.attentionMask_layout == "128"
+        && call.isTriuMask == 0
+        && !(MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.batchStatus.given
+            ? (call.batchStatus.GetValue(b) == 0 ? int64_t(0) : call.tokenOffset.GetValue(b))
+            : call.tokenOffset.GetValue(b); }) <= 128)) {
         Values values;
-        values.Add((call.batchStatus.given) ? "max(0 if batchStatus[b] == 0 else tokenOffset[b] for b < batch)" : "max(tokenOffset[b] for b < batch)",
+        values.Add((call.batchStatus.given)
+            ? "max(0 if batchStatus[b] == 0 else tokenOffset[b] for b < batch)"
+            : "max(tokenOffset[b] for b < batch)",
             MaxOver(sizes.batch,
-                [&](int64_t b) -> int64_t { return call.batchStatus.given ? (call.batchStatus.GetValue(b) == 0 ? int64_t(0) : call.tokenOffset.GetValue(b)) : call.tokenOffset.GetValue(b); }));
+                [&](int64_t b) -> int64_t { return call.batchStatus.given
+                    ? (call.batchStatus.GetValue(b) == 0 ? int64_t(0) : call.tokenOffset.GetValue(b))
+                    : call.tokenOffset.GetValue(b); }));
         return Violation("ShapeError", kOperator, "attentionMask",
             "needs isTriuMask for more than 128 keys", values,
             NearestLegal(128,
-                " of " + std::string((call.batchStatus.given) ? "max(0 if batchStatus[b] == 0 else tokenOffset[b] for b < batch)" : "max(tokenOffset[b] for b < batch)")));
+                " of "
+                    + std::string((call.batchStatus.given)
+                        ? "max(0 if batchStatus[b] == 0 else tokenOffset[b] for b < batch)"
+                        : "max(tokenOffset[b] for b < batch)")));
     }
     return Status{};
 }

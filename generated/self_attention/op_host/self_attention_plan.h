@@ -135,17 +135,20 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValue(const Problem &problem)
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.scaled_queryOffset =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
+        tiling.partialOutOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     tiling.workspaceBytes =
-        tiling.scaled_queryOffset + RoundUp((problem.qScale != 1.0f ? problem.nTokens * problem.headNum * problem.headSizeValue : 0) * 2,
-            512);
+        tiling.scaled_queryOffset
+            + RoundUp((problem.qScale != 1.0f
+                ? problem.nTokens * problem.headNum * problem.headSizeValue
+                : 0) * 2,
+                512);
     return tiling;
 }
 
@@ -187,7 +190,10 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueAttentionMaskMaskTypeNORM(
     tiling.factorMultiply =
         problem.kernelType == 1
             && (problem.calcType == 0 || problem.calcType == 1 || problem.calcType == 3)
-            && (problem.maskType == 1 || problem.maskType == 3 || problem.maskType == 7 || problem.maskType == 8)
+            && (problem.maskType == 1
+                || problem.maskType == 3
+                || problem.maskType == 7
+                || problem.maskType == 8)
             ? -3e+38f
             : 1.0f;
     tiling.valueDim = problem.headSizeV;
@@ -222,17 +228,20 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueAttentionMaskMaskTypeNORM(
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.scaled_queryOffset =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
+        tiling.partialOutOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     tiling.workspaceBytes =
-        tiling.scaled_queryOffset + RoundUp((problem.qScale != 1.0f ? problem.nTokens * problem.headNum * problem.headSizeValue : 0) * 2,
-            512);
+        tiling.scaled_queryOffset
+            + RoundUp((problem.qScale != 1.0f
+                ? problem.nTokens * problem.headNum * problem.headSizeValue
+                : 0) * 2,
+                512);
     return tiling;
 }
 
@@ -288,17 +297,20 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueBatchStatusCacheKLayerCach
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.scaled_queryOffset =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
+        tiling.partialOutOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     tiling.workspaceBytes =
-        tiling.scaled_queryOffset + RoundUp((problem.qScale != 1.0f ? problem.nTokens * problem.headNum * problem.headSizeValue : 0) * 2,
-            512);
+        tiling.scaled_queryOffset
+            + RoundUp((problem.qScale != 1.0f
+                ? problem.nTokens * problem.headNum * problem.headSizeValue
+                : 0) * 2,
+                512);
     return tiling;
 }
 
@@ -369,17 +381,20 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDIN
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.scaled_queryOffset =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
+        tiling.partialOutOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     tiling.workspaceBytes =
-        tiling.scaled_queryOffset + RoundUp((problem.qScale != 1.0f ? problem.nTokens * problem.headNum * problem.headSizeValue : 0) * 2,
-            512);
+        tiling.scaled_queryOffset
+            + RoundUp((problem.qScale != 1.0f
+                ? problem.nTokens * problem.headNum * problem.headSizeValue
+                : 0) * 2,
+                512);
     return tiling;
 }
 
@@ -451,17 +466,20 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueClampTypeMINMAX(const Prob
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.scaled_queryOffset =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
+        tiling.partialOutOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     tiling.workspaceBytes =
-        tiling.scaled_queryOffset + RoundUp((problem.qScale != 1.0f ? problem.nTokens * problem.headNum * problem.headSizeValue : 0) * 2,
-            512);
+        tiling.scaled_queryOffset
+            + RoundUp((problem.qScale != 1.0f
+                ? problem.nTokens * problem.headNum * problem.headSizeValue
+                : 0) * 2,
+                512);
     return tiling;
 }
 
@@ -501,7 +519,10 @@ inline SelfAttentionTiling TileFloat16D128E128AttentionMaskInputLayoutBNSDQueryB
     tiling.factorMultiply =
         problem.kernelType == 1
             && (problem.calcType == 0 || problem.calcType == 1 || problem.calcType == 3)
-            && (problem.maskType == 1 || problem.maskType == 3 || problem.maskType == 7 || problem.maskType == 8)
+            && (problem.maskType == 1
+                || problem.maskType == 3
+                || problem.maskType == 7
+                || problem.maskType == 8)
             ? -3e+38f
             : 1.0f;
     tiling.valueDim = problem.headSizeV;
@@ -542,17 +563,20 @@ inline SelfAttentionTiling TileFloat16D128E128AttentionMaskInputLayoutBNSDQueryB
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.scaled_queryOffset =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
+        tiling.partialOutOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     tiling.workspaceBytes =
-        tiling.scaled_queryOffset + RoundUp((problem.qScale != 1.0f ? problem.batch * problem.headNum * problem.qRows * problem.headSizeValue : 0) * 2,
-            512);
+        tiling.scaled_queryOffset
+            + RoundUp((problem.qScale != 1.0f
+                ? problem.batch * problem.headNum * problem.qRows * problem.headSizeValue
+                : 0) * 2,
+                512);
     return tiling;
 }
 
@@ -617,17 +641,20 @@ inline SelfAttentionTiling TileFloat16D128E128(const Problem &problem)
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.scaled_queryOffset =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
+        tiling.partialOutOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     tiling.workspaceBytes =
-        tiling.scaled_queryOffset + RoundUp((problem.qScale != 1.0f ? problem.nTokens * problem.headNum * problem.headSizeValue : 0) * 2,
-            512);
+        tiling.scaled_queryOffset
+            + RoundUp((problem.qScale != 1.0f
+                ? problem.nTokens * problem.headNum * problem.headSizeValue
+                : 0) * 2,
+                512);
     return tiling;
 }
 
@@ -699,17 +726,20 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueAttentionMaskAttentionMask
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.scaled_queryOffset =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
+        tiling.partialOutOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     tiling.workspaceBytes =
-        tiling.scaled_queryOffset + RoundUp((problem.qScale != 1.0f ? problem.nTokens * problem.headNum * problem.headSizeValue : 0) * 2,
-            512);
+        tiling.scaled_queryOffset
+            + RoundUp((problem.qScale != 1.0f
+                ? problem.nTokens * problem.headNum * problem.headSizeValue
+                : 0) * 2,
+                512);
     return tiling;
 }
 
@@ -752,7 +782,10 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueAttentionMaskAttentionMask
     tiling.factorMultiply =
         problem.kernelType == 1
             && (problem.calcType == 0 || problem.calcType == 1 || problem.calcType == 3)
-            && (problem.maskType == 1 || problem.maskType == 3 || problem.maskType == 7 || problem.maskType == 8)
+            && (problem.maskType == 1
+                || problem.maskType == 3
+                || problem.maskType == 7
+                || problem.maskType == 8)
             ? -3e+38f
             : 1.0f;
     tiling.valueDim = problem.headSizeV;
@@ -787,17 +820,20 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueAttentionMaskAttentionMask
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.scaled_queryOffset =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
+        tiling.partialOutOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     tiling.workspaceBytes =
-        tiling.scaled_queryOffset + RoundUp((problem.qScale != 1.0f ? problem.nTokens * problem.headNum * problem.headSizeValue : 0) * 2,
-            512);
+        tiling.scaled_queryOffset
+            + RoundUp((problem.qScale != 1.0f
+                ? problem.nTokens * problem.headNum * problem.headSizeValue
+                : 0) * 2,
+                512);
     return tiling;
 }
 
@@ -870,17 +906,20 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueAttentionMaskAttentionMask
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.scaled_queryOffset =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
+        tiling.partialOutOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     tiling.workspaceBytes =
-        tiling.scaled_queryOffset + RoundUp((problem.qScale != 1.0f ? problem.nTokens * problem.headNum * problem.headSizeValue : 0) * 2,
-            512);
+        tiling.scaled_queryOffset
+            + RoundUp((problem.qScale != 1.0f
+                ? problem.nTokens * problem.headNum * problem.headSizeValue
+                : 0) * 2,
+                512);
     return tiling;
 }
 
@@ -951,17 +990,20 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueMaskTypeSLIDINGWINDOWCOMPR
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.scaled_queryOffset =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
+        tiling.partialOutOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     tiling.workspaceBytes =
-        tiling.scaled_queryOffset + RoundUp((problem.qScale != 1.0f ? problem.nTokens * problem.headNum * problem.headSizeValue : 0) * 2,
-            512);
+        tiling.scaled_queryOffset
+            + RoundUp((problem.qScale != 1.0f
+                ? problem.nTokens * problem.headNum * problem.headSizeValue
+                : 0) * 2,
+                512);
     return tiling;
 }
 
@@ -1033,17 +1075,20 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueKeyPaddedValuePadded(const
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.scaled_queryOffset =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
+        tiling.partialOutOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     tiling.workspaceBytes =
-        tiling.scaled_queryOffset + RoundUp((problem.qScale != 1.0f ? problem.nTokens * problem.headNum * problem.headSizeValue : 0) * 2,
-            512);
+        tiling.scaled_queryOffset
+            + RoundUp((problem.qScale != 1.0f
+                ? problem.nTokens * problem.headNum * problem.headSizeValue
+                : 0) * 2,
+                512);
     return tiling;
 }
 
@@ -1121,17 +1166,20 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueQueryPadded(const Problem 
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.scaled_queryOffset =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
+        tiling.partialOutOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     tiling.workspaceBytes =
-        tiling.scaled_queryOffset + RoundUp((problem.qScale != 1.0f ? problem.batch * problem.headNum * problem.qRows * problem.headSizeValue : 0) * 2,
-            512);
+        tiling.scaled_queryOffset
+            + RoundUp((problem.qScale != 1.0f
+                ? problem.batch * problem.headNum * problem.qRows * problem.headSizeValue
+                : 0) * 2,
+                512);
     return tiling;
 }
 
@@ -1202,17 +1250,20 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueAttentionMaskMaskTypeALIBI
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.scaled_queryOffset =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
+        tiling.partialOutOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     tiling.workspaceBytes =
-        tiling.scaled_queryOffset + RoundUp((problem.qScale != 1.0f ? problem.nTokens * problem.headNum * problem.headSizeValue : 0) * 2,
-            512);
+        tiling.scaled_queryOffset
+            + RoundUp((problem.qScale != 1.0f
+                ? problem.nTokens * problem.headNum * problem.headSizeValue
+                : 0) * 2,
+                512);
     return tiling;
 }
 
@@ -1260,17 +1311,20 @@ inline SelfAttentionTiling TileFloat16D128E128CacheKListCacheVList(const Problem
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.scaled_queryOffset =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
+        tiling.partialOutOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     tiling.workspaceBytes =
-        tiling.scaled_queryOffset + RoundUp((problem.qScale != 1.0f ? problem.nTokens * problem.headNum * problem.headSizeValue : 0) * 2,
-            512);
+        tiling.scaled_queryOffset
+            + RoundUp((problem.qScale != 1.0f
+                ? problem.nTokens * problem.headNum * problem.headSizeValue
+                : 0) * 2,
+                512);
     return tiling;
 }
 
@@ -1345,17 +1399,20 @@ inline SelfAttentionTiling TileBfloat16D128E128KeyValueAttentionMaskMaskTypeNORM
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.scaled_queryOffset =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
+        tiling.partialOutOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     tiling.workspaceBytes =
-        tiling.scaled_queryOffset + RoundUp((problem.qScale != 1.0f ? problem.nTokens * problem.headNum * problem.headSizeValue : 0) * 2,
-            512);
+        tiling.scaled_queryOffset
+            + RoundUp((problem.qScale != 1.0f
+                ? problem.nTokens * problem.headNum * problem.headSizeValue
+                : 0) * 2,
+                512);
     return tiling;
 }
 
@@ -1434,17 +1491,20 @@ inline SelfAttentionTiling TileBfloat16D128E128AttentionMaskInputLayoutBNSDQuery
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.scaled_queryOffset =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
+        tiling.partialOutOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     tiling.workspaceBytes =
-        tiling.scaled_queryOffset + RoundUp((problem.qScale != 1.0f ? problem.batch * problem.headNum * problem.qRows * problem.headSizeValue : 0) * 2,
-            512);
+        tiling.scaled_queryOffset
+            + RoundUp((problem.qScale != 1.0f
+                ? problem.batch * problem.headNum * problem.qRows * problem.headSizeValue
+                : 0) * 2,
+                512);
     return tiling;
 }
 
@@ -1520,17 +1580,20 @@ inline SelfAttentionTiling TileBfloat16D128E128KeyValueAttentionMaskAttentionMas
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.scaled_queryOffset =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
+        tiling.partialOutOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     tiling.workspaceBytes =
-        tiling.scaled_queryOffset + RoundUp((problem.qScale != 1.0f ? problem.nTokens * problem.headNum * problem.headSizeValue : 0) * 2,
-            512);
+        tiling.scaled_queryOffset
+            + RoundUp((problem.qScale != 1.0f
+                ? problem.nTokens * problem.headNum * problem.headSizeValue
+                : 0) * 2,
+                512);
     return tiling;
 }
 

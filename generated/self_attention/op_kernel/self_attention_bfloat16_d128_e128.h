@@ -263,7 +263,7 @@ public:
         SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free);
         SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + 1);
         SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
-        AwaitScaled_query();
+        AwaitScaledQuery();
         for (int64_t item = blockIndex_; item < items_; item += blockCount_) {
             const int64_t split = item % splits_;
             const int64_t task = item / splits_;
@@ -333,7 +333,7 @@ public:
         SetFlag<HardEvent::V_MTE2>(kPartMaxFree);
         SetFlag<HardEvent::V_MTE2>(kPartMaxFree + 1);
         ScaleQuery();
-        ReleaseScaled_query();
+        ReleaseScaledQuery();
         for (int64_t item = blockIndex_; item < items_; item += blockCount_) {
             const int64_t split = item % splits_;
             const int64_t task = item / splits_;
@@ -432,7 +432,7 @@ private:
     // Cube stages
 
     // Waits until the vector cores of all blocks have written their parts.
-    __aicore__ inline void AwaitScaled_query()
+    __aicore__ inline void AwaitScaledQuery()
     {
         CrossCoreWaitFlag(kScaledQueryReady);
     }
@@ -450,7 +450,8 @@ private:
                 } else {
                     for (int64_t position = 0; position < queries; ++position) {
                         DataCopy(queryL1_[position * heads * kFractal],
-                            scaledQueryGm_[(firstToken + firstQuery + position) * queryStrideS_ + firstHead * queryStrideN_],
+                            scaledQueryGm_[(firstToken + firstQuery + position) * queryStrideS_
+                                + firstHead * queryStrideN_],
                             Nd2NzParams(1, heads, headDim_, 0, queryStrideN_, rowFractals * kFractal, 1, 0));
                     }
                 }
@@ -462,7 +463,8 @@ private:
                 } else {
                     for (int64_t position = 0; position < queries; ++position) {
                         DataCopy(queryL1_[position * heads * kFractal],
-                            queryGm_[(firstToken + firstQuery + position) * queryStrideS_ + firstHead * queryStrideN_],
+                            queryGm_[(firstToken + firstQuery + position) * queryStrideS_
+                                + firstHead * queryStrideN_],
                             Nd2NzParams(1, heads, headDim_, 0, queryStrideN_, rowFractals * kFractal, 1, 0));
                     }
                 }
@@ -478,7 +480,8 @@ private:
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         const int64_t keyTile =
-            batch * cacheKStrideB_ + layerIdGm_.GetValue(0) * cacheKStrideY_ + kvHead * cacheKStrideK_ + firstKey * cacheKStrideT_;
+            batch * cacheKStrideB_ + layerIdGm_.GetValue(0) * cacheKStrideY_ + kvHead * cacheKStrideK_
+                + firstKey * cacheKStrideT_;
         for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
             const int64_t cols = MinOf(kBaseN, keys - n0);
             {
@@ -548,7 +551,8 @@ private:
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         const int64_t valueTile =
-            batch * cacheVStrideB_ + layerIdGm_.GetValue(0) * cacheVStrideY_ + kvHead * cacheVStrideK_ + firstKey * cacheVStrideT_;
+            batch * cacheVStrideB_ + layerIdGm_.GetValue(0) * cacheVStrideY_ + kvHead * cacheVStrideK_
+                + firstKey * cacheVStrideT_;
         CrossCoreWaitFlag(kProbRingReady);
         {
             LocalTensor<bfloat16_t> probL1 =
@@ -634,7 +638,8 @@ private:
     __aicore__ inline void ScaleQuery()
     {
         if (queryIsScaled_) {
-            for (int64_t firstElement = (blockIndex_ * 2 + subBlock_) * 4096; firstElement < queryElements_; firstElement += blockCount_ * 8192) {
+            for (int64_t firstElement = (blockIndex_ * 2
+                + subBlock_) * 4096; firstElement < queryElements_; firstElement += blockCount_ * 8192) {
                 const int64_t elements = MinOf(4096, queryElements_ - firstElement);
                 WaitFlag<HardEvent::V_MTE2>(kQueryPartFree);
                 DataCopyPad(queryPart_, queryGm_[firstElement], DataCopyExtParams(1, elements * 2, 0, 0, 0),
@@ -659,7 +664,7 @@ private:
     }
 
     // All vector cores have written their parts: the cube may read.
-    __aicore__ inline void ReleaseScaled_query()
+    __aicore__ inline void ReleaseScaledQuery()
     {
         CrossCoreSetFlag<0, PIPE_MTE3>(kAllScaleQuery);
         CrossCoreWaitFlag(kAllScaleQuery);
@@ -837,7 +842,8 @@ private:
                     if (heads == 1) {
                         const int64_t head = firstHead;
                         const int64_t queryIndex = firstQuery + rowBegin + r0;
-                        DataCopyPad(outputGm_[(firstToken + queryIndex) * outputStrideS_ + head * outputStrideN_],
+                        DataCopyPad(outputGm_[(firstToken + queryIndex) * outputStrideS_
+                            + head * outputStrideN_],
                             result,
                             DataCopyExtParams(chunk, valueDim_ * 2,
                                 (kValueDimBucket - RoundUp(valueDim_, 16)) / 16,
@@ -846,7 +852,8 @@ private:
                         for (int64_t row = 0; row < chunk; ++row) {
                             const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                             const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                            DataCopyPad(outputGm_[(firstToken + queryIndex) * outputStrideS_ + head * outputStrideN_],
+                            DataCopyPad(outputGm_[(firstToken + queryIndex) * outputStrideS_
+                                + head * outputStrideN_],
                                 result[row * kValueDimBucket], DataCopyExtParams(1, valueDim_ * 2, 0, 0, 0));
                         }
                     }
@@ -871,26 +878,30 @@ private:
                     if (heads == 1) {
                         const int64_t head = firstHead;
                         const int64_t queryIndex = firstQuery + rowBegin + r0;
-                        DataCopyPad(partialMaxGm_[(split * rowTotal_ + (firstToken + queryIndex) * queryHeads_ + head) * 8],
+                        DataCopyPad(partialMaxGm_[(split * rowTotal_
+                            + (firstToken + queryIndex) * queryHeads_ + head) * 8],
                             leavingMax, DataCopyExtParams(chunk, 32, 0, (queryHeads_ * 8 - 8) * 4, 0));
                     } else {
                         for (int64_t row = 0; row < chunk; ++row) {
                             const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                             const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                            DataCopyPad(partialMaxGm_[(split * rowTotal_ + (firstToken + queryIndex) * queryHeads_ + head) * 8],
+                            DataCopyPad(partialMaxGm_[(split * rowTotal_
+                                + (firstToken + queryIndex) * queryHeads_ + head) * 8],
                                 leavingMax[row * 8], DataCopyExtParams(1, 32, 0, 0, 0));
                         }
                     }
                     if (heads == 1) {
                         const int64_t head = firstHead;
                         const int64_t queryIndex = firstQuery + rowBegin + r0;
-                        DataCopyPad(partialSumGm_[(split * rowTotal_ + (firstToken + queryIndex) * queryHeads_ + head) * 8],
+                        DataCopyPad(partialSumGm_[(split * rowTotal_
+                            + (firstToken + queryIndex) * queryHeads_ + head) * 8],
                             leavingSum, DataCopyExtParams(chunk, 32, 0, (queryHeads_ * 8 - 8) * 4, 0));
                     } else {
                         for (int64_t row = 0; row < chunk; ++row) {
                             const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                             const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                            DataCopyPad(partialSumGm_[(split * rowTotal_ + (firstToken + queryIndex) * queryHeads_ + head) * 8],
+                            DataCopyPad(partialSumGm_[(split * rowTotal_
+                                + (firstToken + queryIndex) * queryHeads_ + head) * 8],
                                 leavingSum[row * 8], DataCopyExtParams(1, 32, 0, 0, 0));
                         }
                     }
@@ -900,7 +911,8 @@ private:
                 if (heads == 1) {
                     const int64_t head = firstHead;
                     const int64_t queryIndex = firstQuery + rowBegin + r0;
-                    DataCopyPad(partialOutGm_[(split * rowTotal_ + (firstToken + queryIndex) * queryHeads_ + head) * kValueDimBucket],
+                    DataCopyPad(partialOutGm_[(split * rowTotal_ + (firstToken + queryIndex) * queryHeads_
+                        + head) * kValueDimBucket],
                         accumulator_[r0 * kValueDimBucket],
                         DataCopyExtParams(chunk, kValueDimBucket * 4, 0,
                             (queryHeads_ * kValueDimBucket - kValueDimBucket) * 4, 0));
@@ -908,7 +920,8 @@ private:
                     for (int64_t row = 0; row < chunk; ++row) {
                         const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                         const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                        DataCopyPad(partialOutGm_[(split * rowTotal_ + (firstToken + queryIndex) * queryHeads_ + head) * kValueDimBucket],
+                        DataCopyPad(partialOutGm_[(split * rowTotal_
+                            + (firstToken + queryIndex) * queryHeads_ + head) * kValueDimBucket],
                             accumulator_[r0 * kValueDimBucket + row * kValueDimBucket],
                             DataCopyExtParams(1, kValueDimBucket * 4, 0, 0, 0));
                     }
@@ -1131,6 +1144,7 @@ __aicore__ inline void Run(GM_ADDR query, GM_ADDR cacheK, GM_ADDR cacheV, GM_ADD
     if ASCEND_IS_AIV {
         kernel.RunVector();
     }
+    PipeBarrier<PIPE_ALL>();  // as TPipe's destructor would, had it not been destroyed before
 }
 
 }  // namespace self_attention_bfloat16_d128_e128

@@ -279,7 +279,7 @@ public:
         SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free);
         SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + 1);
         SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
-        AwaitScaled_query();
+        AwaitScaledQuery();
         for (int64_t item = blockIndex_; item < items_; item += blockCount_) {
             const int64_t split = item % splits_;
             const int64_t task = item / splits_;
@@ -342,7 +342,7 @@ public:
         SetFlag<HardEvent::MTE3_V>(kRowMaxFree);
         SetFlag<HardEvent::V_MTE2>(kPartMaxFree);
         ScaleQuery();
-        ReleaseScaled_query();
+        ReleaseScaledQuery();
         for (int64_t item = blockIndex_; item < items_; item += blockCount_) {
             const int64_t split = item % splits_;
             const int64_t task = item / splits_;
@@ -426,7 +426,7 @@ private:
     // Cube stages
 
     // Waits until the vector cores of all blocks have written their parts.
-    __aicore__ inline void AwaitScaled_query()
+    __aicore__ inline void AwaitScaledQuery()
     {
         CrossCoreWaitFlag(kScaledQueryReady);
     }
@@ -445,13 +445,15 @@ private:
                     for (int64_t position = 0; position < queries; ++position) {
                         if (queryStrideN_ <= 65535) {
                             DataCopy(queryL1_[position * heads * kFractal],
-                                scaledQueryGm_[batch * queryStrideB_ + firstHead * queryStrideN_ + (firstQuery + position) * queryStrideQ_],
+                                scaledQueryGm_[batch * queryStrideB_ + firstHead * queryStrideN_
+                                    + (firstQuery + position) * queryStrideQ_],
                                 Nd2NzParams(1, heads, headDim_, 0, queryStrideN_,
                                     RoundUp(rowFractals * kFractal, kFractal), 1, 0));
                         } else {
                             for (int64_t row = 0; row < heads; ++row) {
                                 DataCopy(queryL1_[(position * heads + row) * kFractal],
-                                    scaledQueryGm_[batch * queryStrideB_ + firstHead * queryStrideN_ + (firstQuery + position) * queryStrideQ_ + row * queryStrideN_],
+                                    scaledQueryGm_[batch * queryStrideB_ + firstHead * queryStrideN_
+                                        + (firstQuery + position) * queryStrideQ_ + row * queryStrideN_],
                                     Nd2NzParams(1, 1, headDim_, 0, headDim_,
                                         RoundUp(rowFractals * kFractal, kFractal), 1, 0));
                             }
@@ -467,13 +469,15 @@ private:
                     for (int64_t position = 0; position < queries; ++position) {
                         if (queryStrideN_ <= 65535) {
                             DataCopy(queryL1_[position * heads * kFractal],
-                                queryGm_[batch * queryStrideB_ + firstHead * queryStrideN_ + (firstQuery + position) * queryStrideQ_],
+                                queryGm_[batch * queryStrideB_ + firstHead * queryStrideN_
+                                    + (firstQuery + position) * queryStrideQ_],
                                 Nd2NzParams(1, heads, headDim_, 0, queryStrideN_,
                                     RoundUp(rowFractals * kFractal, kFractal), 1, 0));
                         } else {
                             for (int64_t row = 0; row < heads; ++row) {
                                 DataCopy(queryL1_[(position * heads + row) * kFractal],
-                                    queryGm_[batch * queryStrideB_ + firstHead * queryStrideN_ + (firstQuery + position) * queryStrideQ_ + row * queryStrideN_],
+                                    queryGm_[batch * queryStrideB_ + firstHead * queryStrideN_
+                                        + (firstQuery + position) * queryStrideQ_ + row * queryStrideN_],
                                     Nd2NzParams(1, 1, headDim_, 0, headDim_,
                                         RoundUp(rowFractals * kFractal, kFractal), 1, 0));
                             }
@@ -492,7 +496,8 @@ private:
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         const int64_t keyTile =
-            batch * cacheKStrideB_ + layerIdGm_.GetValue(0) * cacheKStrideY_ + kvHead * cacheKStrideK_ + firstKey * cacheKStrideT_;
+            batch * cacheKStrideB_ + layerIdGm_.GetValue(0) * cacheKStrideY_ + kvHead * cacheKStrideK_
+                + firstKey * cacheKStrideT_;
         for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
             const int64_t cols = MinOf(kBaseN, keys - n0);
             {
@@ -561,7 +566,8 @@ private:
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         const int64_t valueTile =
-            batch * cacheVStrideB_ + layerIdGm_.GetValue(0) * cacheVStrideY_ + kvHead * cacheVStrideK_ + firstKey * cacheVStrideT_;
+            batch * cacheVStrideB_ + layerIdGm_.GetValue(0) * cacheVStrideY_ + kvHead * cacheVStrideK_
+                + firstKey * cacheVStrideT_;
         CrossCoreWaitFlag(kProbRingReady);
         {
             LocalTensor<half> probL1 = l1_[kProbL1 + probL1Slot_ * kProbL1Slot].ReinterpretCast<half>();
@@ -646,7 +652,8 @@ private:
     __aicore__ inline void ScaleQuery()
     {
         if (queryIsScaled_) {
-            for (int64_t firstElement = (blockIndex_ * 2 + subBlock_) * 4096; firstElement < queryElements_; firstElement += blockCount_ * 8192) {
+            for (int64_t firstElement = (blockIndex_ * 2
+                + subBlock_) * 4096; firstElement < queryElements_; firstElement += blockCount_ * 8192) {
                 const int64_t elements = MinOf(4096, queryElements_ - firstElement);
                 WaitFlag<HardEvent::V_MTE2>(kQueryPartFree);
                 DataCopyPad(queryPart_, queryGm_[firstElement], DataCopyExtParams(1, elements * 2, 0, 0, 0),
@@ -671,7 +678,7 @@ private:
     }
 
     // All vector cores have written their parts: the cube may read.
-    __aicore__ inline void ReleaseScaled_query()
+    __aicore__ inline void ReleaseScaledQuery()
     {
         CrossCoreSetFlag<0, PIPE_MTE3>(kAllScaleQuery);
         CrossCoreWaitFlag(kAllScaleQuery);
@@ -853,7 +860,8 @@ private:
                 if (heads == 1) {
                     const int64_t head = firstHead;
                     const int64_t queryIndex = firstQuery + rowBegin + r0;
-                    DataCopyPad(outputGm_[batch * outputStrideB_ + head * outputStrideN_ + queryIndex * outputStrideQ_],
+                    DataCopyPad(outputGm_[batch * outputStrideB_ + head * outputStrideN_
+                        + queryIndex * outputStrideQ_],
                         result_,
                         DataCopyExtParams(chunk, valueDim_ * 2,
                             (kValueDimBucket - RoundUp(valueDim_, 16)) / 16, (outputStrideQ_ - valueDim_) * 2,
@@ -862,7 +870,8 @@ private:
                     for (int64_t row = 0; row < chunk; ++row) {
                         const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                         const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                        DataCopyPad(outputGm_[batch * outputStrideB_ + head * outputStrideN_ + queryIndex * outputStrideQ_],
+                        DataCopyPad(outputGm_[batch * outputStrideB_ + head * outputStrideN_
+                            + queryIndex * outputStrideQ_],
                             result_[row * kValueDimBucket], DataCopyExtParams(1, valueDim_ * 2, 0, 0, 0));
                     }
                 }
@@ -880,26 +889,30 @@ private:
                 if (heads == 1) {
                     const int64_t head = firstHead;
                     const int64_t queryIndex = firstQuery + rowBegin + r0;
-                    DataCopyPad(partialMaxGm_[(split * rowTotal_ + (batch * positions_ + queryIndex) * queryHeads_ + head) * 8],
+                    DataCopyPad(partialMaxGm_[(split * rowTotal_
+                        + (batch * positions_ + queryIndex) * queryHeads_ + head) * 8],
                         leavingMax_, DataCopyExtParams(chunk, 32, 0, (queryHeads_ * 8 - 8) * 4, 0));
                 } else {
                     for (int64_t row = 0; row < chunk; ++row) {
                         const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                         const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                        DataCopyPad(partialMaxGm_[(split * rowTotal_ + (batch * positions_ + queryIndex) * queryHeads_ + head) * 8],
+                        DataCopyPad(partialMaxGm_[(split * rowTotal_
+                            + (batch * positions_ + queryIndex) * queryHeads_ + head) * 8],
                             leavingMax_[row * 8], DataCopyExtParams(1, 32, 0, 0, 0));
                     }
                 }
                 if (heads == 1) {
                     const int64_t head = firstHead;
                     const int64_t queryIndex = firstQuery + rowBegin + r0;
-                    DataCopyPad(partialSumGm_[(split * rowTotal_ + (batch * positions_ + queryIndex) * queryHeads_ + head) * 8],
+                    DataCopyPad(partialSumGm_[(split * rowTotal_
+                        + (batch * positions_ + queryIndex) * queryHeads_ + head) * 8],
                         leavingSum_, DataCopyExtParams(chunk, 32, 0, (queryHeads_ * 8 - 8) * 4, 0));
                 } else {
                     for (int64_t row = 0; row < chunk; ++row) {
                         const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                         const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                        DataCopyPad(partialSumGm_[(split * rowTotal_ + (batch * positions_ + queryIndex) * queryHeads_ + head) * 8],
+                        DataCopyPad(partialSumGm_[(split * rowTotal_
+                            + (batch * positions_ + queryIndex) * queryHeads_ + head) * 8],
                             leavingSum_[row * 8], DataCopyExtParams(1, 32, 0, 0, 0));
                     }
                 }
@@ -907,7 +920,8 @@ private:
                 if (heads == 1) {
                     const int64_t head = firstHead;
                     const int64_t queryIndex = firstQuery + rowBegin + r0;
-                    DataCopyPad(partialOutGm_[(split * rowTotal_ + (batch * positions_ + queryIndex) * queryHeads_ + head) * kValueDimBucket],
+                    DataCopyPad(partialOutGm_[(split * rowTotal_
+                        + (batch * positions_ + queryIndex) * queryHeads_ + head) * kValueDimBucket],
                         accumulator_[r0 * kValueDimBucket],
                         DataCopyExtParams(chunk, kValueDimBucket * 4, 0,
                             (queryHeads_ * kValueDimBucket - kValueDimBucket) * 4, 0));
@@ -915,7 +929,8 @@ private:
                     for (int64_t row = 0; row < chunk; ++row) {
                         const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                         const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                        DataCopyPad(partialOutGm_[(split * rowTotal_ + (batch * positions_ + queryIndex) * queryHeads_ + head) * kValueDimBucket],
+                        DataCopyPad(partialOutGm_[(split * rowTotal_
+                            + (batch * positions_ + queryIndex) * queryHeads_ + head) * kValueDimBucket],
                             accumulator_[r0 * kValueDimBucket + row * kValueDimBucket],
                             DataCopyExtParams(1, kValueDimBucket * 4, 0, 0, 0));
                     }
@@ -997,7 +1012,8 @@ private:
                 Cast(result_, accumulator_, RoundMode::CAST_RINT, chunk * kValueDimBucket);
                 SetFlag<HardEvent::V_MTE3>(kResultReady);
                 WaitFlag<HardEvent::V_MTE3>(kResultReady);
-                DataCopyPad(outputGm_[batch * outputStrideB_ + head * outputStrideN_ + queryIndex * outputStrideQ_],
+                DataCopyPad(outputGm_[batch * outputStrideB_ + head * outputStrideN_
+                    + queryIndex * outputStrideQ_],
                     result_,
                     DataCopyExtParams(chunk, valueDim_ * 2, (kValueDimBucket - RoundUp(valueDim_, 16)) / 16,
                         (outputStrideN_ - valueDim_) * 2, 0));
@@ -1015,14 +1031,16 @@ private:
         Cast(zeroRows_, zeroWide_, RoundMode::CAST_RINT, 1024);
         SetFlag<HardEvent::V_MTE3>(kZeroRowsReady);
         WaitFlag<HardEvent::V_MTE3>(kZeroRowsReady);
-        for (int64_t token = blockIndex_ * 2 + subBlock_; token < batchRows_ * positions_; token += blockCount_ * 2) {
+        for (int64_t token = blockIndex_ * 2
+            + subBlock_; token < batchRows_ * positions_; token += blockCount_ * 2) {
             const int64_t batch = token / positions_;
             const int64_t queryIndex = token % positions_;
             if (seqLenGm_.GetValue(batch) <= queryIndex) {
                 for (int64_t r0 = 0; r0 < queryHeads_; r0 += kRowsPerStep) {
                     const int64_t chunk = MinOf(kRowsPerStep, queryHeads_ - r0);
                     const int64_t head = r0;
-                    DataCopyPad(outputGm_[batch * outputStrideB_ + head * outputStrideN_ + queryIndex * outputStrideQ_],
+                    DataCopyPad(outputGm_[batch * outputStrideB_ + head * outputStrideN_
+                        + queryIndex * outputStrideQ_],
                         zeroRows_,
                         DataCopyExtParams(chunk, valueDim_ * 2,
                             (kValueDimBucket - RoundUp(valueDim_, 16)) / 16, (outputStrideN_ - valueDim_) * 2,
@@ -1163,6 +1181,7 @@ __aicore__ inline void Run(GM_ADDR query, GM_ADDR cacheK, GM_ADDR cacheV, GM_ADD
     if ASCEND_IS_AIV {
         kernel.RunVector();
     }
+    PipeBarrier<PIPE_ALL>();  // as TPipe's destructor would, had it not been destroyed before
 }
 
 }  // namespace self_attention_float16_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM

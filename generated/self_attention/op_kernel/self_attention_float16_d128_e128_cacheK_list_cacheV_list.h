@@ -259,7 +259,7 @@ public:
         SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free);
         SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + 1);
         SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
-        AwaitScaled_query();
+        AwaitScaledQuery();
         for (int64_t item = blockIndex_; item < items_; item += blockCount_) {
             const int64_t split = item % splits_;
             const int64_t task = item / splits_;
@@ -333,7 +333,7 @@ public:
         SetFlag<HardEvent::V_MTE2>(kPartMaxFree);
         SetFlag<HardEvent::V_MTE2>(kPartMaxFree + 1);
         ScaleQuery();
-        ReleaseScaled_query();
+        ReleaseScaledQuery();
         for (int64_t item = blockIndex_; item < items_; item += blockCount_) {
             const int64_t split = item % splits_;
             const int64_t task = item / splits_;
@@ -441,7 +441,7 @@ private:
     // Cube stages
 
     // Waits until the vector cores of all blocks have written their parts.
-    __aicore__ inline void AwaitScaled_query()
+    __aicore__ inline void AwaitScaledQuery()
     {
         CrossCoreWaitFlag(kScaledQueryReady);
     }
@@ -459,7 +459,8 @@ private:
                 } else {
                     for (int64_t position = 0; position < queries; ++position) {
                         DataCopy(queryL1_[position * heads * kFractal],
-                            scaledQueryGm_[(firstToken + firstQuery + position) * queryStrideS_ + firstHead * queryStrideN_],
+                            scaledQueryGm_[(firstToken + firstQuery + position) * queryStrideS_
+                                + firstHead * queryStrideN_],
                             Nd2NzParams(1, heads, headDim_, 0, queryStrideN_, rowFractals * kFractal, 1, 0));
                     }
                 }
@@ -471,7 +472,8 @@ private:
                 } else {
                     for (int64_t position = 0; position < queries; ++position) {
                         DataCopy(queryL1_[position * heads * kFractal],
-                            queryGm_[(firstToken + firstQuery + position) * queryStrideS_ + firstHead * queryStrideN_],
+                            queryGm_[(firstToken + firstQuery + position) * queryStrideS_
+                                + firstHead * queryStrideN_],
                             Nd2NzParams(1, heads, headDim_, 0, queryStrideN_, rowFractals * kFractal, 1, 0));
                     }
                 }
@@ -641,7 +643,8 @@ private:
     __aicore__ inline void ScaleQuery()
     {
         if (queryIsScaled_) {
-            for (int64_t firstElement = (blockIndex_ * 2 + subBlock_) * 4096; firstElement < queryElements_; firstElement += blockCount_ * 8192) {
+            for (int64_t firstElement = (blockIndex_ * 2
+                + subBlock_) * 4096; firstElement < queryElements_; firstElement += blockCount_ * 8192) {
                 const int64_t elements = MinOf(4096, queryElements_ - firstElement);
                 WaitFlag<HardEvent::V_MTE2>(kQueryPartFree);
                 DataCopyPad(queryPart_, queryGm_[firstElement], DataCopyExtParams(1, elements * 2, 0, 0, 0),
@@ -666,7 +669,7 @@ private:
     }
 
     // All vector cores have written their parts: the cube may read.
-    __aicore__ inline void ReleaseScaled_query()
+    __aicore__ inline void ReleaseScaledQuery()
     {
         CrossCoreSetFlag<0, PIPE_MTE3>(kAllScaleQuery);
         CrossCoreWaitFlag(kAllScaleQuery);
@@ -843,7 +846,8 @@ private:
                     if (heads == 1) {
                         const int64_t head = firstHead;
                         const int64_t queryIndex = firstQuery + rowBegin + r0;
-                        DataCopyPad(outputGm_[(firstToken + queryIndex) * outputStrideS_ + head * outputStrideN_],
+                        DataCopyPad(outputGm_[(firstToken + queryIndex) * outputStrideS_
+                            + head * outputStrideN_],
                             result,
                             DataCopyExtParams(chunk, valueDim_ * 2,
                                 (kValueDimBucket - RoundUp(valueDim_, 16)) / 16,
@@ -852,7 +856,8 @@ private:
                         for (int64_t row = 0; row < chunk; ++row) {
                             const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                             const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                            DataCopyPad(outputGm_[(firstToken + queryIndex) * outputStrideS_ + head * outputStrideN_],
+                            DataCopyPad(outputGm_[(firstToken + queryIndex) * outputStrideS_
+                                + head * outputStrideN_],
                                 result[row * kValueDimBucket], DataCopyExtParams(1, valueDim_ * 2, 0, 0, 0));
                         }
                     }
@@ -877,26 +882,30 @@ private:
                     if (heads == 1) {
                         const int64_t head = firstHead;
                         const int64_t queryIndex = firstQuery + rowBegin + r0;
-                        DataCopyPad(partialMaxGm_[(split * rowTotal_ + (firstToken + queryIndex) * queryHeads_ + head) * 8],
+                        DataCopyPad(partialMaxGm_[(split * rowTotal_
+                            + (firstToken + queryIndex) * queryHeads_ + head) * 8],
                             leavingMax, DataCopyExtParams(chunk, 32, 0, (queryHeads_ * 8 - 8) * 4, 0));
                     } else {
                         for (int64_t row = 0; row < chunk; ++row) {
                             const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                             const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                            DataCopyPad(partialMaxGm_[(split * rowTotal_ + (firstToken + queryIndex) * queryHeads_ + head) * 8],
+                            DataCopyPad(partialMaxGm_[(split * rowTotal_
+                                + (firstToken + queryIndex) * queryHeads_ + head) * 8],
                                 leavingMax[row * 8], DataCopyExtParams(1, 32, 0, 0, 0));
                         }
                     }
                     if (heads == 1) {
                         const int64_t head = firstHead;
                         const int64_t queryIndex = firstQuery + rowBegin + r0;
-                        DataCopyPad(partialSumGm_[(split * rowTotal_ + (firstToken + queryIndex) * queryHeads_ + head) * 8],
+                        DataCopyPad(partialSumGm_[(split * rowTotal_
+                            + (firstToken + queryIndex) * queryHeads_ + head) * 8],
                             leavingSum, DataCopyExtParams(chunk, 32, 0, (queryHeads_ * 8 - 8) * 4, 0));
                     } else {
                         for (int64_t row = 0; row < chunk; ++row) {
                             const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                             const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                            DataCopyPad(partialSumGm_[(split * rowTotal_ + (firstToken + queryIndex) * queryHeads_ + head) * 8],
+                            DataCopyPad(partialSumGm_[(split * rowTotal_
+                                + (firstToken + queryIndex) * queryHeads_ + head) * 8],
                                 leavingSum[row * 8], DataCopyExtParams(1, 32, 0, 0, 0));
                         }
                     }
@@ -906,7 +915,8 @@ private:
                 if (heads == 1) {
                     const int64_t head = firstHead;
                     const int64_t queryIndex = firstQuery + rowBegin + r0;
-                    DataCopyPad(partialOutGm_[(split * rowTotal_ + (firstToken + queryIndex) * queryHeads_ + head) * kValueDimBucket],
+                    DataCopyPad(partialOutGm_[(split * rowTotal_ + (firstToken + queryIndex) * queryHeads_
+                        + head) * kValueDimBucket],
                         accumulator_[r0 * kValueDimBucket],
                         DataCopyExtParams(chunk, kValueDimBucket * 4, 0,
                             (queryHeads_ * kValueDimBucket - kValueDimBucket) * 4, 0));
@@ -914,7 +924,8 @@ private:
                     for (int64_t row = 0; row < chunk; ++row) {
                         const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                         const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                        DataCopyPad(partialOutGm_[(split * rowTotal_ + (firstToken + queryIndex) * queryHeads_ + head) * kValueDimBucket],
+                        DataCopyPad(partialOutGm_[(split * rowTotal_
+                            + (firstToken + queryIndex) * queryHeads_ + head) * kValueDimBucket],
                             accumulator_[r0 * kValueDimBucket + row * kValueDimBucket],
                             DataCopyExtParams(1, kValueDimBucket * 4, 0, 0, 0));
                     }
@@ -1133,6 +1144,7 @@ __aicore__ inline void Run(GM_ADDR query, GM_ADDR cacheK, GM_ADDR cacheV, GM_ADD
     if ASCEND_IS_AIV {
         kernel.RunVector();
     }
+    PipeBarrier<PIPE_ALL>();  // as TPipe's destructor would, had it not been destroyed before
 }
 
 }  // namespace self_attention_float16_d128_e128_cacheK_list_cacheV_list

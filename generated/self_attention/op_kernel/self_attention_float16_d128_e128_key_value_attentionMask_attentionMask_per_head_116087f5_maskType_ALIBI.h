@@ -285,7 +285,7 @@ public:
         SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free);
         SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + 1);
         SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
-        AwaitScaled_query();
+        AwaitScaledQuery();
         for (int64_t item = blockIndex_; item < items_; item += blockCount_) {
             const int64_t split = item % splits_;
             const int64_t task = item / splits_;
@@ -363,7 +363,7 @@ public:
         SetFlag<HardEvent::MTE3_MTE2>(kNewKeyFree);
         SetFlag<HardEvent::MTE3_MTE2>(kNewValueFree);
         ScaleQuery();
-        ReleaseScaled_query();
+        ReleaseScaledQuery();
         for (int64_t item = blockIndex_; item < items_; item += blockCount_) {
             const int64_t split = item % splits_;
             const int64_t task = item / splits_;
@@ -474,7 +474,7 @@ private:
     // Cube stages
 
     // Waits until the vector cores of all blocks have written their parts.
-    __aicore__ inline void AwaitScaled_query()
+    __aicore__ inline void AwaitScaledQuery()
     {
         CrossCoreWaitFlag(kScaledQueryReady);
     }
@@ -492,7 +492,8 @@ private:
                 } else {
                     for (int64_t position = 0; position < queries; ++position) {
                         DataCopy(queryL1_[position * heads * kFractal],
-                            scaledQueryGm_[(firstToken + firstQuery + position) * queryStrideS_ + firstHead * queryStrideN_],
+                            scaledQueryGm_[(firstToken + firstQuery + position) * queryStrideS_
+                                + firstHead * queryStrideN_],
                             Nd2NzParams(1, heads, headDim_, 0, queryStrideN_, rowFractals * kFractal, 1, 0));
                     }
                 }
@@ -504,7 +505,8 @@ private:
                 } else {
                     for (int64_t position = 0; position < queries; ++position) {
                         DataCopy(queryL1_[position * heads * kFractal],
-                            queryGm_[(firstToken + firstQuery + position) * queryStrideS_ + firstHead * queryStrideN_],
+                            queryGm_[(firstToken + firstQuery + position) * queryStrideS_
+                                + firstHead * queryStrideN_],
                             Nd2NzParams(1, heads, headDim_, 0, queryStrideN_, rowFractals * kFractal, 1, 0));
                     }
                 }
@@ -520,7 +522,8 @@ private:
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         const int64_t keyTile =
-            batch * cacheKStrideB_ + layerIdGm_.GetValue(0) * cacheKStrideY_ + kvHead * cacheKStrideK_ + firstKey * cacheKStrideT_;
+            batch * cacheKStrideB_ + layerIdGm_.GetValue(0) * cacheKStrideY_ + kvHead * cacheKStrideK_
+                + firstKey * cacheKStrideT_;
         const int64_t newKeyTile = kvHead * keyStrideK_ + (newKeyStart + firstKey) * keyStrideU_;
         for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
             const int64_t cols = MinOf(kBaseN, keys - n0);
@@ -557,7 +560,8 @@ private:
                             PipeBarrier<PIPE_MTE2>();
                             for (int64_t row = 0; row < cols - cachedRows; ++row) {
                                 DataCopy(keyL1[(cachedRows + row) * kFractal],
-                                    keyGm_[newKeyTile + (n0 - keyPosition + cachedRows) * keyStrideU_ + row * keyStrideU_],
+                                    keyGm_[newKeyTile + (n0 - keyPosition + cachedRows) * keyStrideU_
+                                        + row * keyStrideU_],
                                     Nd2NzParams(1, 1, headDim_, 0, headDim_, RoundUp(cols, kFractal), 1, 0));
                             }
                         }
@@ -610,7 +614,8 @@ private:
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         const int64_t valueTile =
-            batch * cacheVStrideB_ + layerIdGm_.GetValue(0) * cacheVStrideY_ + kvHead * cacheVStrideK_ + firstKey * cacheVStrideT_;
+            batch * cacheVStrideB_ + layerIdGm_.GetValue(0) * cacheVStrideY_ + kvHead * cacheVStrideK_
+                + firstKey * cacheVStrideT_;
         const int64_t newValueTile = kvHead * valueStrideK_ + (newValueStart + firstKey) * valueStrideU_;
         CrossCoreWaitFlag(kProbRingReady);
         {
@@ -647,14 +652,17 @@ private:
                             if (valueStrideU_ <= 65535) {
                                 PipeBarrier<PIPE_MTE2>();
                                 DataCopy(valueL1[cachedRows * kFractal],
-                                    valueGm_[newValueTile + (k0 - valuePosition + cachedRows) * valueStrideU_],
+                                    valueGm_[newValueTile
+                                        + (k0 - valuePosition + cachedRows) * valueStrideU_],
                                     Nd2NzParams(1, depth - cachedRows, valueDim_, 0, valueStrideU_,
                                         RoundUp(depth, kFractal), 1, 0));
                             } else {
                                 PipeBarrier<PIPE_MTE2>();
                                 for (int64_t row = 0; row < depth - cachedRows; ++row) {
                                     DataCopy(valueL1[(cachedRows + row) * kFractal],
-                                        valueGm_[newValueTile + (k0 - valuePosition + cachedRows) * valueStrideU_ + row * valueStrideU_],
+                                        valueGm_[newValueTile
+                                            + (k0 - valuePosition + cachedRows) * valueStrideU_
+                                            + row * valueStrideU_],
                                         Nd2NzParams(1, 1, valueDim_, 0, valueDim_, RoundUp(depth, kFractal),
                                             1, 0));
                                 }
@@ -716,7 +724,8 @@ private:
     __aicore__ inline void ScaleQuery()
     {
         if (queryIsScaled_) {
-            for (int64_t firstElement = (blockIndex_ * 2 + subBlock_) * 4096; firstElement < queryElements_; firstElement += blockCount_ * 8192) {
+            for (int64_t firstElement = (blockIndex_ * 2
+                + subBlock_) * 4096; firstElement < queryElements_; firstElement += blockCount_ * 8192) {
                 const int64_t elements = MinOf(4096, queryElements_ - firstElement);
                 WaitFlag<HardEvent::V_MTE2>(kQueryPartFree);
                 DataCopyPad(queryPart_, queryGm_[firstElement], DataCopyExtParams(1, elements * 2, 0, 0, 0),
@@ -741,7 +750,7 @@ private:
     }
 
     // All vector cores have written their parts: the cube may read.
-    __aicore__ inline void ReleaseScaled_query()
+    __aicore__ inline void ReleaseScaledQuery()
     {
         CrossCoreSetFlag<0, PIPE_MTE3>(kAllScaleQuery);
         CrossCoreWaitFlag(kAllScaleQuery);
@@ -942,7 +951,8 @@ private:
                     if (heads == 1) {
                         const int64_t head = firstHead;
                         const int64_t queryIndex = firstQuery + rowBegin + r0;
-                        DataCopyPad(outputGm_[(firstToken + queryIndex) * outputStrideS_ + head * outputStrideN_],
+                        DataCopyPad(outputGm_[(firstToken + queryIndex) * outputStrideS_
+                            + head * outputStrideN_],
                             result,
                             DataCopyExtParams(chunk, valueDim_ * 2,
                                 (kValueDimBucket - RoundUp(valueDim_, 16)) / 16,
@@ -951,7 +961,8 @@ private:
                         for (int64_t row = 0; row < chunk; ++row) {
                             const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                             const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                            DataCopyPad(outputGm_[(firstToken + queryIndex) * outputStrideS_ + head * outputStrideN_],
+                            DataCopyPad(outputGm_[(firstToken + queryIndex) * outputStrideS_
+                                + head * outputStrideN_],
                                 result[row * kValueDimBucket], DataCopyExtParams(1, valueDim_ * 2, 0, 0, 0));
                         }
                     }
@@ -976,26 +987,30 @@ private:
                     if (heads == 1) {
                         const int64_t head = firstHead;
                         const int64_t queryIndex = firstQuery + rowBegin + r0;
-                        DataCopyPad(partialMaxGm_[(split * rowTotal_ + (firstToken + queryIndex) * queryHeads_ + head) * 8],
+                        DataCopyPad(partialMaxGm_[(split * rowTotal_
+                            + (firstToken + queryIndex) * queryHeads_ + head) * 8],
                             leavingMax, DataCopyExtParams(chunk, 32, 0, (queryHeads_ * 8 - 8) * 4, 0));
                     } else {
                         for (int64_t row = 0; row < chunk; ++row) {
                             const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                             const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                            DataCopyPad(partialMaxGm_[(split * rowTotal_ + (firstToken + queryIndex) * queryHeads_ + head) * 8],
+                            DataCopyPad(partialMaxGm_[(split * rowTotal_
+                                + (firstToken + queryIndex) * queryHeads_ + head) * 8],
                                 leavingMax[row * 8], DataCopyExtParams(1, 32, 0, 0, 0));
                         }
                     }
                     if (heads == 1) {
                         const int64_t head = firstHead;
                         const int64_t queryIndex = firstQuery + rowBegin + r0;
-                        DataCopyPad(partialSumGm_[(split * rowTotal_ + (firstToken + queryIndex) * queryHeads_ + head) * 8],
+                        DataCopyPad(partialSumGm_[(split * rowTotal_
+                            + (firstToken + queryIndex) * queryHeads_ + head) * 8],
                             leavingSum, DataCopyExtParams(chunk, 32, 0, (queryHeads_ * 8 - 8) * 4, 0));
                     } else {
                         for (int64_t row = 0; row < chunk; ++row) {
                             const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                             const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                            DataCopyPad(partialSumGm_[(split * rowTotal_ + (firstToken + queryIndex) * queryHeads_ + head) * 8],
+                            DataCopyPad(partialSumGm_[(split * rowTotal_
+                                + (firstToken + queryIndex) * queryHeads_ + head) * 8],
                                 leavingSum[row * 8], DataCopyExtParams(1, 32, 0, 0, 0));
                         }
                     }
@@ -1005,7 +1020,8 @@ private:
                 if (heads == 1) {
                     const int64_t head = firstHead;
                     const int64_t queryIndex = firstQuery + rowBegin + r0;
-                    DataCopyPad(partialOutGm_[(split * rowTotal_ + (firstToken + queryIndex) * queryHeads_ + head) * kValueDimBucket],
+                    DataCopyPad(partialOutGm_[(split * rowTotal_ + (firstToken + queryIndex) * queryHeads_
+                        + head) * kValueDimBucket],
                         accumulator_[r0 * kValueDimBucket],
                         DataCopyExtParams(chunk, kValueDimBucket * 4, 0,
                             (queryHeads_ * kValueDimBucket - kValueDimBucket) * 4, 0));
@@ -1013,7 +1029,8 @@ private:
                     for (int64_t row = 0; row < chunk; ++row) {
                         const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                         const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                        DataCopyPad(partialOutGm_[(split * rowTotal_ + (firstToken + queryIndex) * queryHeads_ + head) * kValueDimBucket],
+                        DataCopyPad(partialOutGm_[(split * rowTotal_
+                            + (firstToken + queryIndex) * queryHeads_ + head) * kValueDimBucket],
                             accumulator_[r0 * kValueDimBucket + row * kValueDimBucket],
                             DataCopyExtParams(1, kValueDimBucket * 4, 0, 0, 0));
                     }
@@ -1139,7 +1156,8 @@ private:
                         DataCopyPadExtParams<half>(false, 0, 0, 0));
                     SetFlag<HardEvent::MTE2_MTE3>(kNewKeyReady);
                     WaitFlag<HardEvent::MTE2_MTE3>(kNewKeyReady);
-                    DataCopyPad(cacheKGm_[batch * cacheKStrideB_ + layerIdGm_.GetValue(0) * cacheKStrideY_ + kvHead * cacheKStrideK_ + cacheRow * cacheKStrideT_],
+                    DataCopyPad(cacheKGm_[batch * cacheKStrideB_ + layerIdGm_.GetValue(0) * cacheKStrideY_
+                        + kvHead * cacheKStrideK_ + cacheRow * cacheKStrideT_],
                         newKey_,
                         DataCopyExtParams(chunk, headDim_ * 2, (kHeadDimBucket - RoundUp(headDim_, 16)) / 16,
                             (cacheKStrideK_ - headDim_) * 2, 0));
@@ -1165,7 +1183,8 @@ private:
                         DataCopyPadExtParams<half>(false, 0, 0, 0));
                     SetFlag<HardEvent::MTE2_MTE3>(kNewValueReady);
                     WaitFlag<HardEvent::MTE2_MTE3>(kNewValueReady);
-                    DataCopyPad(cacheVGm_[batch * cacheVStrideB_ + layerIdGm_.GetValue(0) * cacheVStrideY_ + kvHead * cacheVStrideK_ + cacheRow * cacheVStrideT_],
+                    DataCopyPad(cacheVGm_[batch * cacheVStrideB_ + layerIdGm_.GetValue(0) * cacheVStrideY_
+                        + kvHead * cacheVStrideK_ + cacheRow * cacheVStrideT_],
                         newValue_,
                         DataCopyExtParams(chunk, valueDim_ * 2,
                             (kValueDimBucket - RoundUp(valueDim_, 16)) / 16, (cacheVStrideK_ - valueDim_) * 2,
@@ -1307,6 +1326,7 @@ __aicore__ inline void Run(GM_ADDR query, GM_ADDR key, GM_ADDR value, GM_ADDR ca
     if ASCEND_IS_AIV {
         kernel.RunVector();
     }
+    PipeBarrier<PIPE_ALL>();  // as TPipe's destructor would, had it not been destroyed before
 }
 
 }  // namespace self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_ALIBI

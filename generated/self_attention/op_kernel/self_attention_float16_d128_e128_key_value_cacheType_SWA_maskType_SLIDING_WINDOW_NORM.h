@@ -280,7 +280,7 @@ public:
         SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free);
         SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + 1);
         SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
-        AwaitScaled_query();
+        AwaitScaledQuery();
         for (int64_t item = blockIndex_; item < items_; item += blockCount_) {
             const int64_t split = item % splits_;
             const int64_t task = item / splits_;
@@ -298,8 +298,7 @@ public:
             const int64_t firstToken = QueriesBefore(batch);
             const int64_t keyBegin = MaxOf(0, firstQuery - windowSize_ + 1) / 128 * 128;
             const int64_t tokenOffsetOfBatch = tokenOffsetGm_.GetValue(batch);
-            const int64_t keyEnd =
-                MaxOf(MinOf(tokenOffsetOfBatch, MaxOf(0, firstQuery + queries - 1 + 1)), keyBegin);
+            const int64_t keyEnd = MaxOf(MinOf(tokenOffsetOfBatch, MaxOf(0, firstQuery + queries)), keyBegin);
             const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd - keyBegin, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, splits_);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
@@ -361,7 +360,7 @@ public:
         SetFlag<HardEvent::MTE3_MTE2>(kNewKeyFree);
         SetFlag<HardEvent::MTE3_MTE2>(kNewValueFree);
         ScaleQuery();
-        ReleaseScaled_query();
+        ReleaseScaledQuery();
         for (int64_t item = blockIndex_; item < items_; item += blockCount_) {
             const int64_t split = item % splits_;
             const int64_t task = item / splits_;
@@ -378,8 +377,7 @@ public:
             const int64_t firstToken = QueriesBefore(batch);
             const int64_t keyBegin = MaxOf(0, firstQuery - windowSize_ + 1) / 128 * 128;
             const int64_t tokenOffsetOfBatch = tokenOffsetGm_.GetValue(batch);
-            const int64_t keyEnd =
-                MaxOf(MinOf(tokenOffsetOfBatch, MaxOf(0, firstQuery + queries - 1 + 1)), keyBegin);
+            const int64_t keyEnd = MaxOf(MinOf(tokenOffsetOfBatch, MaxOf(0, firstQuery + queries)), keyBegin);
             const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd - keyBegin, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, splits_);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
@@ -475,7 +473,7 @@ private:
     // Cube stages
 
     // Waits until the vector cores of all blocks have written their parts.
-    __aicore__ inline void AwaitScaled_query()
+    __aicore__ inline void AwaitScaledQuery()
     {
         CrossCoreWaitFlag(kScaledQueryReady);
     }
@@ -493,7 +491,8 @@ private:
                 } else {
                     for (int64_t position = 0; position < queries; ++position) {
                         DataCopy(queryL1_[position * heads * kFractal],
-                            scaledQueryGm_[(firstToken + firstQuery + position) * queryStrideS_ + firstHead * queryStrideN_],
+                            scaledQueryGm_[(firstToken + firstQuery + position) * queryStrideS_
+                                + firstHead * queryStrideN_],
                             Nd2NzParams(1, heads, headDim_, 0, queryStrideN_, rowFractals * kFractal, 1, 0));
                     }
                 }
@@ -505,7 +504,8 @@ private:
                 } else {
                     for (int64_t position = 0; position < queries; ++position) {
                         DataCopy(queryL1_[position * heads * kFractal],
-                            queryGm_[(firstToken + firstQuery + position) * queryStrideS_ + firstHead * queryStrideN_],
+                            queryGm_[(firstToken + firstQuery + position) * queryStrideS_
+                                + firstHead * queryStrideN_],
                             Nd2NzParams(1, heads, headDim_, 0, queryStrideN_, rowFractals * kFractal, 1, 0));
                     }
                 }
@@ -535,12 +535,15 @@ private:
                     WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
                     if (cachedRows > 0) {
                         const int64_t firstRow = firstKey + n0;
-                        for (int64_t turn = firstRow / windowSize_; turn < CeilDiv(firstRow + cachedRows, windowSize_); ++turn) {
+                        for (int64_t turn = firstRow / windowSize_; turn < CeilDiv(firstRow
+                            + cachedRows, windowSize_); ++turn) {
                             const int64_t turnBegin = MaxOf(turn * windowSize_, firstRow);
                             const int64_t turnEnd =
                                 MinOf(turn * windowSize_ + windowSize_, firstRow + cachedRows);
                             const int64_t turnOffset =
-                                batch * cacheKStrideB_ + layerIdGm_.GetValue(0) * cacheKStrideY_ + kvHead * cacheKStrideK_ + (turnBegin - turn * windowSize_) * cacheKStrideT_;
+                                batch * cacheKStrideB_ + layerIdGm_.GetValue(0) * cacheKStrideY_
+                                    + kvHead * cacheKStrideK_
+                                    + (turnBegin - turn * windowSize_) * cacheKStrideT_;
                             if (cacheKStrideT_ <= 65535) {
                                 DataCopy(keyL1[(turnBegin - firstRow) * kFractal], cacheKGm_[turnOffset],
                                     Nd2NzParams(1, turnEnd - turnBegin, headDim_, 0, cacheKStrideT_,
@@ -566,7 +569,8 @@ private:
                             PipeBarrier<PIPE_MTE2>();
                             for (int64_t row = 0; row < cols - cachedRows; ++row) {
                                 DataCopy(keyL1[(cachedRows + row) * kFractal],
-                                    keyGm_[newKeyTile + (n0 - keyPosition + cachedRows) * keyStrideU_ + row * keyStrideU_],
+                                    keyGm_[newKeyTile + (n0 - keyPosition + cachedRows) * keyStrideU_
+                                        + row * keyStrideU_],
                                     Nd2NzParams(1, 1, headDim_, 0, headDim_, RoundUp(cols, kFractal), 1, 0));
                             }
                         }
@@ -639,12 +643,15 @@ private:
                         WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
                         if (cachedRows > 0) {
                             const int64_t firstRow = firstKey + k0;
-                            for (int64_t turn = firstRow / windowSize_; turn < CeilDiv(firstRow + cachedRows, windowSize_); ++turn) {
+                            for (int64_t turn = firstRow / windowSize_; turn < CeilDiv(firstRow
+                                + cachedRows, windowSize_); ++turn) {
                                 const int64_t turnBegin = MaxOf(turn * windowSize_, firstRow);
                                 const int64_t turnEnd =
                                     MinOf(turn * windowSize_ + windowSize_, firstRow + cachedRows);
                                 const int64_t turnOffset =
-                                    batch * cacheVStrideB_ + layerIdGm_.GetValue(0) * cacheVStrideY_ + kvHead * cacheVStrideK_ + (turnBegin - turn * windowSize_) * cacheVStrideT_;
+                                    batch * cacheVStrideB_ + layerIdGm_.GetValue(0) * cacheVStrideY_
+                                        + kvHead * cacheVStrideK_
+                                        + (turnBegin - turn * windowSize_) * cacheVStrideT_;
                                 if (cacheVStrideT_ <= 65535) {
                                     DataCopy(valueL1[(turnBegin - firstRow) * kFractal],
                                         cacheVGm_[turnOffset],
@@ -664,14 +671,17 @@ private:
                             if (valueStrideU_ <= 65535) {
                                 PipeBarrier<PIPE_MTE2>();
                                 DataCopy(valueL1[cachedRows * kFractal],
-                                    valueGm_[newValueTile + (k0 - valuePosition + cachedRows) * valueStrideU_],
+                                    valueGm_[newValueTile
+                                        + (k0 - valuePosition + cachedRows) * valueStrideU_],
                                     Nd2NzParams(1, depth - cachedRows, valueDim_, 0, valueStrideU_,
                                         RoundUp(depth, kFractal), 1, 0));
                             } else {
                                 PipeBarrier<PIPE_MTE2>();
                                 for (int64_t row = 0; row < depth - cachedRows; ++row) {
                                     DataCopy(valueL1[(cachedRows + row) * kFractal],
-                                        valueGm_[newValueTile + (k0 - valuePosition + cachedRows) * valueStrideU_ + row * valueStrideU_],
+                                        valueGm_[newValueTile
+                                            + (k0 - valuePosition + cachedRows) * valueStrideU_
+                                            + row * valueStrideU_],
                                         Nd2NzParams(1, 1, valueDim_, 0, valueDim_, RoundUp(depth, kFractal),
                                             1, 0));
                                 }
@@ -733,7 +743,8 @@ private:
     __aicore__ inline void ScaleQuery()
     {
         if (queryIsScaled_) {
-            for (int64_t firstElement = (blockIndex_ * 2 + subBlock_) * 4096; firstElement < queryElements_; firstElement += blockCount_ * 8192) {
+            for (int64_t firstElement = (blockIndex_ * 2
+                + subBlock_) * 4096; firstElement < queryElements_; firstElement += blockCount_ * 8192) {
                 const int64_t elements = MinOf(4096, queryElements_ - firstElement);
                 WaitFlag<HardEvent::V_MTE2>(kQueryPartFree);
                 DataCopyPad(queryPart_, queryGm_[firstElement], DataCopyExtParams(1, elements * 2, 0, 0, 0),
@@ -758,7 +769,7 @@ private:
     }
 
     // All vector cores have written their parts: the cube may read.
-    __aicore__ inline void ReleaseScaled_query()
+    __aicore__ inline void ReleaseScaledQuery()
     {
         CrossCoreSetFlag<0, PIPE_MTE3>(kAllScaleQuery);
         CrossCoreWaitFlag(kAllScaleQuery);
@@ -798,7 +809,8 @@ private:
                 WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
                 Muls(score, score, float(qkScale_), span);
                 // score = -inf where the query does not see the key  (self_attention.py:171)
-                if (firstQuery + (rowBegin + r0) / heads + 1 < firstKey + keys || firstQuery + (rowBegin + r0 + chunk - 1) / heads - windowSize_ + 1 > firstKey) {
+                if (firstQuery + (rowBegin + r0) / heads + 1 < firstKey + keys
+                    || firstQuery + (rowBegin + r0 + chunk - 1) / heads - windowSize_ + 1 > firstKey) {
                     PipeBarrier<PIPE_V>();
                     for (int64_t row = 0; row < chunk; ++row) {
                         const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
@@ -812,12 +824,12 @@ private:
                                 const int64_t stop = fillEnd - fillBase < 64 ? fillEnd - fillBase : 64;
                                 uint64_t lanes[2] =
                                     {(~uint64_t(0) << skipped) & (~uint64_t(0) >> (64 - stop)), 0};
-                                Duplicate(score[row * kTileKeys + fillBase], float(-INFINITY), lanes, 1, 1,
-                                    8);
+                                Duplicate(score[row * kTileKeys + fillBase], float(-__builtin_inff()), lanes,
+                                    1, 1, 8);
                                 fillLane = fillBase + stop;
                             }
                             if (fillLane < fillEnd) {
-                                Duplicate(score[row * kTileKeys + fillLane], float(-INFINITY),
+                                Duplicate(score[row * kTileKeys + fillLane], float(-__builtin_inff()),
                                     fillEnd - fillLane);
                             }
                         }
@@ -832,12 +844,12 @@ private:
                                 const int64_t stop = fillEnd - fillBase < 64 ? fillEnd - fillBase : 64;
                                 uint64_t lanes[2] =
                                     {(~uint64_t(0) << skipped) & (~uint64_t(0) >> (64 - stop)), 0};
-                                Duplicate(score[row * kTileKeys + fillBase], float(-INFINITY), lanes, 1, 1,
-                                    8);
+                                Duplicate(score[row * kTileKeys + fillBase], float(-__builtin_inff()), lanes,
+                                    1, 1, 8);
                                 fillLane = fillBase + stop;
                             }
                             if (fillLane < fillEnd) {
-                                Duplicate(score[row * kTileKeys + fillLane], float(-INFINITY),
+                                Duplicate(score[row * kTileKeys + fillLane], float(-__builtin_inff()),
                                     fillEnd - fillLane);
                             }
                         }
@@ -981,7 +993,8 @@ private:
                     if (heads == 1) {
                         const int64_t head = firstHead;
                         const int64_t queryIndex = firstQuery + rowBegin + r0;
-                        DataCopyPad(outputGm_[(firstToken + queryIndex) * outputStrideS_ + head * outputStrideN_],
+                        DataCopyPad(outputGm_[(firstToken + queryIndex) * outputStrideS_
+                            + head * outputStrideN_],
                             result,
                             DataCopyExtParams(chunk, valueDim_ * 2,
                                 (kValueDimBucket - RoundUp(valueDim_, 16)) / 16,
@@ -990,7 +1003,8 @@ private:
                         for (int64_t row = 0; row < chunk; ++row) {
                             const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                             const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                            DataCopyPad(outputGm_[(firstToken + queryIndex) * outputStrideS_ + head * outputStrideN_],
+                            DataCopyPad(outputGm_[(firstToken + queryIndex) * outputStrideS_
+                                + head * outputStrideN_],
                                 result[row * kValueDimBucket], DataCopyExtParams(1, valueDim_ * 2, 0, 0, 0));
                         }
                     }
@@ -1015,26 +1029,30 @@ private:
                     if (heads == 1) {
                         const int64_t head = firstHead;
                         const int64_t queryIndex = firstQuery + rowBegin + r0;
-                        DataCopyPad(partialMaxGm_[(split * rowTotal_ + (firstToken + queryIndex) * queryHeads_ + head) * 8],
+                        DataCopyPad(partialMaxGm_[(split * rowTotal_
+                            + (firstToken + queryIndex) * queryHeads_ + head) * 8],
                             leavingMax, DataCopyExtParams(chunk, 32, 0, (queryHeads_ * 8 - 8) * 4, 0));
                     } else {
                         for (int64_t row = 0; row < chunk; ++row) {
                             const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                             const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                            DataCopyPad(partialMaxGm_[(split * rowTotal_ + (firstToken + queryIndex) * queryHeads_ + head) * 8],
+                            DataCopyPad(partialMaxGm_[(split * rowTotal_
+                                + (firstToken + queryIndex) * queryHeads_ + head) * 8],
                                 leavingMax[row * 8], DataCopyExtParams(1, 32, 0, 0, 0));
                         }
                     }
                     if (heads == 1) {
                         const int64_t head = firstHead;
                         const int64_t queryIndex = firstQuery + rowBegin + r0;
-                        DataCopyPad(partialSumGm_[(split * rowTotal_ + (firstToken + queryIndex) * queryHeads_ + head) * 8],
+                        DataCopyPad(partialSumGm_[(split * rowTotal_
+                            + (firstToken + queryIndex) * queryHeads_ + head) * 8],
                             leavingSum, DataCopyExtParams(chunk, 32, 0, (queryHeads_ * 8 - 8) * 4, 0));
                     } else {
                         for (int64_t row = 0; row < chunk; ++row) {
                             const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                             const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                            DataCopyPad(partialSumGm_[(split * rowTotal_ + (firstToken + queryIndex) * queryHeads_ + head) * 8],
+                            DataCopyPad(partialSumGm_[(split * rowTotal_
+                                + (firstToken + queryIndex) * queryHeads_ + head) * 8],
                                 leavingSum[row * 8], DataCopyExtParams(1, 32, 0, 0, 0));
                         }
                     }
@@ -1044,7 +1062,8 @@ private:
                 if (heads == 1) {
                     const int64_t head = firstHead;
                     const int64_t queryIndex = firstQuery + rowBegin + r0;
-                    DataCopyPad(partialOutGm_[(split * rowTotal_ + (firstToken + queryIndex) * queryHeads_ + head) * kValueDimBucket],
+                    DataCopyPad(partialOutGm_[(split * rowTotal_ + (firstToken + queryIndex) * queryHeads_
+                        + head) * kValueDimBucket],
                         accumulator_[r0 * kValueDimBucket],
                         DataCopyExtParams(chunk, kValueDimBucket * 4, 0,
                             (queryHeads_ * kValueDimBucket - kValueDimBucket) * 4, 0));
@@ -1052,7 +1071,8 @@ private:
                     for (int64_t row = 0; row < chunk; ++row) {
                         const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                         const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                        DataCopyPad(partialOutGm_[(split * rowTotal_ + (firstToken + queryIndex) * queryHeads_ + head) * kValueDimBucket],
+                        DataCopyPad(partialOutGm_[(split * rowTotal_
+                            + (firstToken + queryIndex) * queryHeads_ + head) * kValueDimBucket],
                             accumulator_[r0 * kValueDimBucket + row * kValueDimBucket],
                             DataCopyExtParams(1, kValueDimBucket * 4, 0, 0, 0));
                     }
@@ -1168,7 +1188,8 @@ private:
             const int64_t tokenOffsetOfBatch = tokenOffsetGm_.GetValue(batch);
             const int64_t keyPosition = MaxOf(tokenOffsetOfBatch - seqLenGm_.GetValue(batch), 0);
             const int64_t newRows = MaxOf(0, tokenOffsetOfBatch - keyPosition);
-            for (int64_t newRow = MaxOf(0, newRows - windowSize_) + blockIndex_ * 2 + subBlock_; newRow < newRows; newRow += blockCount_ * 2) {
+            for (int64_t newRow = MaxOf(0, newRows - windowSize_) + blockIndex_ * 2
+                + subBlock_; newRow < newRows; newRow += blockCount_ * 2) {
                 const int64_t cacheRow = (keyPosition + newRow) % windowSize_;
                 for (int64_t r0 = 0; r0 < kvHeads_; r0 += kRowsPerStep) {
                     const int64_t chunk = MinOf(kRowsPerStep, kvHeads_ - r0);
@@ -1180,7 +1201,8 @@ private:
                         DataCopyPadExtParams<half>(false, 0, 0, 0));
                     SetFlag<HardEvent::MTE2_MTE3>(kNewKeyReady);
                     WaitFlag<HardEvent::MTE2_MTE3>(kNewKeyReady);
-                    DataCopyPad(cacheKGm_[batch * cacheKStrideB_ + layerIdGm_.GetValue(0) * cacheKStrideY_ + kvHead * cacheKStrideK_ + cacheRow * cacheKStrideT_],
+                    DataCopyPad(cacheKGm_[batch * cacheKStrideB_ + layerIdGm_.GetValue(0) * cacheKStrideY_
+                        + kvHead * cacheKStrideK_ + cacheRow * cacheKStrideT_],
                         newKey_,
                         DataCopyExtParams(chunk, headDim_ * 2, (kHeadDimBucket - RoundUp(headDim_, 16)) / 16,
                             (cacheKStrideK_ - headDim_) * 2, 0));
@@ -1193,7 +1215,8 @@ private:
             const int64_t tokenOffsetOfBatch = tokenOffsetGm_.GetValue(batch);
             const int64_t valuePosition = MaxOf(tokenOffsetOfBatch - seqLenGm_.GetValue(batch), 0);
             const int64_t newRows = MaxOf(0, tokenOffsetOfBatch - valuePosition);
-            for (int64_t newRow = MaxOf(0, newRows - windowSize_) + blockIndex_ * 2 + subBlock_; newRow < newRows; newRow += blockCount_ * 2) {
+            for (int64_t newRow = MaxOf(0, newRows - windowSize_) + blockIndex_ * 2
+                + subBlock_; newRow < newRows; newRow += blockCount_ * 2) {
                 const int64_t cacheRow = (valuePosition + newRow) % windowSize_;
                 for (int64_t r0 = 0; r0 < kvHeads_; r0 += kRowsPerStep) {
                     const int64_t chunk = MinOf(kRowsPerStep, kvHeads_ - r0);
@@ -1206,7 +1229,8 @@ private:
                         DataCopyPadExtParams<half>(false, 0, 0, 0));
                     SetFlag<HardEvent::MTE2_MTE3>(kNewValueReady);
                     WaitFlag<HardEvent::MTE2_MTE3>(kNewValueReady);
-                    DataCopyPad(cacheVGm_[batch * cacheVStrideB_ + layerIdGm_.GetValue(0) * cacheVStrideY_ + kvHead * cacheVStrideK_ + cacheRow * cacheVStrideT_],
+                    DataCopyPad(cacheVGm_[batch * cacheVStrideB_ + layerIdGm_.GetValue(0) * cacheVStrideY_
+                        + kvHead * cacheVStrideK_ + cacheRow * cacheVStrideT_],
                         newValue_,
                         DataCopyExtParams(chunk, valueDim_ * 2,
                             (kValueDimBucket - RoundUp(valueDim_, 16)) / 16, (cacheVStrideK_ - valueDim_) * 2,
@@ -1345,6 +1369,7 @@ __aicore__ inline void Run(GM_ADDR query, GM_ADDR key, GM_ADDR value, GM_ADDR ca
     if ASCEND_IS_AIV {
         kernel.RunVector();
     }
+    PipeBarrier<PIPE_ALL>();  // as TPipe's destructor would, had it not been destroyed before
 }
 
 }  // namespace self_attention_float16_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM

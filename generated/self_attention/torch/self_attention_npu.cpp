@@ -225,7 +225,11 @@ at::Tensor RunOnNpu(const at::Tensor &query, const c10::optional<at::Tensor> &ke
         at.batchStatus = kept.Lengths(batchStatus.value().vec(), sizes.batch, options);
     }
     at::Tensor output =
-        at::empty(sizes.query_layout == "packed" ? std::vector<int64_t>{sizes.nTokens, call.headNum * sizes.headSizeV} : sizes.query_layout == "padded" ? std::vector<int64_t>{sizes.batch, sizes.qRows, call.headNum * sizes.headSizeV} : std::vector<int64_t>{sizes.batch, call.headNum, sizes.qRows, sizes.headSizeV},
+        at::empty(sizes.query_layout == "packed"
+            ? std::vector<int64_t>{sizes.nTokens, call.headNum * sizes.headSizeV}
+            : sizes.query_layout == "padded"
+            ? std::vector<int64_t>{sizes.batch, sizes.qRows, call.headNum * sizes.headSizeV}
+            : std::vector<int64_t>{sizes.batch, call.headNum, sizes.qRows, sizes.headSizeV},
             options.dtype(ToTorch(call.query.dtype)));
     at.output = output.data_ptr();
     const auto stream = c10_npu::getCurrentNPUStream().stream(true);
@@ -256,7 +260,11 @@ at::Tensor RunOnMeta(const at::Tensor &query, const c10::optional<at::Tensor> &k
     Require(Measure(call, sizes));
     const auto options = query.options();
     at::Tensor output =
-        at::empty(sizes.query_layout == "packed" ? std::vector<int64_t>{sizes.nTokens, call.headNum * sizes.headSizeV} : sizes.query_layout == "padded" ? std::vector<int64_t>{sizes.batch, sizes.qRows, call.headNum * sizes.headSizeV} : std::vector<int64_t>{sizes.batch, call.headNum, sizes.qRows, sizes.headSizeV},
+        at::empty(sizes.query_layout == "packed"
+            ? std::vector<int64_t>{sizes.nTokens, call.headNum * sizes.headSizeV}
+            : sizes.query_layout == "padded"
+            ? std::vector<int64_t>{sizes.batch, sizes.qRows, call.headNum * sizes.headSizeV}
+            : std::vector<int64_t>{sizes.batch, call.headNum, sizes.qRows, sizes.headSizeV},
             options.dtype(ToTorch(call.query.dtype)));
     return output;
 }

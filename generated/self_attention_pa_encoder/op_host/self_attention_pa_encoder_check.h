@@ -109,14 +109,30 @@ inline Status CheckRanges(const Call &call)
     if (call.quantType != 0 && call.quantType != 2 && call.quantType != 3) {
         return Fail("ChoiceError",
             std::string(kOperator) + ": quantType: " + Text(call.quantType) + " is none of "
-            "0 or 'UNDEFINED', 2 or 'QKV_OFFLINE', 3 or 'QKV_ONLINE'" + std::string("; " + NearestOf(call.quantType, {0, 2, 3})));
+            "0 or 'UNDEFINED', 2 or 'QKV_OFFLINE', 3 or 'QKV_ONLINE'"
+                + std::string("; " + NearestOf(call.quantType, {0, 2, 3})));
     }
-    if (call.outDataType != -1 && call.outDataType != 0 && call.outDataType != 1 && call.outDataType != 2 && call.outDataType != 3 && call.outDataType != 4 && call.outDataType != 6 && call.outDataType != 7 && call.outDataType != 8 && call.outDataType != 9 && call.outDataType != 10 && call.outDataType != 11 && call.outDataType != 12 && call.outDataType != 27) {
+    if (call.outDataType != -1
+        && call.outDataType != 0
+        && call.outDataType != 1
+        && call.outDataType != 2
+        && call.outDataType != 3
+        && call.outDataType != 4
+        && call.outDataType != 6
+        && call.outDataType != 7
+        && call.outDataType != 8
+        && call.outDataType != 9
+        && call.outDataType != 10
+        && call.outDataType != 11
+        && call.outDataType != 12
+        && call.outDataType != 27) {
         return Fail("ChoiceError",
             std::string(kOperator) + ": outDataType: " + Text(call.outDataType) + " is none of "
             "-1 or 'DT_UNDEFINED', 0 or 'FLOAT', 1 or 'FLOAT16', 2 or 'INT8', 3 or 'INT32', 4 or "
             "'UINT8', 6 or 'INT16', 7 or 'UINT16', 8 or 'UINT32', 9 or 'INT64', 10 or 'UINT64', 11 "
-            "or 'DOUBLE', 12 or 'BOOL', 27 or 'BF16'" + std::string("; " + NearestOf(call.outDataType, {-1, 0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11, 12, 27})));
+            "or 'DOUBLE', 12 or 'BOOL', 27 or 'BF16'"
+                + std::string("; "
+                    + NearestOf(call.outDataType, {-1, 0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11, 12, 27})));
     }
     if (!(call.headNum > 0)) {
         return Fail("RangeError", std::string(kOperator) + ": headNum: must be > 0, got " +
@@ -166,17 +182,28 @@ inline Status CheckRanges(const Call &call)
             std::string(kOperator) + ": clampMax: must be a number, got " + Text(call.clampMax) +
             "; pass a number such as 1.0");
     }
-    if (call.maskType != 0 && call.maskType != 1 && call.maskType != 2 && call.maskType != 3 && call.maskType != 4 && call.maskType != 5 && call.maskType != 6 && call.maskType != 7 && call.maskType != 8 && call.maskType != 9) {
+    if (call.maskType != 0
+        && call.maskType != 1
+        && call.maskType != 2
+        && call.maskType != 3
+        && call.maskType != 4
+        && call.maskType != 5
+        && call.maskType != 6
+        && call.maskType != 7
+        && call.maskType != 8
+        && call.maskType != 9) {
         return Fail("ChoiceError",
             std::string(kOperator) + ": maskType: " + Text(call.maskType) + " is none of "
             "0 or 'UNDEFINED', 1 or 'NORM', 2 or 'ALIBI', 3 or 'NORM_COMPRESS', 4 or "
             "'ALIBI_COMPRESS', 5 or 'ALIBI_COMPRESS_SQRT', 6 or 'ALIBI_COMPRESS_LEFT_ALIGN', 7 or "
-            "'SLIDING_WINDOW_NORM', 8 or 'SLIDING_WINDOW_COMPRESS', 9 or 'CAUSAL_MASK'" + std::string("; " + NearestOf(call.maskType, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9})));
+            "'SLIDING_WINDOW_NORM', 8 or 'SLIDING_WINDOW_COMPRESS', 9 or 'CAUSAL_MASK'"
+                + std::string("; " + NearestOf(call.maskType, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9})));
     }
     if (call.kvcacheCfg != 0 && call.kvcacheCfg != 1) {
         return Fail("ChoiceError",
             std::string(kOperator) + ": kvcacheCfg: " + Text(call.kvcacheCfg) + " is none of "
-            "0 or 'K_CACHE_V_CACHE', 1 or 'K_BYPASS_V_BYPASS'" + std::string("; " + NearestOf(call.kvcacheCfg, {0, 1})));
+            "0 or 'K_CACHE_V_CACHE', 1 or 'K_BYPASS_V_BYPASS'"
+                + std::string("; " + NearestOf(call.kvcacheCfg, {0, 1})));
     }
     if (call.scaleType != 0 && call.scaleType != 1) {
         return Fail("ChoiceError",
@@ -365,7 +392,8 @@ inline Status CheckEarly(const Call &call)
             NearestLegal(0, ""));
     }
     // maskType: latent attention takes few types
-    if (call.mlaVHeadSize > 0 && !(call.maskType == 0 || call.maskType == 1 || call.maskType == 7 || call.maskType == 8)) {
+    if (call.mlaVHeadSize > 0
+        && !(call.maskType == 0 || call.maskType == 1 || call.maskType == 7 || call.maskType == 8)) {
         Values values;
         values.Add("maskType", call.maskType);
         values.Add("maskType", call.maskType);
@@ -883,7 +911,9 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
             "it must be " + Text(call.query.dtype));
     }
     // kernelType: must be HIGH_PRECISION with a float16 mask
-    if ((call.maskType == 4 || call.maskType == 5 || call.maskType == 6) && call.mask.dtype == DataType::kFloat16 && !(call.kernelType == 1)) {
+    if ((call.maskType == 4 || call.maskType == 5 || call.maskType == 6)
+        && call.mask.dtype == DataType::kFloat16
+        && !(call.kernelType == 1)) {
         Values values;
         values.Add("kernelType", call.kernelType);
         return Violation("ParameterError", kOperator, "kernelType",
@@ -941,7 +971,16 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
             NearestLegal(576, " of headSize"));
     }
     // query: must have a head size of at most 256 with these features
-    if ((call.maskType == 7 || call.maskType == 8 || call.inputLayout == 1 || call.scaleType == 1 || call.quantType > 0 || call.maskType == 4 || call.maskType == 5 || call.maskType == 6) && !(call.mlaVHeadSize > 0) && !(sizes.headSize <= 256)) {
+    if ((call.maskType == 7
+        || call.maskType == 8
+        || call.inputLayout == 1
+        || call.scaleType == 1
+        || call.quantType > 0
+        || call.maskType == 4
+        || call.maskType == 5
+        || call.maskType == 6)
+        && !(call.mlaVHeadSize > 0)
+        && !(sizes.headSize <= 256)) {
         Values values;
         values.Add("headSize", sizes.headSize);
         return Violation("HeadSizeError", kOperator, "query",
@@ -973,7 +1012,16 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
             NearestLegal(1024, " of headSizeV"));
     }
     // value: must have the head size of query with these features
-    if ((call.maskType == 7 || call.maskType == 8 || call.inputLayout == 1 || call.scaleType == 1 || call.quantType > 0 || call.maskType == 4 || call.maskType == 5 || call.maskType == 6) && !(call.mlaVHeadSize > 0) && !(sizes.headSizeV == sizes.headSize)) {
+    if ((call.maskType == 7
+        || call.maskType == 8
+        || call.inputLayout == 1
+        || call.scaleType == 1
+        || call.quantType > 0
+        || call.maskType == 4
+        || call.maskType == 5
+        || call.maskType == 6)
+        && !(call.mlaVHeadSize > 0)
+        && !(sizes.headSizeV == sizes.headSize)) {
         Values values;
         values.Add("headSizeV", sizes.headSizeV);
         values.Add("headSize", sizes.headSize);
@@ -1005,7 +1053,9 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
     // seqLen: must not be negative
     if (call.seqLen.Readable()) {
         for (int64_t b = 0; b < sizes.batch; ++b) {
-            if (!((sizes.seqLen_layout == "2 batch" ? call.seqLen.GetValue(sizes.batch + b) : call.seqLen.GetValue(b)) >= 0)) {
+            if (!((sizes.seqLen_layout == "2 batch"
+                ? call.seqLen.GetValue(sizes.batch + b)
+                : call.seqLen.GetValue(b)) >= 0)) {
                 Values values;
                 if (sizes.seqLen_layout == "2 batch") {
                     values.AddElement("seqLen", call.seqLen, sizes.batch + b);
@@ -1015,14 +1065,19 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
                 }
                 return Violation("LengthRangeError", kOperator, "seqLen",
                     "must not be negative", values,
-                    (sizes.seqLen_layout == "2 batch" ? std::string(NearestLegal(0, "")) : std::string(NearestLegal(0, ""))));
+                    (sizes.seqLen_layout == "2 batch"
+                        ? std::string(NearestLegal(0, ""))
+                        : std::string(NearestLegal(0, ""))));
             }
         }
     }
     // seqLen: must tell as many keys as tokens, or one token
     if (call.seqLen.Readable()) {
         for (int64_t b = 0; b < sizes.batch; ++b) {
-            if (!((sizes.seqLen_layout == "2 batch" ? call.seqLen.GetValue(sizes.batch + b) : call.seqLen.GetValue(b)) == call.seqLen.GetValue(b) || call.seqLen.GetValue(b) == 1)) {
+            if (!((sizes.seqLen_layout == "2 batch"
+                ? call.seqLen.GetValue(sizes.batch + b)
+                : call.seqLen.GetValue(b)) == call.seqLen.GetValue(b)
+                || call.seqLen.GetValue(b) == 1)) {
                 Values values;
                 if (sizes.seqLen_layout == "2 batch") {
                     values.AddElement("seqLen", call.seqLen, sizes.batch + b);
@@ -1039,7 +1094,9 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
         }
     }
     // seqLen: must add up to the tokens of query
-    if (call.seqLen.Readable() && (sizes.query_layout == "tokens" || sizes.query_layout == "merged") && !(SumOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }) == sizes.nTokens)) {
+    if (call.seqLen.Readable()
+        && (sizes.query_layout == "tokens" || sizes.query_layout == "merged")
+        && !(SumOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }) == sizes.nTokens)) {
         Values values;
         values.Add("sum(seqLen[b] for b < batch)",
             SumOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }));
@@ -1049,16 +1106,27 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
             NearestLegal(sizes.nTokens, " of " + std::string("sum(seqLen[b] for b < batch)")));
     }
     // seqLen: must add up to the tokens of key
-    if (call.seqLen.Readable() && (sizes.key_layout == "tokens" || sizes.key_layout == "merged") && !(SumOver(sizes.batch, [&](int64_t b) -> int64_t { return sizes.seqLen_layout == "2 batch" ? call.seqLen.GetValue(sizes.batch + b) : call.seqLen.GetValue(b); }) == sizes.kvRows)) {
+    if (call.seqLen.Readable()
+        && (sizes.key_layout == "tokens" || sizes.key_layout == "merged")
+        && !(SumOver(sizes.batch, [&](int64_t b) -> int64_t { return sizes.seqLen_layout == "2 batch"
+            ? call.seqLen.GetValue(sizes.batch + b)
+            : call.seqLen.GetValue(b); }) == sizes.kvRows)) {
         Values values;
-        values.Add((sizes.seqLen_layout == "batch") ? "sum(seqLen[b] for b < batch)" : "sum(seqLen[batch + b] for b < batch)",
+        values.Add((sizes.seqLen_layout == "batch")
+            ? "sum(seqLen[b] for b < batch)"
+            : "sum(seqLen[batch + b] for b < batch)",
             SumOver(sizes.batch,
-                [&](int64_t b) -> int64_t { return sizes.seqLen_layout == "2 batch" ? call.seqLen.GetValue(sizes.batch + b) : call.seqLen.GetValue(b); }));
+                [&](int64_t b) -> int64_t { return sizes.seqLen_layout == "2 batch"
+                    ? call.seqLen.GetValue(sizes.batch + b)
+                    : call.seqLen.GetValue(b); }));
         values.Add("kvRows", sizes.kvRows);
         return Violation("LengthRangeError", kOperator, "seqLen",
             "must add up to the tokens of key", values,
             NearestLegal(sizes.kvRows,
-                " of " + std::string((sizes.seqLen_layout == "batch") ? "sum(seqLen[b] for b < batch)" : "sum(seqLen[batch + b] for b < batch)")));
+                " of "
+                    + std::string((sizes.seqLen_layout == "batch")
+                        ? "sum(seqLen[b] for b < batch)"
+                        : "sum(seqLen[batch + b] for b < batch)")));
     }
     // seqLen: must be at most the rows of query
     if (call.seqLen.Readable()) {
@@ -1076,7 +1144,9 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
     // seqLen: must be at most the rows of key
     if (call.seqLen.Readable()) {
         for (int64_t b = 0; b < sizes.batch; ++b) {
-            if (!((sizes.seqLen_layout == "2 batch" ? call.seqLen.GetValue(sizes.batch + b) : call.seqLen.GetValue(b)) <= sizes.kvRows)) {
+            if (!((sizes.seqLen_layout == "2 batch"
+                ? call.seqLen.GetValue(sizes.batch + b)
+                : call.seqLen.GetValue(b)) <= sizes.kvRows)) {
                 Values values;
                 if (sizes.seqLen_layout == "2 batch") {
                     values.AddElement("seqLen", call.seqLen, sizes.batch + b);
@@ -1087,26 +1157,40 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
                 values.Add("kvRows", sizes.kvRows);
                 return Violation("LengthRangeError", kOperator, "seqLen",
                     "must be at most the rows of key", values,
-                    NearestLegal(sizes.seqLen_layout == "2 batch" ? call.seqLen.GetValue(sizes.batch + b) : call.seqLen.GetValue(b),
+                    NearestLegal(sizes.seqLen_layout == "2 batch"
+                        ? call.seqLen.GetValue(sizes.batch + b)
+                        : call.seqLen.GetValue(b),
                         " of kvRows"));
             }
         }
     }
     // seqLen: the longest keys must cover the longest query
-    if (call.seqLen.Readable() && !(MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return sizes.seqLen_layout == "2 batch" ? call.seqLen.GetValue(sizes.batch + b) : call.seqLen.GetValue(b); }) >= MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }))) {
+    if (call.seqLen.Readable()
+        && !(MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return sizes.seqLen_layout == "2 batch"
+            ? call.seqLen.GetValue(sizes.batch + b)
+            : call.seqLen.GetValue(b); }) >= MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }))) {
         Values values;
-        values.Add((sizes.seqLen_layout == "batch") ? "max(seqLen[b] for b < batch)" : "max(seqLen[batch + b] for b < batch)",
+        values.Add((sizes.seqLen_layout == "batch")
+            ? "max(seqLen[b] for b < batch)"
+            : "max(seqLen[batch + b] for b < batch)",
             MaxOver(sizes.batch,
-                [&](int64_t b) -> int64_t { return sizes.seqLen_layout == "2 batch" ? call.seqLen.GetValue(sizes.batch + b) : call.seqLen.GetValue(b); }));
+                [&](int64_t b) -> int64_t { return sizes.seqLen_layout == "2 batch"
+                    ? call.seqLen.GetValue(sizes.batch + b)
+                    : call.seqLen.GetValue(b); }));
         values.Add("max(seqLen[b] for b < batch)",
             MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }));
         return Violation("LengthRangeError", kOperator, "seqLen",
             "the longest keys must cover the longest query", values,
             NearestLegal(MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }),
-                " of " + std::string((sizes.seqLen_layout == "batch") ? "max(seqLen[b] for b < batch)" : "max(seqLen[batch + b] for b < batch)")));
+                " of "
+                    + std::string((sizes.seqLen_layout == "batch")
+                        ? "max(seqLen[b] for b < batch)"
+                        : "max(seqLen[batch + b] for b < batch)")));
     }
     // logN: must have an entry for each query token
-    if (call.seqLen.Readable() && call.logN.given && !(sizes.maxLogN >= MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }))) {
+    if (call.seqLen.Readable()
+        && call.logN.given
+        && !(sizes.maxLogN >= MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }))) {
         Values values;
         values.Add("maxLogN", sizes.maxLogN);
         values.Add("max(seqLen[b] for b < batch)",
@@ -1117,7 +1201,14 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
                 " of maxLogN"));
     }
     // mask: must have a row for each query
-    if (call.seqLen.Readable() && call.mask.given && (sizes.mask_layout == "square" || sizes.mask_layout == "per batch" || sizes.mask_layout == "per head" || sizes.mask_layout == "full" || sizes.mask_layout == "columns") && !(sizes.maskRows >= MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }))) {
+    if (call.seqLen.Readable()
+        && call.mask.given
+        && (sizes.mask_layout == "square"
+            || sizes.mask_layout == "per batch"
+            || sizes.mask_layout == "per head"
+            || sizes.mask_layout == "full"
+            || sizes.mask_layout == "columns")
+        && !(sizes.maskRows >= MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }))) {
         Values values;
         values.Add("maskRows", sizes.maskRows);
         values.Add("max(seqLen[b] for b < batch)",
@@ -1128,19 +1219,37 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
                 " of maskRows"));
     }
     // mask: must have a column for each key
-    if (call.seqLen.Readable() && call.mask.given && (sizes.mask_layout == "square" || sizes.mask_layout == "per batch" || sizes.mask_layout == "per head" || sizes.mask_layout == "full") && !(sizes.maskCols >= MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return sizes.seqLen_layout == "2 batch" ? call.seqLen.GetValue(sizes.batch + b) : call.seqLen.GetValue(b); }))) {
+    if (call.seqLen.Readable()
+        && call.mask.given
+        && (sizes.mask_layout == "square"
+            || sizes.mask_layout == "per batch"
+            || sizes.mask_layout == "per head"
+            || sizes.mask_layout == "full")
+        && !(sizes.maskCols >= MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return sizes.seqLen_layout == "2 batch"
+            ? call.seqLen.GetValue(sizes.batch + b)
+            : call.seqLen.GetValue(b); }))) {
         Values values;
         values.Add("maskCols", sizes.maskCols);
-        values.Add((sizes.seqLen_layout == "batch") ? "max(seqLen[b] for b < batch)" : "max(seqLen[batch + b] for b < batch)",
+        values.Add((sizes.seqLen_layout == "batch")
+            ? "max(seqLen[b] for b < batch)"
+            : "max(seqLen[batch + b] for b < batch)",
             MaxOver(sizes.batch,
-                [&](int64_t b) -> int64_t { return sizes.seqLen_layout == "2 batch" ? call.seqLen.GetValue(sizes.batch + b) : call.seqLen.GetValue(b); }));
+                [&](int64_t b) -> int64_t { return sizes.seqLen_layout == "2 batch"
+                    ? call.seqLen.GetValue(sizes.batch + b)
+                    : call.seqLen.GetValue(b); }));
         return Violation("ShapeError", kOperator, "mask",
             "must have a column for each key", values,
-            NearestLegal(MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return sizes.seqLen_layout == "2 batch" ? call.seqLen.GetValue(sizes.batch + b) : call.seqLen.GetValue(b); }),
+            NearestLegal(MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return sizes.seqLen_layout == "2 batch"
+                ? call.seqLen.GetValue(sizes.batch + b)
+                : call.seqLen.GetValue(b); }),
                 " of maskCols"));
     }
     // mask: needs isTriuMask for more than 128 queries
-    if (call.seqLen.Readable() && call.mask.given && sizes.mask_layout == "128" && call.isTriuMask == 0 && !(MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }) <= 128)) {
+    if (call.seqLen.Readable()
+        && call.mask.given
+        && sizes.mask_layout == "128"
+        && call.isTriuMask == 0
+        && !(MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }) <= 128)) {
         Values values;
         values.Add("max(seqLen[b] for b < batch)",
             MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }));
@@ -1149,15 +1258,28 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
             NearestLegal(128, " of " + std::string("max(seqLen[b] for b < batch)")));
     }
     // mask: needs isTriuMask for more than 128 keys
-    if (call.seqLen.Readable() && call.mask.given && sizes.mask_layout == "128" && call.isTriuMask == 0 && !(MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return sizes.seqLen_layout == "2 batch" ? call.seqLen.GetValue(sizes.batch + b) : call.seqLen.GetValue(b); }) <= 128)) {
+    if (call.seqLen.Readable()
+        && call.mask.given
+        && sizes.mask_layout == "128"
+        && call.isTriuMask == 0
+        && !(MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return sizes.seqLen_layout == "2 batch"
+            ? call.seqLen.GetValue(sizes.batch + b)
+            : call.seqLen.GetValue(b); }) <= 128)) {
         Values values;
-        values.Add((sizes.seqLen_layout == "batch") ? "max(seqLen[b] for b < batch)" : "max(seqLen[batch + b] for b < batch)",
+        values.Add((sizes.seqLen_layout == "batch")
+            ? "max(seqLen[b] for b < batch)"
+            : "max(seqLen[batch + b] for b < batch)",
             MaxOver(sizes.batch,
-                [&](int64_t b) -> int64_t { return sizes.seqLen_layout == "2 batch" ? call.seqLen.GetValue(sizes.batch + b) : call.seqLen.GetValue(b); }));
+                [&](int64_t b) -> int64_t { return sizes.seqLen_layout == "2 batch"
+                    ? call.seqLen.GetValue(sizes.batch + b)
+                    : call.seqLen.GetValue(b); }));
         return Violation("ShapeError", kOperator, "mask",
             "needs isTriuMask for more than 128 keys", values,
             NearestLegal(128,
-                " of " + std::string((sizes.seqLen_layout == "batch") ? "max(seqLen[b] for b < batch)" : "max(seqLen[batch + b] for b < batch)")));
+                " of "
+                    + std::string((sizes.seqLen_layout == "batch")
+                        ? "max(seqLen[b] for b < batch)"
+                        : "max(seqLen[batch + b] for b < batch)")));
     }
     return Status{};
 }

@@ -98,7 +98,9 @@ Call ReadCall(const Context *context)
     DataType dtype = DataType::kNone;
     if (index == 0) {
         dtype =
-            (call.quantType > 0 ? (call.outDataType == 27 ? DataType::kBfloat16 : DataType::kFloat16) : call.query.dtype);
+            (call.quantType > 0
+                ? (call.outDataType == 27 ? DataType::kBfloat16 : DataType::kFloat16)
+                : call.query.dtype);
     }
     static_cast<void>(call);
     return ToGe(dtype);

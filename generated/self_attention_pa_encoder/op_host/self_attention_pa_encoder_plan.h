@@ -111,14 +111,14 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128Value(const Problem &prob
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.workspaceBytes =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
+        tiling.partialOutOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     return tiling;
 }
 
@@ -150,7 +150,10 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskTypeNORM(con
     tiling.factorMultiply =
         problem.kernelType == 1
             && (problem.calcType == 0 || problem.calcType == 1 || problem.calcType == 3)
-            && (problem.maskType == 1 || problem.maskType == 3 || problem.maskType == 7 || problem.maskType == 8)
+            && (problem.maskType == 1
+                || problem.maskType == 3
+                || problem.maskType == 7
+                || problem.maskType == 8)
             ? -3e+38f
             : 1.0f;
     tiling.valueDim = problem.headSizeV;
@@ -173,14 +176,14 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskTypeNORM(con
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.workspaceBytes =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
+        tiling.partialOutOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     return tiling;
 }
 
@@ -229,14 +232,14 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueSlopesMaskTypeALIBIC
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.workspaceBytes =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
+        tiling.partialOutOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     return tiling;
 }
 
@@ -286,14 +289,14 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueClampTypeMINMAX(cons
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.workspaceBytes =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
+        tiling.partialOutOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     return tiling;
 }
 
@@ -357,14 +360,14 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueKeyBNSDQueryBNSDValu
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.workspaceBytes =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
+        tiling.partialOutOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     return tiling;
 }
 
@@ -410,14 +413,14 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128(const Problem &problem)
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.workspaceBytes =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
+        tiling.partialOutOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     return tiling;
 }
 
@@ -467,14 +470,14 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128KeyPadded(const Problem &
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.workspaceBytes =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
+        tiling.partialOutOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     return tiling;
 }
 
@@ -524,14 +527,14 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskPerHead11608
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.workspaceBytes =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
+        tiling.partialOutOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     return tiling;
 }
 
@@ -564,7 +567,10 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskPerBatchCcd3
     tiling.factorMultiply =
         problem.kernelType == 1
             && (problem.calcType == 0 || problem.calcType == 1 || problem.calcType == 3)
-            && (problem.maskType == 1 || problem.maskType == 3 || problem.maskType == 7 || problem.maskType == 8)
+            && (problem.maskType == 1
+                || problem.maskType == 3
+                || problem.maskType == 7
+                || problem.maskType == 8)
             ? -3e+38f
             : 1.0f;
     tiling.valueDim = problem.headSizeV;
@@ -587,14 +593,14 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskPerBatchCcd3
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.workspaceBytes =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
+        tiling.partialOutOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     return tiling;
 }
 
@@ -645,14 +651,14 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskFullMaskType
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.workspaceBytes =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
+        tiling.partialOutOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     return tiling;
 }
 
@@ -701,14 +707,14 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskColumnsMaskT
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.workspaceBytes =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
+        tiling.partialOutOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     return tiling;
 }
 
@@ -757,14 +763,14 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskTypeSLIDINGWINDO
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.workspaceBytes =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
+        tiling.partialOutOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     return tiling;
 }
 
@@ -818,14 +824,14 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128QueryPadded(const Problem
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.workspaceBytes =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
+        tiling.partialOutOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     return tiling;
 }
 
@@ -874,14 +880,14 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskTypeALIBI(co
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.workspaceBytes =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
+        tiling.partialOutOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     return tiling;
 }
 
@@ -934,14 +940,14 @@ inline SelfAttentionPaEncoderTiling TileBfloat16D128E128ValueMaskMaskTypeNORM(co
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.workspaceBytes =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
+        tiling.partialOutOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     return tiling;
 }
 
@@ -995,14 +1001,14 @@ inline SelfAttentionPaEncoderTiling TileBfloat16D128E128ValueMaskMaskPerBatchCcd
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.workspaceBytes =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
+        tiling.partialOutOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     return tiling;
 }
 
@@ -1052,14 +1058,14 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueQkDescaleVpvDescaleQuan
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.workspaceBytes =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
+        tiling.partialOutOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     return tiling;
 }
 
@@ -1110,14 +1116,14 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueMaskQkDescaleVpvDescale
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.workspaceBytes =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
+        tiling.partialOutOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     return tiling;
 }
 
@@ -1168,14 +1174,14 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueSlopesQkDescaleVpvDesca
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.workspaceBytes =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
+        tiling.partialOutOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     return tiling;
 }
 
@@ -1274,14 +1280,14 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueQkDescaleVpvDescaleClam
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.workspaceBytes =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
+        tiling.partialOutOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     return tiling;
 }
 
@@ -1329,14 +1335,14 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128QkDescaleVpvDescaleQuantType
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.workspaceBytes =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
+        tiling.partialOutOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     return tiling;
 }
 
@@ -1388,14 +1394,14 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128QkDescaleVpvDescaleKeyPadded
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.workspaceBytes =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
+        tiling.partialOutOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     return tiling;
 }
 
@@ -1447,14 +1453,14 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueMaskQkDescaleVpvDescale
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.workspaceBytes =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
+        tiling.partialOutOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     return tiling;
 }
 
@@ -1507,14 +1513,14 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueMaskQkDescaleVpvDescale
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.workspaceBytes =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
+        tiling.partialOutOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     return tiling;
 }
 
@@ -1565,14 +1571,14 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueMaskQkDescaleVpvDescale
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.workspaceBytes =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
+        tiling.partialOutOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     return tiling;
 }
 
@@ -1628,14 +1634,14 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128QkDescaleVpvDescaleQueryPadd
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.workspaceBytes =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
+        tiling.partialOutOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     return tiling;
 }
 

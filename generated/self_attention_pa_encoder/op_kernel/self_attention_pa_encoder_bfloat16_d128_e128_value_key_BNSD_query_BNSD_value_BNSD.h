@@ -415,13 +415,15 @@ private:
                 for (int64_t position = 0; position < queries; ++position) {
                     if (queryStrideN_ <= 65535) {
                         DataCopy(queryL1_[position * heads * kFractal],
-                            queryGm_[batch * queryStrideB_ + firstHead * queryStrideN_ + (firstQuery + position) * queryStrideQ_],
+                            queryGm_[batch * queryStrideB_ + firstHead * queryStrideN_
+                                + (firstQuery + position) * queryStrideQ_],
                             Nd2NzParams(1, heads, headDim_, 0, queryStrideN_,
                                 RoundUp(rowFractals * kFractal, kFractal), 1, 0));
                     } else {
                         for (int64_t row = 0; row < heads; ++row) {
                             DataCopy(queryL1_[(position * heads + row) * kFractal],
-                                queryGm_[batch * queryStrideB_ + firstHead * queryStrideN_ + (firstQuery + position) * queryStrideQ_ + row * queryStrideN_],
+                                queryGm_[batch * queryStrideB_ + firstHead * queryStrideN_
+                                    + (firstQuery + position) * queryStrideQ_ + row * queryStrideN_],
                                 Nd2NzParams(1, 1, headDim_, 0, headDim_,
                                     RoundUp(rowFractals * kFractal, kFractal), 1, 0));
                         }
@@ -760,7 +762,8 @@ private:
                     if (heads == 1) {
                         const int64_t head = firstHead;
                         const int64_t queryIndex = firstQuery + rowBegin + r0;
-                        DataCopyPad(outputGm_[batch * outputStrideB_ + head * outputStrideN_ + queryIndex * outputStrideQ_],
+                        DataCopyPad(outputGm_[batch * outputStrideB_ + head * outputStrideN_
+                            + queryIndex * outputStrideQ_],
                             result,
                             DataCopyExtParams(chunk, valueDim_ * 2,
                                 (kValueDimBucket - RoundUp(valueDim_, 16)) / 16,
@@ -769,7 +772,8 @@ private:
                         for (int64_t row = 0; row < chunk; ++row) {
                             const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                             const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                            DataCopyPad(outputGm_[batch * outputStrideB_ + head * outputStrideN_ + queryIndex * outputStrideQ_],
+                            DataCopyPad(outputGm_[batch * outputStrideB_ + head * outputStrideN_
+                                + queryIndex * outputStrideQ_],
                                 result[row * kValueDimBucket], DataCopyExtParams(1, valueDim_ * 2, 0, 0, 0));
                         }
                     }
@@ -794,26 +798,30 @@ private:
                     if (heads == 1) {
                         const int64_t head = firstHead;
                         const int64_t queryIndex = firstQuery + rowBegin + r0;
-                        DataCopyPad(partialMaxGm_[(split * rowTotal_ + (batch * positions_ + queryIndex) * queryHeads_ + head) * 8],
+                        DataCopyPad(partialMaxGm_[(split * rowTotal_
+                            + (batch * positions_ + queryIndex) * queryHeads_ + head) * 8],
                             leavingMax, DataCopyExtParams(chunk, 32, 0, (queryHeads_ * 8 - 8) * 4, 0));
                     } else {
                         for (int64_t row = 0; row < chunk; ++row) {
                             const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                             const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                            DataCopyPad(partialMaxGm_[(split * rowTotal_ + (batch * positions_ + queryIndex) * queryHeads_ + head) * 8],
+                            DataCopyPad(partialMaxGm_[(split * rowTotal_
+                                + (batch * positions_ + queryIndex) * queryHeads_ + head) * 8],
                                 leavingMax[row * 8], DataCopyExtParams(1, 32, 0, 0, 0));
                         }
                     }
                     if (heads == 1) {
                         const int64_t head = firstHead;
                         const int64_t queryIndex = firstQuery + rowBegin + r0;
-                        DataCopyPad(partialSumGm_[(split * rowTotal_ + (batch * positions_ + queryIndex) * queryHeads_ + head) * 8],
+                        DataCopyPad(partialSumGm_[(split * rowTotal_
+                            + (batch * positions_ + queryIndex) * queryHeads_ + head) * 8],
                             leavingSum, DataCopyExtParams(chunk, 32, 0, (queryHeads_ * 8 - 8) * 4, 0));
                     } else {
                         for (int64_t row = 0; row < chunk; ++row) {
                             const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                             const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                            DataCopyPad(partialSumGm_[(split * rowTotal_ + (batch * positions_ + queryIndex) * queryHeads_ + head) * 8],
+                            DataCopyPad(partialSumGm_[(split * rowTotal_
+                                + (batch * positions_ + queryIndex) * queryHeads_ + head) * 8],
                                 leavingSum[row * 8], DataCopyExtParams(1, 32, 0, 0, 0));
                         }
                     }
@@ -823,7 +831,8 @@ private:
                 if (heads == 1) {
                     const int64_t head = firstHead;
                     const int64_t queryIndex = firstQuery + rowBegin + r0;
-                    DataCopyPad(partialOutGm_[(split * rowTotal_ + (batch * positions_ + queryIndex) * queryHeads_ + head) * kValueDimBucket],
+                    DataCopyPad(partialOutGm_[(split * rowTotal_
+                        + (batch * positions_ + queryIndex) * queryHeads_ + head) * kValueDimBucket],
                         accumulator_[r0 * kValueDimBucket],
                         DataCopyExtParams(chunk, kValueDimBucket * 4, 0,
                             (queryHeads_ * kValueDimBucket - kValueDimBucket) * 4, 0));
@@ -831,7 +840,8 @@ private:
                     for (int64_t row = 0; row < chunk; ++row) {
                         const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                         const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                        DataCopyPad(partialOutGm_[(split * rowTotal_ + (batch * positions_ + queryIndex) * queryHeads_ + head) * kValueDimBucket],
+                        DataCopyPad(partialOutGm_[(split * rowTotal_
+                            + (batch * positions_ + queryIndex) * queryHeads_ + head) * kValueDimBucket],
                             accumulator_[r0 * kValueDimBucket + row * kValueDimBucket],
                             DataCopyExtParams(1, kValueDimBucket * 4, 0, 0, 0));
                     }
@@ -929,7 +939,8 @@ private:
                     Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kValueDimBucket);
                     SetFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
                     WaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-                    DataCopyPad(outputGm_[batch * outputStrideB_ + head * outputStrideN_ + queryIndex * outputStrideQ_],
+                    DataCopyPad(outputGm_[batch * outputStrideB_ + head * outputStrideN_
+                        + queryIndex * outputStrideQ_],
                         result,
                         DataCopyExtParams(chunk, valueDim_ * 2,
                             (kValueDimBucket - RoundUp(valueDim_, 16)) / 16, (outputStrideN_ - valueDim_) * 2,
@@ -950,14 +961,16 @@ private:
         Cast(zeroRows_, zeroWide_, RoundMode::CAST_RINT, 1024);
         SetFlag<HardEvent::V_MTE3>(kZeroRowsReady);
         WaitFlag<HardEvent::V_MTE3>(kZeroRowsReady);
-        for (int64_t token = blockIndex_ * 2 + subBlock_; token < batchScalar_ * positions_; token += blockCount_ * 2) {
+        for (int64_t token = blockIndex_ * 2
+            + subBlock_; token < batchScalar_ * positions_; token += blockCount_ * 2) {
             const int64_t batch = token / positions_;
             const int64_t queryIndex = token % positions_;
             if (seqLenGm_.GetValue(batch) <= queryIndex) {
                 for (int64_t r0 = 0; r0 < queryHeads_; r0 += kRowsPerStep) {
                     const int64_t chunk = MinOf(kRowsPerStep, queryHeads_ - r0);
                     const int64_t head = r0;
-                    DataCopyPad(outputGm_[batch * outputStrideB_ + head * outputStrideN_ + queryIndex * outputStrideQ_],
+                    DataCopyPad(outputGm_[batch * outputStrideB_ + head * outputStrideN_
+                        + queryIndex * outputStrideQ_],
                         zeroRows_,
                         DataCopyExtParams(chunk, valueDim_ * 2,
                             (kValueDimBucket - RoundUp(valueDim_, 16)) / 16, (outputStrideN_ - valueDim_) * 2,
@@ -1078,6 +1091,7 @@ __aicore__ inline void Run(GM_ADDR query, GM_ADDR key, GM_ADDR value, GM_ADDR se
     if ASCEND_IS_AIV {
         kernel.RunVector();
     }
+    PipeBarrier<PIPE_ALL>();  // as TPipe's destructor would, had it not been destroyed before
 }
 
 }  // namespace self_attention_pa_encoder_bfloat16_d128_e128_value_key_BNSD_query_BNSD_value_BNSD

@@ -264,7 +264,7 @@ public:
             const int64_t firstToken = QueriesBefore(batch);
             const int64_t keyEnd =
                 MinOf(seqLenLayoutIs1_ ? seqLenGm_.GetValue(batchScalar_ + batch) : queryLength,
-                    MaxOf(0, firstQuery + queries - 1 + 1));
+                    MaxOf(0, firstQuery + queries));
             const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, splits_);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
@@ -333,7 +333,7 @@ public:
             const int64_t firstToken = QueriesBefore(batch);
             const int64_t keyEnd =
                 MinOf(seqLenLayoutIs1_ ? seqLenGm_.GetValue(batchScalar_ + batch) : queryLength,
-                    MaxOf(0, firstQuery + queries - 1 + 1));
+                    MaxOf(0, firstQuery + queries));
             const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, splits_);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
@@ -435,7 +435,8 @@ private:
             } else {
                 for (int64_t position = 0; position < queries; ++position) {
                     DataCopy(queryL1_[position * heads * kFractal],
-                        queryGm_[(firstToken + firstQuery + position) * queryStrideS_ + firstHead * queryStrideN_],
+                        queryGm_[(firstToken + firstQuery + position) * queryStrideS_
+                            + firstHead * queryStrideN_],
                         Nd2NzParams(1, heads, headDim_, 0, queryStrideN_, rowFractals * kFractal, 1, 0));
                 }
             }
@@ -632,11 +633,13 @@ private:
                 for (int64_t row = 0; row < chunk; ++row) {
                     const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                     const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                    for (int64_t segment = firstKey / 128; segment < CeilDiv(firstKey + keys, 128); ++segment) {
+                    for (int64_t segment = firstKey / 128; segment < CeilDiv(firstKey
+                        + keys, 128); ++segment) {
                         const int64_t segmentBegin = MaxOf(segment * 128, firstKey);
                         const int64_t segmentEnd = MinOf(segment * 128 + 128, firstKey + keys);
                         DataCopyPad(maskRows[row * kTileKeys + segmentBegin - firstKey],
-                            maskGm_[head * maskPitch0_ + MaxOf(queryIndex - segmentBegin / 128 * 128, 0) * 128 + segmentBegin % 128],
+                            maskGm_[head * maskPitch0_
+                                + MaxOf(queryIndex - segmentBegin / 128 * 128, 0) * 128 + segmentBegin % 128],
                             DataCopyExtParams(1, (segmentEnd - segmentBegin) * 2, 0, 0, 0),
                             DataCopyPadExtParams<bfloat16_t>(false, 0, 0, 0));
                     }
@@ -665,12 +668,12 @@ private:
                                 const int64_t stop = fillEnd - fillBase < 64 ? fillEnd - fillBase : 64;
                                 uint64_t lanes[2] =
                                     {(~uint64_t(0) << skipped) & (~uint64_t(0) >> (64 - stop)), 0};
-                                Duplicate(score[row * kTileKeys + fillBase], float(-INFINITY), lanes, 1, 1,
-                                    8);
+                                Duplicate(score[row * kTileKeys + fillBase], float(-__builtin_inff()), lanes,
+                                    1, 1, 8);
                                 fillLane = fillBase + stop;
                             }
                             if (fillLane < fillEnd) {
-                                Duplicate(score[row * kTileKeys + fillLane], float(-INFINITY),
+                                Duplicate(score[row * kTileKeys + fillLane], float(-__builtin_inff()),
                                     fillEnd - fillLane);
                             }
                         }
@@ -815,7 +818,8 @@ private:
                     if (heads == 1) {
                         const int64_t head = firstHead;
                         const int64_t queryIndex = firstQuery + rowBegin + r0;
-                        DataCopyPad(outputGm_[(firstToken + queryIndex) * outputStrideS_ + head * outputStrideN_],
+                        DataCopyPad(outputGm_[(firstToken + queryIndex) * outputStrideS_
+                            + head * outputStrideN_],
                             result,
                             DataCopyExtParams(chunk, valueDim_ * 2,
                                 (kValueDimBucket - RoundUp(valueDim_, 16)) / 16,
@@ -824,7 +828,8 @@ private:
                         for (int64_t row = 0; row < chunk; ++row) {
                             const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                             const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                            DataCopyPad(outputGm_[(firstToken + queryIndex) * outputStrideS_ + head * outputStrideN_],
+                            DataCopyPad(outputGm_[(firstToken + queryIndex) * outputStrideS_
+                                + head * outputStrideN_],
                                 result[row * kValueDimBucket], DataCopyExtParams(1, valueDim_ * 2, 0, 0, 0));
                         }
                     }
@@ -849,26 +854,30 @@ private:
                     if (heads == 1) {
                         const int64_t head = firstHead;
                         const int64_t queryIndex = firstQuery + rowBegin + r0;
-                        DataCopyPad(partialMaxGm_[(split * rowTotal_ + (firstToken + queryIndex) * queryHeads_ + head) * 8],
+                        DataCopyPad(partialMaxGm_[(split * rowTotal_
+                            + (firstToken + queryIndex) * queryHeads_ + head) * 8],
                             leavingMax, DataCopyExtParams(chunk, 32, 0, (queryHeads_ * 8 - 8) * 4, 0));
                     } else {
                         for (int64_t row = 0; row < chunk; ++row) {
                             const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                             const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                            DataCopyPad(partialMaxGm_[(split * rowTotal_ + (firstToken + queryIndex) * queryHeads_ + head) * 8],
+                            DataCopyPad(partialMaxGm_[(split * rowTotal_
+                                + (firstToken + queryIndex) * queryHeads_ + head) * 8],
                                 leavingMax[row * 8], DataCopyExtParams(1, 32, 0, 0, 0));
                         }
                     }
                     if (heads == 1) {
                         const int64_t head = firstHead;
                         const int64_t queryIndex = firstQuery + rowBegin + r0;
-                        DataCopyPad(partialSumGm_[(split * rowTotal_ + (firstToken + queryIndex) * queryHeads_ + head) * 8],
+                        DataCopyPad(partialSumGm_[(split * rowTotal_
+                            + (firstToken + queryIndex) * queryHeads_ + head) * 8],
                             leavingSum, DataCopyExtParams(chunk, 32, 0, (queryHeads_ * 8 - 8) * 4, 0));
                     } else {
                         for (int64_t row = 0; row < chunk; ++row) {
                             const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                             const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                            DataCopyPad(partialSumGm_[(split * rowTotal_ + (firstToken + queryIndex) * queryHeads_ + head) * 8],
+                            DataCopyPad(partialSumGm_[(split * rowTotal_
+                                + (firstToken + queryIndex) * queryHeads_ + head) * 8],
                                 leavingSum[row * 8], DataCopyExtParams(1, 32, 0, 0, 0));
                         }
                     }
@@ -878,7 +887,8 @@ private:
                 if (heads == 1) {
                     const int64_t head = firstHead;
                     const int64_t queryIndex = firstQuery + rowBegin + r0;
-                    DataCopyPad(partialOutGm_[(split * rowTotal_ + (firstToken + queryIndex) * queryHeads_ + head) * kValueDimBucket],
+                    DataCopyPad(partialOutGm_[(split * rowTotal_ + (firstToken + queryIndex) * queryHeads_
+                        + head) * kValueDimBucket],
                         accumulator_[r0 * kValueDimBucket],
                         DataCopyExtParams(chunk, kValueDimBucket * 4, 0,
                             (queryHeads_ * kValueDimBucket - kValueDimBucket) * 4, 0));
@@ -886,7 +896,8 @@ private:
                     for (int64_t row = 0; row < chunk; ++row) {
                         const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                         const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                        DataCopyPad(partialOutGm_[(split * rowTotal_ + (firstToken + queryIndex) * queryHeads_ + head) * kValueDimBucket],
+                        DataCopyPad(partialOutGm_[(split * rowTotal_
+                            + (firstToken + queryIndex) * queryHeads_ + head) * kValueDimBucket],
                             accumulator_[r0 * kValueDimBucket + row * kValueDimBucket],
                             DataCopyExtParams(1, kValueDimBucket * 4, 0, 0, 0));
                     }
@@ -1100,6 +1111,7 @@ __aicore__ inline void Run(GM_ADDR query, GM_ADDR key, GM_ADDR value, GM_ADDR ma
     if ASCEND_IS_AIV {
         kernel.RunVector();
     }
+    PipeBarrier<PIPE_ALL>();  // as TPipe's destructor would, had it not been destroyed before
 }
 
 }  // namespace self_attention_pa_encoder_bfloat16_d128_e128_value_mask_mask_columns_maskType_ALIBI_COMPRESS

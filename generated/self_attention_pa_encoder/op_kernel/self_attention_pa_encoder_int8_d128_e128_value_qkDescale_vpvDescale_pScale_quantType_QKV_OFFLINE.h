@@ -391,7 +391,8 @@ private:
             } else {
                 for (int64_t position = 0; position < queries; ++position) {
                     DataCopy(queryL1_[position * heads * kInt8Depth],
-                        queryGm_[(firstToken + firstQuery + position) * queryStrideS_ + firstHead * queryStrideN_],
+                        queryGm_[(firstToken + firstQuery + position) * queryStrideS_
+                            + firstHead * queryStrideN_],
                         Nd2NzParams(1, heads, headDim_, 0, queryStrideN_, rowFractals * kFractal, 1, 0));
                 }
             }
@@ -516,7 +517,8 @@ private:
                             WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                             for (int64_t rowGroup = 0; rowGroup < rowFractals; ++rowGroup) {
                                 LoadData(leftL0[rowGroup * depthFractals * (kFractal * kInt8Depth)],
-                                    probL1[(k0 / kInt8Depth * rowFractals + rowGroup) * (kFractal * kInt8Depth)],
+                                    probL1[(k0 / kInt8Depth * rowFractals
+                                        + rowGroup) * (kFractal * kInt8Depth)],
                                     LoadData2DParams(0, depthFractals, rowFractals, 0, 0, false, 0));
                             }
                             for (int64_t depthGroup = 0; depthGroup < depthFractals; ++depthGroup) {
@@ -664,7 +666,9 @@ private:
                     for (int64_t row = 0; row < chunk; ++row) {
                         const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                         Duplicate(rowBlocks_[row * 8],
-                            float(pScaleGm_.GetValue(head * pScaleStrideN_) == 0 ? 1.0f : pScaleGm_.GetValue(head * pScaleStrideN_)),
+                            float(pScaleGm_.GetValue(head * pScaleStrideN_) == 0
+                                ? 1.0f
+                                : pScaleGm_.GetValue(head * pScaleStrideN_)),
                             8);
                     }
                     PipeBarrier<PIPE_V>();
@@ -724,7 +728,9 @@ private:
                     for (int64_t row = 0; row < chunk; ++row) {
                         const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                         Duplicate(rowBlocks_[row * 8],
-                            float(pScaleGm_.GetValue(head * pScaleStrideN_) == 0 ? 1.0f : pScaleGm_.GetValue(head * pScaleStrideN_)),
+                            float(pScaleGm_.GetValue(head * pScaleStrideN_) == 0
+                                ? 1.0f
+                                : pScaleGm_.GetValue(head * pScaleStrideN_)),
                             8);
                     }
                     PipeBarrier<PIPE_V>();
@@ -753,7 +759,7 @@ private:
         }
     }
 
-    // Rows of a finished item: normalised to the output, or kept as a partial of their key split.
+    // Rows of a finished item: normalised, to the output.
     __aicore__ inline void WriteRows(int64_t rows, int64_t firstHead, int64_t rowBegin, int64_t heads,
         int64_t firstQuery, int64_t firstToken)
     {
@@ -798,7 +804,8 @@ private:
                     for (int64_t row = 0; row < chunk; ++row) {
                         const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                         const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                        DataCopyPad(outputGm_[(firstToken + queryIndex) * outputStrideS_ + head * outputStrideN_],
+                        DataCopyPad(outputGm_[(firstToken + queryIndex) * outputStrideS_
+                            + head * outputStrideN_],
                             result[row * kValueDimBucket], DataCopyExtParams(1, valueDim_ * 2, 0, 0, 0));
                     }
                 }
@@ -907,6 +914,7 @@ __aicore__ inline void Run(GM_ADDR query, GM_ADDR key, GM_ADDR value, GM_ADDR se
     if ASCEND_IS_AIV {
         kernel.RunVector();
     }
+    PipeBarrier<PIPE_ALL>();  // as TPipe's destructor would, had it not been destroyed before
 }
 
 }  // namespace self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_pScale_quantType_QKV_OFFLINE

@@ -205,8 +205,16 @@ at::Tensor RunOnNpu(const at::Tensor &query, const at::Tensor &key, const c10::o
         at.seqLen = kept.Lengths(seqLen.vec(), sizes.batch, options);
     }
     at::Tensor output =
-        at::empty(sizes.query_layout == "tokens" ? std::vector<int64_t>{sizes.nTokens, call.headNum, sizes.headSizeV} : sizes.query_layout == "merged" ? std::vector<int64_t>{sizes.nTokens, call.headNum * sizes.headSizeV} : sizes.query_layout == "padded" ? std::vector<int64_t>{sizes.batch, sizes.qRows, call.headNum * sizes.headSizeV} : std::vector<int64_t>{sizes.batch, call.headNum, sizes.qRows, sizes.headSizeV},
-            options.dtype(ToTorch((call.quantType > 0 ? (call.outDataType == 27 ? DataType::kBfloat16 : DataType::kFloat16) : call.query.dtype))));
+        at::empty(sizes.query_layout == "tokens"
+            ? std::vector<int64_t>{sizes.nTokens, call.headNum, sizes.headSizeV}
+            : sizes.query_layout == "merged"
+            ? std::vector<int64_t>{sizes.nTokens, call.headNum * sizes.headSizeV}
+            : sizes.query_layout == "padded"
+            ? std::vector<int64_t>{sizes.batch, sizes.qRows, call.headNum * sizes.headSizeV}
+            : std::vector<int64_t>{sizes.batch, call.headNum, sizes.qRows, sizes.headSizeV},
+            options.dtype(ToTorch((call.quantType > 0
+                ? (call.outDataType == 27 ? DataType::kBfloat16 : DataType::kFloat16)
+                : call.query.dtype))));
     at.output = output.data_ptr();
     const auto stream = c10_npu::getCurrentNPUStream().stream(true);
     constexpr int64_t kCores = 20;  // every Atlas A2 and A3 has as many cube cores
@@ -237,8 +245,16 @@ at::Tensor RunOnMeta(const at::Tensor &query, const at::Tensor &key, const c10::
     Require(Measure(call, sizes));
     const auto options = query.options();
     at::Tensor output =
-        at::empty(sizes.query_layout == "tokens" ? std::vector<int64_t>{sizes.nTokens, call.headNum, sizes.headSizeV} : sizes.query_layout == "merged" ? std::vector<int64_t>{sizes.nTokens, call.headNum * sizes.headSizeV} : sizes.query_layout == "padded" ? std::vector<int64_t>{sizes.batch, sizes.qRows, call.headNum * sizes.headSizeV} : std::vector<int64_t>{sizes.batch, call.headNum, sizes.qRows, sizes.headSizeV},
-            options.dtype(ToTorch((call.quantType > 0 ? (call.outDataType == 27 ? DataType::kBfloat16 : DataType::kFloat16) : call.query.dtype))));
+        at::empty(sizes.query_layout == "tokens"
+            ? std::vector<int64_t>{sizes.nTokens, call.headNum, sizes.headSizeV}
+            : sizes.query_layout == "merged"
+            ? std::vector<int64_t>{sizes.nTokens, call.headNum * sizes.headSizeV}
+            : sizes.query_layout == "padded"
+            ? std::vector<int64_t>{sizes.batch, sizes.qRows, call.headNum * sizes.headSizeV}
+            : std::vector<int64_t>{sizes.batch, call.headNum, sizes.qRows, sizes.headSizeV},
+            options.dtype(ToTorch((call.quantType > 0
+                ? (call.outDataType == 27 ? DataType::kBfloat16 : DataType::kFloat16)
+                : call.query.dtype))));
     return output;
 }
 

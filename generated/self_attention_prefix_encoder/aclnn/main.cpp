@@ -117,7 +117,8 @@ int RunCall(aclrtStream stream)
         return 1;
     }
     void *workspace = nullptr;
-    if (workspaceSize > 0 && aclrtMalloc(&workspace, workspaceSize, ACL_MEM_MALLOC_HUGE_FIRST) != ACL_SUCCESS) {
+    if (workspaceSize > 0
+        && aclrtMalloc(&workspace, workspaceSize, ACL_MEM_MALLOC_HUGE_FIRST) != ACL_SUCCESS) {
         return 1;
     }
     status = aclnnSelfAttentionPrefixEncoderCustom(workspace, workspaceSize, executor, stream);

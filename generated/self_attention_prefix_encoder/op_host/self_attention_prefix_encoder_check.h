@@ -112,14 +112,30 @@ inline Status CheckRanges(const Call &call)
     if (call.quantType != 0 && call.quantType != 2 && call.quantType != 3) {
         return Fail("ChoiceError",
             std::string(kOperator) + ": quantType: " + Text(call.quantType) + " is none of "
-            "0 or 'UNDEFINED', 2 or 'QKV_OFFLINE', 3 or 'QKV_ONLINE'" + std::string("; " + NearestOf(call.quantType, {0, 2, 3})));
+            "0 or 'UNDEFINED', 2 or 'QKV_OFFLINE', 3 or 'QKV_ONLINE'"
+                + std::string("; " + NearestOf(call.quantType, {0, 2, 3})));
     }
-    if (call.outDataType != -1 && call.outDataType != 0 && call.outDataType != 1 && call.outDataType != 2 && call.outDataType != 3 && call.outDataType != 4 && call.outDataType != 6 && call.outDataType != 7 && call.outDataType != 8 && call.outDataType != 9 && call.outDataType != 10 && call.outDataType != 11 && call.outDataType != 12 && call.outDataType != 27) {
+    if (call.outDataType != -1
+        && call.outDataType != 0
+        && call.outDataType != 1
+        && call.outDataType != 2
+        && call.outDataType != 3
+        && call.outDataType != 4
+        && call.outDataType != 6
+        && call.outDataType != 7
+        && call.outDataType != 8
+        && call.outDataType != 9
+        && call.outDataType != 10
+        && call.outDataType != 11
+        && call.outDataType != 12
+        && call.outDataType != 27) {
         return Fail("ChoiceError",
             std::string(kOperator) + ": outDataType: " + Text(call.outDataType) + " is none of "
             "-1 or 'DT_UNDEFINED', 0 or 'FLOAT', 1 or 'FLOAT16', 2 or 'INT8', 3 or 'INT32', 4 or "
             "'UINT8', 6 or 'INT16', 7 or 'UINT16', 8 or 'UINT32', 9 or 'INT64', 10 or 'UINT64', 11 "
-            "or 'DOUBLE', 12 or 'BOOL', 27 or 'BF16'" + std::string("; " + NearestOf(call.outDataType, {-1, 0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11, 12, 27})));
+            "or 'DOUBLE', 12 or 'BOOL', 27 or 'BF16'"
+                + std::string("; "
+                    + NearestOf(call.outDataType, {-1, 0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11, 12, 27})));
     }
     if (!(call.headNum > 0)) {
         return Fail("RangeError", std::string(kOperator) + ": headNum: must be > 0, got " +
@@ -169,17 +185,28 @@ inline Status CheckRanges(const Call &call)
             std::string(kOperator) + ": clampMax: must be a number, got " + Text(call.clampMax) +
             "; pass a number such as 1.0");
     }
-    if (call.maskType != 0 && call.maskType != 1 && call.maskType != 2 && call.maskType != 3 && call.maskType != 4 && call.maskType != 5 && call.maskType != 6 && call.maskType != 7 && call.maskType != 8 && call.maskType != 9) {
+    if (call.maskType != 0
+        && call.maskType != 1
+        && call.maskType != 2
+        && call.maskType != 3
+        && call.maskType != 4
+        && call.maskType != 5
+        && call.maskType != 6
+        && call.maskType != 7
+        && call.maskType != 8
+        && call.maskType != 9) {
         return Fail("ChoiceError",
             std::string(kOperator) + ": maskType: " + Text(call.maskType) + " is none of "
             "0 or 'UNDEFINED', 1 or 'NORM', 2 or 'ALIBI', 3 or 'NORM_COMPRESS', 4 or "
             "'ALIBI_COMPRESS', 5 or 'ALIBI_COMPRESS_SQRT', 6 or 'ALIBI_COMPRESS_LEFT_ALIGN', 7 or "
-            "'SLIDING_WINDOW_NORM', 8 or 'SLIDING_WINDOW_COMPRESS', 9 or 'CAUSAL_MASK'" + std::string("; " + NearestOf(call.maskType, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9})));
+            "'SLIDING_WINDOW_NORM', 8 or 'SLIDING_WINDOW_COMPRESS', 9 or 'CAUSAL_MASK'"
+                + std::string("; " + NearestOf(call.maskType, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9})));
     }
     if (call.kvcacheCfg != 0 && call.kvcacheCfg != 1) {
         return Fail("ChoiceError",
             std::string(kOperator) + ": kvcacheCfg: " + Text(call.kvcacheCfg) + " is none of "
-            "0 or 'K_CACHE_V_CACHE', 1 or 'K_BYPASS_V_BYPASS'" + std::string("; " + NearestOf(call.kvcacheCfg, {0, 1})));
+            "0 or 'K_CACHE_V_CACHE', 1 or 'K_BYPASS_V_BYPASS'"
+                + std::string("; " + NearestOf(call.kvcacheCfg, {0, 1})));
     }
     if (call.scaleType != 0 && call.scaleType != 1) {
         return Fail("ChoiceError",
@@ -376,7 +403,12 @@ inline Status CheckEarly(const Call &call)
         values.Add("clampMax", call.clampMax);
         return Violation("ParameterError", kOperator, "clampType",
             "PREFIX_ENCODER takes no clamp", values,
-            Both((call.clampType == 0 && call.clampMin == 0.0 ? std::string(NearestLegal(0.0, " of clampMax")) : std::string((call.clampType == 0 ? std::string(NearestLegal(0.0, " of clampMin")) : std::string(NearestLegal(0, ""))))),
+            Both((call.clampType == 0
+                && call.clampMin == 0.0
+                ? std::string(NearestLegal(0.0, " of clampMax"))
+                : std::string((call.clampType == 0
+                    ? std::string(NearestLegal(0.0, " of clampMin"))
+                    : std::string(NearestLegal(0, ""))))),
                 "leave it all at 0"));
     }
     // maskType: PREFIX_ENCODER takes compressed masks
@@ -759,7 +791,8 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
         }
     }
     // seqLen: must add up to the tokens of query
-    if (call.seqLen.Readable() && !(SumOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }) == sizes.nTokens)) {
+    if (call.seqLen.Readable()
+        && !(SumOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }) == sizes.nTokens)) {
         Values values;
         values.Add("sum(seqLen[b] for b < batch)",
             SumOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }));
@@ -810,7 +843,14 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
         }
     }
     // mask: must have a row for each query
-    if (call.kvSeqLen.Readable() && call.mask.given && (sizes.mask_layout == "square" || sizes.mask_layout == "per batch" || sizes.mask_layout == "per head" || sizes.mask_layout == "full" || sizes.mask_layout == "columns") && !(sizes.maskRows >= MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.kvSeqLen.GetValue(b); }))) {
+    if (call.kvSeqLen.Readable()
+        && call.mask.given
+        && (sizes.mask_layout == "square"
+            || sizes.mask_layout == "per batch"
+            || sizes.mask_layout == "per head"
+            || sizes.mask_layout == "full"
+            || sizes.mask_layout == "columns")
+        && !(sizes.maskRows >= MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.kvSeqLen.GetValue(b); }))) {
         Values values;
         values.Add("maskRows", sizes.maskRows);
         values.Add("max(kvSeqLen[b] for b < batch)",
@@ -821,7 +861,13 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
                 " of maskRows"));
     }
     // mask: must have a column for each key
-    if (call.kvSeqLen.Readable() && call.mask.given && (sizes.mask_layout == "square" || sizes.mask_layout == "per batch" || sizes.mask_layout == "per head" || sizes.mask_layout == "full") && !(sizes.maskCols >= MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.kvSeqLen.GetValue(b); }))) {
+    if (call.kvSeqLen.Readable()
+        && call.mask.given
+        && (sizes.mask_layout == "square"
+            || sizes.mask_layout == "per batch"
+            || sizes.mask_layout == "per head"
+            || sizes.mask_layout == "full")
+        && !(sizes.maskCols >= MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.kvSeqLen.GetValue(b); }))) {
         Values values;
         values.Add("maskCols", sizes.maskCols);
         values.Add("max(kvSeqLen[b] for b < batch)",
@@ -832,7 +878,11 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
                 " of maskCols"));
     }
     // mask: needs isTriuMask for more than 128 queries
-    if (call.kvSeqLen.Readable() && call.mask.given && sizes.mask_layout == "128" && call.isTriuMask == 0 && !(MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.kvSeqLen.GetValue(b); }) <= 128)) {
+    if (call.kvSeqLen.Readable()
+        && call.mask.given
+        && sizes.mask_layout == "128"
+        && call.isTriuMask == 0
+        && !(MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.kvSeqLen.GetValue(b); }) <= 128)) {
         Values values;
         values.Add("max(kvSeqLen[b] for b < batch)",
             MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.kvSeqLen.GetValue(b); }));
@@ -841,7 +891,11 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
             NearestLegal(128, " of " + std::string("max(kvSeqLen[b] for b < batch)")));
     }
     // mask: needs isTriuMask for more than 128 keys
-    if (call.kvSeqLen.Readable() && call.mask.given && sizes.mask_layout == "128" && call.isTriuMask == 0 && !(MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.kvSeqLen.GetValue(b); }) <= 128)) {
+    if (call.kvSeqLen.Readable()
+        && call.mask.given
+        && sizes.mask_layout == "128"
+        && call.isTriuMask == 0
+        && !(MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.kvSeqLen.GetValue(b); }) <= 128)) {
         Values values;
         values.Add("max(kvSeqLen[b] for b < batch)",
             MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.kvSeqLen.GetValue(b); }));

@@ -95,14 +95,14 @@ inline SelfAttentionPrefixEncoderTiling TileFloat16D128MaskTypeCAUSALMASK(const 
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.workspaceBytes =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
+        tiling.partialOutOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     return tiling;
 }
 
@@ -155,14 +155,14 @@ inline SelfAttentionPrefixEncoderTiling TileFloat16D128MaskMaskColumnsMaskTypeAL
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.workspaceBytes =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
+        tiling.partialOutOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     return tiling;
 }
 
@@ -215,14 +215,14 @@ inline SelfAttentionPrefixEncoderTiling TileFloat16D128SlopesMaskTypeALIBICOMPRE
     tiling.outRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.partialSumOffset =
-        tiling.partialMaxOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialMaxOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.partialOutOffset =
-        tiling.partialSumOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4,
-            512);
+        tiling.partialSumOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
     tiling.workspaceBytes =
-        tiling.partialOutOffset + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4,
-            512);
+        tiling.partialOutOffset
+            + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     return tiling;
 }
 

@@ -171,7 +171,8 @@ public:
             const std::string wanted = LegalText(extent, rows);
             return Fail("LengthCountError", std::string(op_) + ": " + rule.name + ": must have " +
                                                 (oneForAll ? "1 or " : "") + wanted +
-                                                (wanted == "1" ? " entry" : " entries") + " in one dimension" +
+                                                (wanted == "1" ? " entry" : " entries")
+                                                    + " in one dimension" +
                                                 Because({Sources(extent)}) + ", got shape " +
                                                 ShapeText(tensor.shape));
         }
@@ -192,7 +193,8 @@ public:
         } else if (entries != count.value) {
             return Fail("SequenceLengthError",
                 std::string(op_) + ": " + rule.name + ": must hold " + count.name +
-                                                   " = " + Text(count.value) + " tensors (" + count.name + " from " +
+                                                   " = " + Text(count.value) + " tensors (" + count.name
+                                                       + " from " +
                                                    count.origin + "), got " + Text(entries));
         }
         if (entries == 0) {
@@ -230,7 +232,8 @@ public:
         if (batch.Known() && batch.value != entries) {
             return Fail("SequenceLengthError",
                 start + ": must hold " + (sequence ? "1 or " : "") + batch.Words(false) +
-                                                   " tensors (" + batch.name + " from " + batch.origin + "), got " +
+                                                   " tensors (" + batch.name + " from " + batch.origin
+                                                       + "), got " +
                                                    Text(entries));
         }
         if (!batch.Known()) {
@@ -240,7 +243,8 @@ public:
         std::vector<int64_t> counts;
         for (int64_t i = 0; i < entries; ++i) {
             Tensor entry = list.entries[static_cast<size_t>(i)];
-            for (size_t dim = 0; dim < layouts[0].dims.size() && entry.shape.size() < layouts[0].dims.size() &&
+            for (size_t dim = 0; dim < layouts[0].dims.size()
+                && entry.shape.size() < layouts[0].dims.size() &&
                  IsNumber(layouts[0].dims[dim]); ++dim) {
                 entry.shape.insert(entry.shape.begin(), 1);
             }
@@ -267,7 +271,8 @@ public:
                     const std::string place = "[" + std::to_string(i) + "]";
                     return Fail(rule.shapeError,
                         start + place + ": has " + Text(counts[i]) + " rows (" + rows.name +
-                                                     "), must have " + Text(other.second[i]) + " as " + other.first +
+                                                     "), must have " + Text(other.second[i]) + " as "
+                                                         + other.first +
                                                      place);
                 }
             }
@@ -453,7 +458,8 @@ private:
         return Fail(rule.rankError,
             std::string(op_) + ": " + rule.name + ": shape " + ShapeText(tensor.shape) +
                                         " has " + Text(tensor.Rank()) +
-                                        (tensor.Rank() == 1 ? " dimension" : " dimensions") + "; it must be " +
+                                        (tensor.Rank() == 1 ? " dimension" : " dimensions")
+                                            + "; it must be " +
                                         Alternatives(WordsOf(layouts)) + Situation(layouts));
     }
 
@@ -479,8 +485,10 @@ private:
         return Fail(rule.shapeError,
             std::string(op_) + ": " + rule.name + ": shape " + ShapeText(tensor.shape) +
                                          " should be " + Alternatives(WordsOf(layouts)) + ": dimension " +
-                                         Text(mismatch.position) + " is " + Text(mismatch.size) + ", must be " +
-                                         (rule.atLeast ? "at least " : "") + Alternatives(legal) + Because(sources) +
+                                         Text(mismatch.position) + " is " + Text(mismatch.size)
+                                             + ", must be " +
+                                         (rule.atLeast ? "at least " : "") + Alternatives(legal)
+                                             + Because(sources) +
                                          Situation(layouts));
     }
 

@@ -430,7 +430,8 @@ private:
             } else {
                 for (int64_t position = 0; position < queries; ++position) {
                     DataCopy(queryL1_[position * heads * kFractal],
-                        queryGm_[(firstToken + firstQuery + position) * queryStrideS_ + firstHead * queryStrideN_],
+                        queryGm_[(firstToken + firstQuery + position) * queryStrideS_
+                            + firstHead * queryStrideN_],
                         Nd2NzParams(1, heads, headDim_, 0, queryStrideN_, rowFractals * kFractal, 1, 0));
                 }
             }
@@ -455,11 +456,13 @@ private:
                     // to L1, row by row where one copy cannot express the pitch; then to L0A and L0B
                     const int64_t firstRow = firstKey + n0;
                     WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-                    for (int64_t page = firstRow / blockSize_; page < CeilDiv(firstRow + cols, blockSize_); ++page) {
+                    for (int64_t page = firstRow / blockSize_; page < CeilDiv(firstRow
+                        + cols, blockSize_); ++page) {
                         const int64_t pageBegin = MaxOf(page * blockSize_, firstRow);
                         const int64_t pageEnd = MinOf(page * blockSize_ + blockSize_, firstRow + cols);
                         const int64_t pageOffset =
-                            blockTablesGm_.GetValue(batch * blockTablesStrideB_ + page) * keyStrideP_ + kvHead * keyStrideK_ + (pageBegin - page * blockSize_) * keyStrideR_;
+                            blockTablesGm_.GetValue(batch * blockTablesStrideB_ + page) * keyStrideP_
+                                + kvHead * keyStrideK_ + (pageBegin - page * blockSize_) * keyStrideR_;
                         if (keyStrideR_ <= 65535) {
                             DataCopy(keyL1[(pageBegin - firstRow) * kFractal], keyGm_[pageOffset],
                                 Nd2NzParams(1, pageEnd - pageBegin, headDim_, 0, keyStrideR_,
@@ -536,11 +539,14 @@ private:
                         // to L1, row by row where one copy cannot express the pitch; then to L0A and L0B
                         const int64_t firstRow = firstKey + k0;
                         WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
-                        for (int64_t page = firstRow / blockSize_; page < CeilDiv(firstRow + depth, blockSize_); ++page) {
+                        for (int64_t page = firstRow / blockSize_; page < CeilDiv(firstRow
+                            + depth, blockSize_); ++page) {
                             const int64_t pageBegin = MaxOf(page * blockSize_, firstRow);
                             const int64_t pageEnd = MinOf(page * blockSize_ + blockSize_, firstRow + depth);
                             const int64_t pageOffset =
-                                blockTablesGm_.GetValue(batch * blockTablesStrideB_ + page) * valueStrideP_ + kvHead * valueStrideK_ + (pageBegin - page * blockSize_) * valueStrideR_;
+                                blockTablesGm_.GetValue(batch * blockTablesStrideB_ + page) * valueStrideP_
+                                    + kvHead * valueStrideK_
+                                    + (pageBegin - page * blockSize_) * valueStrideR_;
                             if (valueStrideR_ <= 65535) {
                                 DataCopy(valueL1[(pageBegin - firstRow) * kFractal], valueGm_[pageOffset],
                                     Nd2NzParams(1, pageEnd - pageBegin, headDim_, 0, valueStrideR_,
@@ -687,7 +693,8 @@ private:
                 PipeBarrier<PIPE_V>();
                 Add(score, score, slopesWide_, span);
                 // score = -inf where the query does not see the key  (self_attention.py:169)
-                if (kvSeqLenOfBatch - queryLength + firstQuery + (rowBegin + r0) / heads + 1 < firstKey + keys) {
+                if (kvSeqLenOfBatch - queryLength + firstQuery + (rowBegin + r0) / heads + 1 < firstKey
+                    + keys) {
                     PipeBarrier<PIPE_V>();
                     for (int64_t row = 0; row < chunk; ++row) {
                         const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
@@ -703,12 +710,12 @@ private:
                                 const int64_t stop = fillEnd - fillBase < 64 ? fillEnd - fillBase : 64;
                                 uint64_t lanes[2] =
                                     {(~uint64_t(0) << skipped) & (~uint64_t(0) >> (64 - stop)), 0};
-                                Duplicate(score[row * kTileKeys + fillBase], float(-INFINITY), lanes, 1, 1,
-                                    8);
+                                Duplicate(score[row * kTileKeys + fillBase], float(-__builtin_inff()), lanes,
+                                    1, 1, 8);
                                 fillLane = fillBase + stop;
                             }
                             if (fillLane < fillEnd) {
-                                Duplicate(score[row * kTileKeys + fillLane], float(-INFINITY),
+                                Duplicate(score[row * kTileKeys + fillLane], float(-__builtin_inff()),
                                     fillEnd - fillLane);
                             }
                         }
@@ -852,7 +859,8 @@ private:
                     if (heads == 1) {
                         const int64_t head = firstHead;
                         const int64_t queryIndex = firstQuery + rowBegin + r0;
-                        DataCopyPad(outputGm_[(firstToken + queryIndex) * outputStrideS_ + head * outputStrideN_],
+                        DataCopyPad(outputGm_[(firstToken + queryIndex) * outputStrideS_
+                            + head * outputStrideN_],
                             result,
                             DataCopyExtParams(chunk, headDim_ * 2,
                                 (kHeadDimBucket - RoundUp(headDim_, 16)) / 16,
@@ -861,7 +869,8 @@ private:
                         for (int64_t row = 0; row < chunk; ++row) {
                             const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                             const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                            DataCopyPad(outputGm_[(firstToken + queryIndex) * outputStrideS_ + head * outputStrideN_],
+                            DataCopyPad(outputGm_[(firstToken + queryIndex) * outputStrideS_
+                                + head * outputStrideN_],
                                 result[row * kHeadDimBucket], DataCopyExtParams(1, headDim_ * 2, 0, 0, 0));
                         }
                     }
@@ -886,26 +895,30 @@ private:
                     if (heads == 1) {
                         const int64_t head = firstHead;
                         const int64_t queryIndex = firstQuery + rowBegin + r0;
-                        DataCopyPad(partialMaxGm_[(split * rowTotal_ + (firstToken + queryIndex) * queryHeads_ + head) * 8],
+                        DataCopyPad(partialMaxGm_[(split * rowTotal_
+                            + (firstToken + queryIndex) * queryHeads_ + head) * 8],
                             leavingMax, DataCopyExtParams(chunk, 32, 0, (queryHeads_ * 8 - 8) * 4, 0));
                     } else {
                         for (int64_t row = 0; row < chunk; ++row) {
                             const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                             const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                            DataCopyPad(partialMaxGm_[(split * rowTotal_ + (firstToken + queryIndex) * queryHeads_ + head) * 8],
+                            DataCopyPad(partialMaxGm_[(split * rowTotal_
+                                + (firstToken + queryIndex) * queryHeads_ + head) * 8],
                                 leavingMax[row * 8], DataCopyExtParams(1, 32, 0, 0, 0));
                         }
                     }
                     if (heads == 1) {
                         const int64_t head = firstHead;
                         const int64_t queryIndex = firstQuery + rowBegin + r0;
-                        DataCopyPad(partialSumGm_[(split * rowTotal_ + (firstToken + queryIndex) * queryHeads_ + head) * 8],
+                        DataCopyPad(partialSumGm_[(split * rowTotal_
+                            + (firstToken + queryIndex) * queryHeads_ + head) * 8],
                             leavingSum, DataCopyExtParams(chunk, 32, 0, (queryHeads_ * 8 - 8) * 4, 0));
                     } else {
                         for (int64_t row = 0; row < chunk; ++row) {
                             const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                             const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                            DataCopyPad(partialSumGm_[(split * rowTotal_ + (firstToken + queryIndex) * queryHeads_ + head) * 8],
+                            DataCopyPad(partialSumGm_[(split * rowTotal_
+                                + (firstToken + queryIndex) * queryHeads_ + head) * 8],
                                 leavingSum[row * 8], DataCopyExtParams(1, 32, 0, 0, 0));
                         }
                     }
@@ -915,7 +928,8 @@ private:
                 if (heads == 1) {
                     const int64_t head = firstHead;
                     const int64_t queryIndex = firstQuery + rowBegin + r0;
-                    DataCopyPad(partialOutGm_[(split * rowTotal_ + (firstToken + queryIndex) * queryHeads_ + head) * kHeadDimBucket],
+                    DataCopyPad(partialOutGm_[(split * rowTotal_ + (firstToken + queryIndex) * queryHeads_
+                        + head) * kHeadDimBucket],
                         accumulator_[r0 * kHeadDimBucket],
                         DataCopyExtParams(chunk, kHeadDimBucket * 4, 0,
                             (queryHeads_ * kHeadDimBucket - kHeadDimBucket) * 4, 0));
@@ -923,7 +937,8 @@ private:
                     for (int64_t row = 0; row < chunk; ++row) {
                         const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                         const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
-                        DataCopyPad(partialOutGm_[(split * rowTotal_ + (firstToken + queryIndex) * queryHeads_ + head) * kHeadDimBucket],
+                        DataCopyPad(partialOutGm_[(split * rowTotal_
+                            + (firstToken + queryIndex) * queryHeads_ + head) * kHeadDimBucket],
                             accumulator_[r0 * kHeadDimBucket + row * kHeadDimBucket],
                             DataCopyExtParams(1, kHeadDimBucket * 4, 0, 0, 0));
                     }
@@ -1141,6 +1156,7 @@ __aicore__ inline void Run(GM_ADDR query, GM_ADDR key, GM_ADDR value, GM_ADDR bl
     if ASCEND_IS_AIV {
         kernel.RunVector();
     }
+    PipeBarrier<PIPE_ALL>();  // as TPipe's destructor would, had it not been destroyed before
 }
 
 }  // namespace self_attention_prefix_encoder_float16_d128_slopes_maskType_ALIBI_COMPRESS

@@ -189,7 +189,9 @@ at::Tensor RunOnNpu(const at::Tensor &query, const at::Tensor &key, const at::Te
         at.kvSeqLen = kept.Lengths(kvSeqLen.vec(), sizes.batch, options);
     }
     at::Tensor output =
-        at::empty(sizes.query_layout == "nTokens (headNum headSize)" ? std::vector<int64_t>{sizes.nTokens, call.headNum * sizes.headSize} : std::vector<int64_t>{sizes.nTokens, call.headNum, sizes.headSize},
+        at::empty(sizes.query_layout == "nTokens (headNum headSize)"
+            ? std::vector<int64_t>{sizes.nTokens, call.headNum * sizes.headSize}
+            : std::vector<int64_t>{sizes.nTokens, call.headNum, sizes.headSize},
             options.dtype(ToTorch(call.query.dtype)));
     at.output = output.data_ptr();
     const auto stream = c10_npu::getCurrentNPUStream().stream(true);
@@ -219,7 +221,9 @@ at::Tensor RunOnMeta(const at::Tensor &query, const at::Tensor &key, const at::T
     Require(Measure(call, sizes));
     const auto options = query.options();
     at::Tensor output =
-        at::empty(sizes.query_layout == "nTokens (headNum headSize)" ? std::vector<int64_t>{sizes.nTokens, call.headNum * sizes.headSize} : std::vector<int64_t>{sizes.nTokens, call.headNum, sizes.headSize},
+        at::empty(sizes.query_layout == "nTokens (headNum headSize)"
+            ? std::vector<int64_t>{sizes.nTokens, call.headNum * sizes.headSize}
+            : std::vector<int64_t>{sizes.nTokens, call.headNum, sizes.headSize},
             options.dtype(ToTorch(call.query.dtype)));
     return output;
 }
