@@ -23,6 +23,7 @@ from attndsl.codegen.kernel import kernel_name
 from attndsl.codegen.line_breaks import wrap
 from attndsl.codegen.render import render
 from attndsl.emulator.toolchain import INCLUDE, find_compiler
+from attndsl.resources import generated_dir
 from attndsl.schedule.compile import Compiled, compile_operator
 from attndsl.schedule.specialisation import Specialisation
 from attndsl.tile.printer import print_program
@@ -242,3 +243,16 @@ def test_long_expressions_are_broken_at_operators():
 def test_what_is_not_wrapped():
     for line in ("Muls(a, b, c);", "// " + "word " * 30, "x = " + " + ".join(["abcdef"] * 20) + ";"):
         assert wrap(line) == [line]
+
+
+def test_no_branch_is_left_that_constants_decide():
+    """What cannot be taken is no code; conditions of tiling values and of lengths stay."""
+    conditions = [
+        (path.name, condition)
+        for path in generated_dir().glob("*/op_kernel/*.h")
+        for condition in re.findall(r"\bif \(([^\n]*)\) \{$", path.read_text(), re.MULTILINE)
+    ]
+    assert len(conditions) > 1000
+    constant = re.compile(r"(?:k[A-Z]\w*|\d+)\b")
+    decided = [each for each in conditions if all(map(constant.fullmatch, re.findall(r"[\w.]+", each[1])))]
+    assert not decided
