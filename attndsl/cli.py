@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -263,6 +264,12 @@ def generate(
     help="default: all; the reference always runs",
 )
 @click.option("--coverage", is_flag=True, help="print the statements of the kernels that no case reached")
+@click.option(
+    "--project",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="run the kernels and the tiling of the project in DIR, as they are there, over cases for them",
+)
 @click.option("--record", is_flag=True, help="write what was checked to attndsl/verify/records")
 @_json
 def verify(
@@ -272,17 +279,24 @@ def verify(
     only: tuple[int, ...],
     backends: tuple[str, ...],
     coverage: bool,
+    project: Path | None,
     record: bool,
     as_json: bool,
 ) -> None:
     """Compare reference, tile program and executed kernel over generated cases."""
     from attndsl.codegen.coverage import Coverage
+    from attndsl.codegen.user_project import UserProject
     from attndsl.verify import NotGenerated, records
     from attndsl.verify import verify as verify_operator
 
-    chosen = backends or (("emulator",) if coverage else ("tile", "emulator"))
-    if coverage and "emulator" not in chosen:
-        raise click.UsageError("--coverage asks what the emulator ran; add --backend emulator")
+    chosen = backends or (("emulator",) if coverage or project else ("tile", "emulator"))
+    if (coverage or project) and "emulator" not in chosen:
+        option = "--coverage" if coverage else "--project"
+        raise click.UsageError(f"{option} speaks of what the emulator runs; add --backend emulator")
+    if project and len(names) != 1:
+        raise click.UsageError("--project DIR is the project of one operator; name it")
+    if project and record:
+        raise click.UsageError("--record keeps what was found of generated kernels, not those of --project")
     if "emulator" in chosen:
         from attndsl.emulator.toolchain import cache_dir, require_compiler
 
@@ -294,6 +308,8 @@ def verify(
     for operator in _operators(names):
         progress = _progress(console) if sys.stderr.isatty() and not as_json else None
         seen = Coverage() if coverage else None
+        edited = UserProject.at(project, operator, seen) if project else None
+        runs = edited or seen
         try:
             result = verify_operator(
                 operator,
@@ -302,7 +318,9 @@ def verify(
                 backends=chosen,
                 progress=progress,
                 only=only,
-                execute=seen.execute if seen else None,
+                execute=runs.execute if runs else None,
+                kernels=edited.kernels() if edited else (),
+                options=f"--project {shlex.quote(str(project))}" if project else "",
             )
         except NotGenerated as gap:
             if names:

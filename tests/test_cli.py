@@ -191,3 +191,24 @@ def test_verify_prints_what_no_case_reached(tmp_path: Path) -> None:
     assert 0 < kernel["reached"] == kernel["statements"] - len(kernel["missed"])
     refused = attndsl(*command, "--backend", "tile", cwd=tmp_path)
     assert refused.returncode == 2 and "--backend emulator" in refused.stderr
+
+
+def test_verify_runs_a_project_that_was_edited(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(MINE)
+    assert attndsl("generate", "mine.py", "--out", "out", *SMALL, cwd=tmp_path).returncode == 0
+    command = ("verify", "mine.py", "--cases", "1", "--project", "out/plain_attention")
+    (shown,) = json.loads(attndsl(*command, "--json", cwd=tmp_path).stdout)
+    assert shown["ok"] and shown["rows"][0]["reproduce"].endswith("--project out/plain_attention")
+    kernel = next((tmp_path / "out/plain_attention/op_kernel").glob("*_float16_d128.h"))
+    kernel.write_text(kernel.read_text().replace("PipeBarrier<PIPE_V>();", ""))
+    done = attndsl(*command, cwd=tmp_path)
+    assert done.returncode == 1 and re.search(rf"racecheck/\w+ at {kernel.name}:\d+", done.stdout), (
+        done.stdout
+    )
+    for wrong, word in (
+        (("verify", "--project", "out"), "name it"),
+        (("verify", "mine.py", "--project", "out"), "no op_kernel/plain_attention_custom.cpp"),
+        ((*command, "--record"), "--record"),
+    ):
+        refused = attndsl(*wrong, cwd=tmp_path)
+        assert refused.returncode == 2 and word in refused.stderr

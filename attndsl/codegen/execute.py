@@ -67,15 +67,21 @@ def _kernel(source: Path, entry: str) -> emulator.Kernel:
     return emulator.build(source, entry=entry)
 
 
-def arguments_of(launch: Launch, tiling: Array) -> list[emulator.Argument]:
-    """The arguments of the kernel function: all tensors of the contract, results, workspace, tiling data."""
+def arguments_of(
+    launch: Launch, tiling: Array, workspace_bytes: int | None = None
+) -> list[emulator.Argument]:
+    """The arguments of the kernel function: all tensors of the contract, results, workspace, tiling data.
+
+    ``workspace_bytes``: of the workspace, where that is not the launch's.
+    """
     names = names_of(launch.compiled.operator)
     found = [_argument(launch, item) for item in names.tensors]
     for name, spelled in names.outputs.items():
         found.append(emulator.Argument(spelled, launch.arguments[name], output=True))
     # What is updated in place is an output of the operator too, at the address of the input.
     found += [emulator.Argument(f"{item.name}Ref", None) for item in names.updated]
-    workspace = np.zeros(max(launch.workspace_bytes, 1), np.uint8)
+    room = launch.workspace_bytes if workspace_bytes is None else workspace_bytes
+    workspace = np.zeros(max(room, 1), np.uint8)
     found.append(emulator.Argument("workspace", workspace, scratch=True))
     found.append(emulator.Argument("tiling", tiling))
     return found
@@ -157,12 +163,22 @@ extern "C" void attndsl_plan(const Problem *problem, {names.tiling} *tiling, uin
 
 def _host_library(folder: Path, host: HostText) -> ctypes.CDLL:
     names: Names = host.names
-    library = folder / f"{names.op}_plan.so"
-    if not library.is_file():
-        source = folder / f"{names.op}_plan_call.cpp"
+    source = folder / f"{names.op}_plan_call.cpp"
+    if not source.is_file():
         source.write_text(_CALL.format(names=names))
-        made = folder / f"{names.op}_plan.{np.random.default_rng().integers(1 << 40)}.so"
-        arguments = ["-std=c++17", "-O1", "-shared", "-fPIC", str(source), "-o", str(made)]
-        run_compiler(require_compiler(), arguments, f"{names.op}_plan.h")
+    return host_library(folder, source.stem, f"{names.op}_plan.h")
+
+
+def host_library(folder: Path, name: str, what: str) -> ctypes.CDLL:
+    """The library made of ``folder/NAME.cpp``, compiled once; ``what``: what messages call its source.
+
+    Raises:
+        CompileFailed: with the compiler's messages.
+    """
+    library = folder / f"{name}.so"
+    if not library.is_file():
+        made = folder / f"{name}.{np.random.default_rng().integers(1 << 40)}.so"
+        arguments = ["-std=c++17", "-O1", "-shared", "-fPIC", str(folder / f"{name}.cpp"), "-o", str(made)]
+        run_compiler(require_compiler(), arguments, what)
         made.replace(library)
     return _load(library)

@@ -21,7 +21,8 @@ from attndsl.codegen.segments import Member, Segment, Shared, keys_of, share
 from attndsl.codegen.statements import Function, Writer
 from attndsl.hardware import ATLAS_A2, Core
 from attndsl.schedule.compile import Compiled
-from attndsl.schedule.specialisation import feature_names, kernel_suffix
+from attndsl.schedule.specialisation import Specialisation, feature_names, kernel_suffix
+from attndsl.spec.operator import Operator
 from attndsl.symbolic import Const, Expr
 from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.instructions.base import cxx
@@ -136,8 +137,13 @@ class KernelText:
 
 def kernel_name(compiled: Compiled) -> str:
     """The namespace and file name of a specialisation's kernel."""
-    suffix = plain(kernel_suffix(compiled.operator, compiled.specialisation))
-    return f"{names_of(compiled.operator).op}_{shortened(suffix, _LONGEST_SUFFIX)}"
+    return name_of(compiled.operator, compiled.specialisation)
+
+
+def name_of(operator: Operator, special: Specialisation) -> str:
+    """The name that the kernel of a specialisation has."""
+    suffix = plain(kernel_suffix(operator, special))
+    return f"{names_of(operator).op}_{shortened(suffix, _LONGEST_SUFFIX)}"
 
 
 def kernel_text(compiled: Compiled) -> KernelText:

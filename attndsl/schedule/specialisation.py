@@ -42,7 +42,7 @@ class Specialisation:
     def suffix(self, order: tuple[str, ...]) -> str:
         """``float16_d128_attn_mask``: the words of a kernel's name (:func:`kernel_suffix`)."""
         values = () if self.value_bucket is None else (f"e{self.value_bucket}",)
-        chosen = tuple(_word(name, value, self.dtype) for name, value in self.settings)
+        chosen = tuple(setting_word(name, value, self.dtype) for name, value in self.settings)
         features = (name for name in order if name in self.features)
         return "_".join(
             (self.dtype, f"d{self.bucket}", *values, *features, *(word for word in chosen if word))
@@ -51,7 +51,7 @@ class Specialisation:
     @property
     def told(self) -> tuple[object, ...]:
         """What the suffix says, before it is words: equal where two specialisations may have one name."""
-        settings = {(*pair, type(pair[1])) for pair in self.settings if _word(*pair, self.dtype)}
+        settings = {(*pair, type(pair[1])) for pair in self.settings if setting_word(*pair, self.dtype)}
         return self.dtype, self.bucket, self.value_bucket, self.features, frozenset(settings)
 
 
@@ -76,8 +76,9 @@ def _named(operator: Operator) -> dict[str, Specialisation]:
     return {}
 
 
-def _word(name: str, value: Any, dtype: str) -> str:
-    """A setting in a kernel's name; none where dtype and features tell it already."""
+def setting_word(name: str, value: Any, dtype: str) -> str:
+    """A setting in a kernel's name, by its value or the word for it; none where dtype and features tell it
+    already."""
     kind, argument = asks(name)
     if kind and (value is None or (kind == "dtype" and value == dtype)):
         return ""

@@ -13,7 +13,7 @@ from __future__ import annotations
 import collections
 import itertools
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,6 +45,26 @@ _FIRST = 1 << 30
 """The score of a candidate that goes before all others."""
 _KERNEL_PINNED = 3
 """Attempts with a kernel that exists, or with the head size that a new one shall have."""
+
+_LIKELY = 0.75
+"""How many of a wanted kernel's likely values a candidate has, but for the first."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WantedKernel:
+    """A kernel that cases are made for.
+
+    ``name``: what messages call it; ``mode``: the operator whose calls it takes; ``pins``: values of
+    variables that its calls have; ``likely``: values that most of them have; ``sizes``: variables with the
+    values that suit it; ``takes``: whether a call is one.
+    """
+
+    name: str
+    mode: Operator
+    pins: Mapping[str, Any]
+    likely: Mapping[str, Any]
+    sizes: Mapping[str, tuple[int, ...]]
+    takes: Callable[[Call], bool]
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,14 +124,23 @@ class Case:
 class Stream:
     """The cases of an operator for one seed, by number.
 
+    ``kernels``: those that cases are made for, in turn; without them for all that there may be.
     ``excluded``: optional tensors that no legal call was found for, such as arguments that are disabled.
     """
 
-    def __init__(self, operator: Operator, seed: int = 0, values: Values | None = None) -> None:
+    def __init__(
+        self,
+        operator: Operator,
+        seed: int = 0,
+        values: Values | None = None,
+        kernels: Sequence[WantedKernel] = (),
+    ) -> None:
         self.operator = operator
         self.seed = seed
         self.excluded: tuple[str, ...] = ()
-        self.members = [_Member(space, seed) for space in spaces(operator, values)]
+        modes = {each.mode.name for each in kernels}
+        wanted = [space for space in spaces(operator, values) if not kernels or space.operator.name in modes]
+        self.members = [_Member(space, seed, kernels) for space in wanted]
         self._cases: list[Case] = []
         self._prepared = False
 
@@ -137,8 +166,9 @@ class Stream:
 class _Member:
     """The cases of one mode: what they have covered so far."""
 
-    def __init__(self, space: CaseSpace, seed: int) -> None:
+    def __init__(self, space: CaseSpace, seed: int, kernels: Sequence[WantedKernel]) -> None:
         self.space, self.seed = space, seed
+        self._wanted = [each for each in kernels if each.mode.name == space.operator.name]
         self.excluded: tuple[str, ...] = ()
         self._covered: set[tuple[Any, ...]] = set()
         self._kernels: dict[tuple[Any, ...], int] = {}
@@ -168,6 +198,7 @@ class _Member:
     def next(self, operator: Operator, number: int, turn: int) -> Case:
         """Case ``number``, the ``turn``-th of this mode."""
         rng = np.random.default_rng([self.seed, number, 1 << 21])
+        wanted = self._wanted[turn % len(self._wanted)] if self._wanted else None
         for attempt in range(_ATTEMPTS):
             candidates = list(self._candidates(rng, turn, attempt))
             for _, _, assignment in sorted(candidates, key=lambda item: (-item[0], item[1])):
@@ -179,21 +210,27 @@ class _Member:
                     call = case.outline()
                 except CallError:
                     continue  # a constraint over elements of other tensors: the next candidate
-                if not work_of(self.space, call).keeps(_regime(turn, attempt)):
+                if not work_of(self.space, call).keeps(self._regime(turn, attempt)):
                     continue  # lengths made it short, or its tasks few
                 if any(array.size > self.space.values.most_elements for array in call.arrays.values()):
                     continue  # lengths made a tensor that follows from them larger than sizes alone tell
+                if wanted is not None and not wanted.takes(call):
+                    continue
                 self._covered |= _pairs(self.space.canonical(assignment))
                 self._seen |= declared_features(call)
                 key = kernel_key(self.space, assignment)
                 self._kernels[key] = self._kernels.get(key, 0) + 1
                 return case
-        raise RuntimeError(f"no legal case of {self.space.operator.name} was found")
+        of = wanted.name if wanted is not None else self.space.operator.name
+        raise RuntimeError(f"no legal case of {of} was found")
 
     def _candidates(
         self, rng: np.random.Generator, turn: int, attempt: int
     ) -> Iterator[tuple[int, int, Assignment]]:
-        if turn >= _OVERDUE and (asked := self._overdue(rng, _regime(turn, attempt))) is not None:
+        if self._wanted:
+            yield from self._for_kernel(rng, turn, attempt)
+            return
+        if turn >= _OVERDUE and (asked := self._overdue(rng, self._regime(turn, attempt))) is not None:
             yield _FIRST, -1, asked
         for position in range(CANDIDATES):
             pins = self._pins(rng, turn, attempt)
@@ -205,6 +242,31 @@ class _Member:
             new = _pairs(self.space.canonical(assignment)) - self._covered
             score = sum(3 if {a, b} <= self._heavy else 1 for (a, _), (b, _) in new)
             yield score, position, assignment
+
+    def _for_kernel(
+        self, rng: np.random.Generator, turn: int, attempt: int
+    ) -> Iterator[tuple[int, int, Assignment]]:
+        """Assignments for the kernel whose turn it is."""
+        kernel, variables = self._wanted[turn % len(self._wanted)], self.space.variables
+        for position in range(CANDIDATES):
+            kept = _LIKELY if position else 1.0
+            likely = {name: value for name, value in kernel.likely.items() if rng.random() < kept}
+            pins = {name: value for name, value in {**likely, **kernel.pins}.items() if name in variables}
+            for name, sizes in kernel.sizes.items():
+                if name in variables:
+                    pins[name] = sizes[int(rng.integers(len(sizes)))]
+            pins |= {REGIME: regime} if (regime := self._regime(turn, attempt)) else {}
+            pins |= {FILL: PROBE} if rng.random() < PROBES else {}
+            assignment = solve(self.space, rng, {**self._never, **pins})
+            if assignment is not None:
+                yield len(_pairs(self.space.canonical(assignment)) - self._covered), position, assignment
+
+    def _regime(self, turn: int, attempt: int) -> str:
+        """What the case is about; some kernels and sizes do not go together, so that later attempts ask for
+        less, and the last for nothing. Each of the wanted kernels starts with another."""
+        rounds = turn // len(self._wanted) if self._wanted else 0
+        regime = REGIMES[(turn + rounds) % len(REGIMES)]
+        return regime if attempt < _PINNED else regime.split()[-1] if attempt < 2 * _PINNED else ""
 
     def _overdue(self, rng: np.random.Generator, regime: str) -> Assignment | None:
         """An assignment with a feature that no case has, of those that legal calls have. No allowance of
@@ -226,7 +288,7 @@ class _Member:
 
     def _pins(self, rng: np.random.Generator, turn: int, attempt: int) -> dict[str, Any]:
         pins: dict[str, Any] = {}
-        if regime := _regime(turn, attempt):
+        if regime := self._regime(turn, attempt):
             pins[REGIME] = regime
         if rng.random() < PROBES:
             pins[FILL] = PROBE
@@ -310,10 +372,3 @@ def _pairs(assignment: Mapping[str, Any]) -> set[tuple[Any, ...]]:
 def allowance(turn: int) -> int:
     """How many kernels the cases up to the ``turn``-th of a mode may use."""
     return 12 + turn // 3
-
-
-def _regime(turn: int, attempt: int) -> str:
-    """What the case is about; some kernels and sizes do not go together, so that later attempts ask for less,
-    and the last for nothing."""
-    regime = REGIMES[turn % len(REGIMES)]
-    return regime if attempt < _PINNED else regime.split()[-1] if attempt < 2 * _PINNED else ""

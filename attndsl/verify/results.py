@@ -45,7 +45,8 @@ class BackendResult:
 class Row:
     """One case with what each backend made of it. ``mode``: the operator that took the call; ``bucket``: the
     head size the kernel is made for; ``source``: the operator's name, or the spec file as it was given;
-    ``computes_in``: the floating dtype of its results, which is not ``dtype`` where queries are integers."""
+    ``computes_in``: the floating dtype of its results, which is not ``dtype`` where queries are integers;
+    ``options``: of the command that runs the case again, beyond seed and number."""
 
     operator: str
     source: str
@@ -61,6 +62,7 @@ class Row:
     data: str
     work: Work
     results: tuple[BackendResult, ...]
+    options: str = ""
 
     @property
     def tensors(self) -> tuple[str, ...]:
@@ -75,7 +77,8 @@ class Row:
     @property
     def reproduce(self) -> str:
         """A command that runs this case alone."""
-        return f"attndsl verify {shlex.quote(self.source)} --seed {self.seed} --case {self.case}"
+        command = f"attndsl verify {shlex.quote(self.source)} --seed {self.seed} --case {self.case}"
+        return f"{command} {self.options}".rstrip()
 
     @property
     def snippet(self) -> str:
@@ -224,7 +227,8 @@ class Verification:
                         f"[red]miss[/red] case {row.case} on {result.backend}: {escape(result.message)}"
                     )
             console.print(f"    {escape(row.reproduce)}", soft_wrap=True)
-            console.print(f"    python -c {escape(shlex.quote(row.snippet))}", soft_wrap=True)
+            if not row.options:
+                console.print(f"    python -c {escape(shlex.quote(row.snippet))}", soft_wrap=True)
         for line in self._summary():
             console.print(escape(line), soft_wrap=True)
 

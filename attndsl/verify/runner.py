@@ -6,9 +6,9 @@ import threading
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ from attndsl.spec.errors import TargetLimitError
 from attndsl.spec.layout import Array
 from attndsl.spec.operator import Operator
 from attndsl.verify import benchmark, roles
-from attndsl.verify.cases import Case, Stream
+from attndsl.verify.cases import Case, Stream, WantedKernel
 from attndsl.verify.compare import (
     LEVELS,
     Comparison,
@@ -63,6 +63,8 @@ def verify(
     only: Iterable[int] = (),
     level: Level | None = LEVELS[0],
     execute: Execute | None = None,
+    kernels: Sequence[WantedKernel] = (),
+    options: str = "",
 ) -> Verification:
     """Compare backends with the float64 run of the executable spec over generated cases.
 
@@ -77,22 +79,28 @@ def verify(
             random sample, only the root mean square is judged, by the most lenient level; their elementwise
             bound shows each key.
         execute: runs a launch on the emulator, in place of :func:`attndsl.codegen.execute.execute`.
+        kernels: what the cases are for; without them for all that the operator may have.
+        options: of the command that runs a case again, where it has any beyond seed and number.
 
     Raises:
-        NotGenerated: no cases can be made for the operator.
+        NotGenerated: no cases can be made for the operator, or for one of ``kernels``.
         InternalError: a pass or a backend broke its own rules, or the installation is incomplete.
         CompilerMissing, CacheNotWritable, EmulatorNotCompiled: the emulator cannot be used.
     """
     started = time.monotonic()
     chosen = tuple(name for name in BACKENDS if name == "reference" or name in set(backends))
-    stream = Stream(operator, seed)
+    stream = Stream(operator, seed, kernels=kernels)
     wanted = tuple(only)
     try:
         taken = stream.take(max(wanted) + 1 if wanted else cases)
     except (LookupError, StopIteration) as error:  # no rule for a role, an axis or a layout
         raise NotGenerated(operator.name, f"{type(error).__name__}: {error}") from error
+    except RuntimeError as error:
+        if not kernels:
+            raise
+        raise NotGenerated(operator.name, str(error)) from error
     picked = tuple(case for case in taken if not wanted or case.number in wanted)
-    rows = _run_all(picked, chosen, level, progress, execute)
+    rows = tuple(replace(row, options=options) for row in _run_all(picked, chosen, level, progress, execute))
     return Verification(
         operator=operator.name,
         seed=seed,
