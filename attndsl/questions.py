@@ -1,7 +1,7 @@
 """The symbols by which constraints, layouts and graphs ask about arguments, such as ``given(x)``.
 
 The name of such a symbol is the kind of the question with the argument in brackets, as the printed contract
-has it. All other symbols are sizes and parameters.
+has it. Symbols without brackets are sizes, parameters, indices and what hosts or kernels know.
 """
 
 from __future__ import annotations

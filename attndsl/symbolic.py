@@ -265,7 +265,7 @@ class _Pair(Expr):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Binary(_Pair):
-    """Arithmetic: ``+ - * / // % min max ceil_div round_up``."""
+    """Arithmetic: ``+ - * / // % min max ceil_div round_up floor_div floor_mod``."""
 
     def with_children(self, children: tuple[Expr, ...]) -> Expr:
         return binary(self.op, *children)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from attndsl.graph.errors import GraphError
@@ -447,16 +447,23 @@ def _keys_and_values_share_rows(node: WeightedSum, graph: Graph) -> str | None:
     return None
 
 
+_OWN_OF_ROWS = frozenset({"tensor", "tensors", "axes", "where"})
+"""What keys and values of the same rows have of their own."""
+
+
 def _same_rows(keys: Node, values: Node) -> bool:
     if type(keys) is not type(values):
         return False
-    for name in ("length", "start", "table", "ends", "index", "position", "source", "cache", "rows"):
-        a, b = getattr(keys, name, None), getattr(values, name, None)
-        if a is b or (isinstance(a, Rows) and isinstance(b, Rows) and _same_rows(a, b)):
-            continue
-        if not (isinstance(a, Scalar) and isinstance(b, Scalar) and a.value.same(b.value)):
-            return False
-    return True
+    names = {each.name for each in fields(keys)} - _OWN_OF_ROWS
+    return all(_same_place(getattr(keys, name), getattr(values, name)) for name in names)
+
+
+def _same_place(a: Any, b: Any) -> bool:
+    if isinstance(a, Rows) and isinstance(b, Rows):
+        return _same_rows(a, b)
+    if isinstance(a, Scalar) and isinstance(b, Scalar):
+        return a.value.same(b.value)
+    return a is b or (isinstance(a, Expr) and a.same(b))
 
 
 @_rule(Dequantize, Quantize)

@@ -148,10 +148,11 @@ class Alloc(Statement):
 class Stage(Statement):
     """A named piece of one core kind's work; a function of the generated kernel.
 
-    ``parameters``: scalars the function is called with besides those it defines itself are found by the
-    code generator. ``doc``: one sentence for the reader of the generated file. ``behind_all``: it begins when
-    all cores of its kind have come to it. ``part``: what ``name`` ends with because a program has several
-    attentions; stages that differ in nothing but the attention's own tensors and sizes become one function.
+    The code generator finds the scalars that the function is called with.
+
+    ``doc``: one sentence for the reader of the generated file. ``behind_all``: it begins when all cores of
+    its kind have come to it. ``part``: what ``name`` ends with because a program has several attentions;
+    stages that differ in nothing but the attention's own tensors and sizes become one function.
     """
 
     name: str

@@ -13,8 +13,10 @@ from attndsl.codegen.problem_members import dtype_member, given_member, io_tenso
 from attndsl.codegen.selectors import selectors_of
 from attndsl.schedule.specialisation import feature_names, kernel_inputs, settings_of
 from attndsl.spec.covering import choosable, nearest_choice
+from attndsl.spec.loader import load, shipped_names
 
-EVERY = [ops.incre_flash_attention, ops.self_attention, *ops.self_attention.modes]
+SHIPPED = [each for name in shipped_names() for each in (load(name), *load(name).modes)]
+EVERY = [each for each in SHIPPED if feature_names(each)]  # those with something to choose
 
 
 def legal_choices(operator, count):

@@ -297,6 +297,17 @@ def test_the_near_twin_passes(name):
     assert verify(twin) is twin
 
 
+@pytest.mark.parametrize(("size", "legal"), [("size", True), ("other", False)])
+def test_pages_of_keys_and_values_have_one_size(size, legal):
+    keys = paged()
+    pages_of_values = replace(keys.keys, tensor=replace(pages, name="value"), block_size=Symbol(size))
+    found = {
+        finding.rule
+        for finding in findings(graph(WeightedSum(weights=Softmax(scores=keys), values=pages_of_values)))
+    }
+    assert ("keys_and_values_share_rows" not in found) == legal
+
+
 def test_the_finding_names_the_line_of_its_node():
     where = SourceLine("/somewhere/my_attention.py", 12)
     with pytest.raises(GraphError, match=r"my_attention.py:12: test: Softmax"):

@@ -12,7 +12,7 @@ import pytest
 
 from attndsl import ops
 from attndsl.errors import InternalError
-from attndsl.hardware import Core, Pipe
+from attndsl.hardware import Core
 from attndsl.interpret.tile import interpret
 from attndsl.schedule.events import synchronise
 from attndsl.schedule.hazards import Overrun, find_problems
@@ -276,8 +276,3 @@ def test_a_loop_that_declares_to_run_does():
 
     with pytest.raises(InternalError, match="does not run at all"):
         interpret(_changed(launch, Core.AIC, never))
-
-
-def test_pipes_are_those_of_the_hardware():
-    """The table above speaks of three pipes of the vector core."""
-    assert {V, MTE2, MTE3} < set(Pipe)

@@ -187,13 +187,17 @@ def test_nothing_is_filled_where_all_rows_see_the_tile() -> None:
 
     launch = prepare(ops.self_attention.bind(**causal(64)))
     program = launch.compiled.joint
-    guarded = {
-        id(inner)
+    guards = {
+        id(inner): item.condition
         for item in program.body.walk()
         if isinstance(item, If) and "firstKey" in item.condition.symbols()
         for inner in item.walk()
         if isinstance(inner, FillInterval)
     }
     fills = [item for item in program.body.walk() if isinstance(item, FillInterval)]
-    assert fills and all(id(item) in guarded for item in fills)
+    assert fills and all(id(item) in guards for item in fills)
+    first_row = {"firstQuery": 127, "rowBegin": 0, "r0": 0, "heads": 2}
+    for guard in guards.values():  # position 127 sees keys 0 to 127
+        assert not guard.evaluate({**first_row, "firstKey": 64, "keys": 64})
+        assert guard.evaluate({**first_row, "firstKey": 65, "keys": 64})
     assert np.isneginf(fills[0].value.evaluate({}))

@@ -462,7 +462,7 @@ def test_a_read_only_cache_cannot_be_updated():
 def test_the_ignored_qscale_is_a_warning():
     with pytest.warns(errors.IgnoredParameterWarning, match="qScale.*qkScale"):
         out = sa(**pa(qScale=2.0))
-    assert out.shape == (7, 2, 16)
+    assert out.shape == (7, 2, 16) and np.array_equal(out, sa(**pa(qScale=1.0)))
 
 
 def test_parameters_are_checked_before_tensors():

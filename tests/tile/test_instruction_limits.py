@@ -448,7 +448,7 @@ def test_every_operation_has_a_cost():
     """In cycles that grow with the work."""
     bench = Bench()
     for item in _all_operations():
-        assert item.cycles(bench) > COSTS[item.cost_key].head - 1
+        assert item.cycles(bench) > COSTS[item.cost_key].head and item.units(bench) > 0, item.describe()
     short, long = (Unary(op="Exp", dst=row(f32, n), src=row(g32, n)) for n in (64, 640))
     assert long.cycles(bench) - short.cycles(bench) == pytest.approx(9 * COSTS["Exp"].per_unit)
 
