@@ -51,7 +51,7 @@ def evaluate_arrays(expr: Expr, env: Mapping[str, Any]) -> Any:
         index = np.asarray(evaluate_arrays(expr.index, env))
         if not flat.size:
             return np.zeros(index.shape, flat.dtype)
-        values = flat[np.clip(index, 0, flat.size - 1)]
+        values = flat[np.minimum(np.maximum(index, 0), flat.size - 1)]  # np.clip takes five times as long
         if values.dtype.kind in "iu" and values.dtype.itemsize >= 4:
             return values.astype(np.int64)  # as generated code computes: narrower types would wrap
         return values if values.dtype.kind in "biu" else values.astype(np.float64)

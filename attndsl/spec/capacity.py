@@ -22,7 +22,7 @@ def capacity_constraints(
     constraint in ``known`` says is not said again.
     """
     said = [rule.condition for rule in known]
-    for rows, when in _dense(root, None, set()):
+    for rows, when in _dense(root, None, "", set()):
         name = _counted_by(rows.length)
         if rows.start is not None or name not in lengths or not {"B", "T"} <= axes.keys():
             continue
@@ -48,27 +48,36 @@ def _says(condition: Expr, name: str, rows: Expr) -> bool:
     return isinstance(left, Load) and left.source == name and right.same(rows)
 
 
-def _dense(node: Node, when: Expr | None, seen: set[tuple[int, str]]) -> Iterator[tuple[Dense, Expr | None]]:
-    """The rows that calls read of tensors, and when they do."""
-    if (id(node), str(when)) in seen:
+def _dense(
+    node: Node, when: Expr | None, told: str, seen: set[tuple[int, str]]
+) -> Iterator[tuple[Dense, Expr | None]]:
+    """The rows that calls read of tensors, and when they do; ``told`` is ``when`` as a text, which takes long
+    to make for each node."""
+    if (id(node), told) in seen:
         return
-    seen.add((id(node), str(when)))
+    seen.add((id(node), told))
+
+    def under(below: Node, condition: Expr | None) -> Iterator[tuple[Dense, Expr | None]]:
+        both = _both(when, condition)
+        return _dense(below, both, told if both is when else str(both), seen)
+
     if isinstance(node, Conditional):
-        yield from _dense(node.then, _both(when, node.condition), seen)
-        yield from _dense(node.otherwise, _both(when, negation(node.condition)), seen)
+        yield from under(node.then, node.condition)
+        yield from under(node.otherwise, negation(node.condition))
     elif isinstance(node, Choose):
+        missed: Expr | None = None
         for needs, each in zip(node.needs, node.alternatives, strict=False):
             passed: Expr | None = None
             for name in sorted(needs):
                 passed = _both(passed, given(name))
-            yield from _dense(each, _both(when, passed), seen)
-            when = _both(when, None if passed is None else negation(passed))
-        yield from _dense(node.alternatives[-1], when, seen)
+            yield from under(each, _both(missed, passed))
+            missed = _both(missed, None if passed is None else negation(passed))
+        yield from under(node.alternatives[-1], missed)
     else:
         if isinstance(node, Dense):
             yield node, when
         for operand in node.operands():
-            yield from _dense(operand, when, seen)
+            yield from _dense(operand, when, told, seen)
 
 
 def _both(first: Expr | None, second: Expr | None) -> Expr | None:

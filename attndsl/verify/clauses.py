@@ -41,6 +41,8 @@ def keeps(rule: Constraint) -> Function:
     """Whether a constraint holds; one over what is absent does. Warnings may be asked for."""
     condition, when = compiled(rule.condition), None if rule.when is None else compiled(rule.when)
     soft = issubclass(rule.error, Warning)
+    if when is None and not soft:
+        return _kept(condition)
 
     def holds(env: Mapping[str, Any]) -> bool:
         try:
@@ -48,6 +50,20 @@ def keeps(rule: Constraint) -> Function:
         except KeyError:
             return True
         except ZeroDivisionError:  # of a size that is 0: another constraint forbids it
+            return False
+
+    return holds
+
+
+def _kept(condition: Function) -> Function:
+    """Whether a condition holds that is always asked, as :func:`keeps` tells."""
+
+    def holds(env: Mapping[str, Any]) -> bool:
+        try:
+            return bool(condition(env))
+        except KeyError:
+            return True
+        except ZeroDivisionError:
             return False
 
     return holds

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -134,8 +135,14 @@ class Integers:
         env = self.space.environment(self.assignment, self.arrays())
         return [(rule, _violations(rule, env)) for rule in self.rules]
 
-    def _count(self) -> int:
-        return sum(int(bad.sum()) for _, bad in self._broken())
+    def _count(self, most: int) -> int:
+        """How many elements break a constraint; more than ``most`` are not counted."""
+        env, found = self.space.environment(self.assignment, self.arrays()), 0
+        for rule in self.rules:
+            found += int(np.count_nonzero(_violations(rule, env)))
+            if found > most:
+                break
+        return found
 
     # Repair -------------------------------------------------------------------------------------------
 
@@ -159,7 +166,7 @@ class Integers:
             for some in (slice(None), self.rng.permutation(at.size)[:1]):
                 kept = rows.copy()
                 rows[at[some]] = value[some]
-                if (after := self._count()) < before or (after == before and self.rng.random() < 0.5):
+                if (after := self._count(before)) < before or (after == before and self.rng.random() < 0.5):
                     return
                 rows[:] = kept
 
@@ -205,17 +212,24 @@ class Integers:
 
 
 def _indexed(rule: Constraint, env: Mapping[str, Any]) -> dict[str, Any]:
-    sizes = [int(extent.evaluate(env)) for extent in rule.over.values()]
-    grids = np.meshgrid(*map(np.arange, sizes), indexing="ij", sparse=True)
-    return {**env, **dict(zip(rule.over, grids, strict=True))}
+    return {**env, **dict(zip(rule.over, _grids(_sizes(rule, env)), strict=True))}
+
+
+def _sizes(rule: Constraint, env: Mapping[str, Any]) -> tuple[int, ...]:
+    return tuple(int(extent.evaluate(env)) for extent in rule.over.values())
+
+
+@lru_cache
+def _grids(sizes: tuple[int, ...]) -> tuple[Array, ...]:
+    """The indices below ``sizes``, which broadcast against each other."""
+    return tuple(np.meshgrid(*map(np.arange, sizes), indexing="ij", sparse=True))
 
 
 def _violations(rule: Constraint, env: Mapping[str, Any]) -> Array:
     """Where the constraint is broken, over its index ranges."""
-    sizes = [int(extent.evaluate(env)) for extent in rule.over.values()]
-    local = _indexed(rule, env)
     if rule.when is not None and not rule.over and not rule.when.evaluate(env):
         return np.zeros((), bool)
+    sizes, local = _sizes(rule, env), _indexed(rule, env) if rule.over else env
     bad = np.broadcast_to(~np.asarray(evaluate_arrays(rule.condition, local), bool), sizes)
     if rule.when is not None and rule.over:
         bad = bad & np.broadcast_to(np.asarray(evaluate_arrays(rule.when, local), bool), sizes)

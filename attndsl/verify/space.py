@@ -174,45 +174,43 @@ class CaseSpace:
         """
         env: dict[str, Any] = {name: assignment.get(name) for name in (GROUP, REGIME, WARNED)}
         shown: set[str] = set()
-        for spec, passed, dtype, layout, like, carried in self._names:
-            present = not spec.optional or bool(assignment[passed])
-            env[passed] = present
+        for optional, passed, dtype, default, like, layout, only, sizes, carried in self._names:
+            env[passed] = present = not optional or bool(assignment[passed])
             if not present:
                 env[dtype] = env[layout] = None
                 continue
-            env[dtype] = assignment.get(dtype) or env.get(like) or spec.dtypes[0]
-            if spec.layouts:
-                key = assignment[layout] if len(spec.layouts) > 1 else next(iter(spec.layouts))
-                env[layout] = key
-                shown |= self._shown[spec.name, key]
+            env[dtype] = assignment.get(dtype) or env.get(like) or default
+            if sizes:
+                env[layout] = key = assignment[layout] if only is None else only
+                shown |= sizes[key]
             for name in carried:
                 env[name] = assignment[name]
-        for param in self.operator.params:
-            if param.name in assignment:
-                env[param.name] = assignment[param.name]
+        for name in self._param_names:
+            if name in assignment:
+                env[name] = assignment[name]
         if made is not None:
             for name in self._prefix_sums:
                 env[longest_of(name).name] = int(np.diff(made[name], prepend=0).max(initial=0))
-        for name, dim in self._dims.items():
-            if dim.definition is not None:
-                env[name] = int(self._definitions[name](env))
-            elif name in shown and name in assignment and name not in self.ties.bounded:
+        for name, definition in self._sizes:
+            if definition is not None:
+                env[name] = int(definition(env))
+            elif name in shown and name in assignment:
                 env[name] = assignment[name]
         env |= {size: 1 for size, split in self._alone if env.get(split)}
         self.ties.apply(env, shown, assignment)
         env |= dict.fromkeys(self._integer_names, _NOTHING)  # both sides of a choice by presence are read
         env |= made if made is not None else self._surrogates(assignment, env)
         self.ties.apply(env, shown, assignment)
-        for name, dim in self._dims.items():
-            if name not in env and dim.default is not None:
+        for name, default in self._defaults:
+            if name not in env:
                 try:
-                    env[name] = int(self._defaults[name](env))
+                    env[name] = int(default(env))
                 except KeyError:
                     continue
         env[_EXTENTS] = extents = self.extents(env)
-        for param in self.operator.params:
-            if env.get(param.name) is RECIPROCAL_ROOT:
-                env[param.name] = float(max(extents.get("D", 1), 1)) ** -0.5
+        for name in self._param_names:
+            if env.get(name) is RECIPROCAL_ROOT:
+                env[name] = float(max(extents.get("D", 1), 1)) ** -0.5
         return env
 
     def extents(self, env: Mapping[str, Any]) -> dict[str, int]:
@@ -228,9 +226,8 @@ class CaseSpace:
                 continue
         return found
 
-    def violated(self, assignment: Mapping[str, Any]) -> list[Clause]:
-        """The clauses that an assignment breaks."""
-        env = self.environment(assignment)
+    def violated(self, env: Mapping[str, Any]) -> list[Clause]:
+        """The clauses that an environment breaks."""
         return [clause for clause in self.clauses if not clause.holds(env)]
 
     def canonical(self, assignment: Mapping[str, Any]) -> Assignment:
@@ -268,12 +265,21 @@ class CaseSpace:
         return self.operator.dims_by_name
 
     @cached_property
-    def _definitions(self) -> dict[str, Function]:
-        return {n: compiled(dim.definition) for n, dim in self._dims.items() if dim.definition is not None}
+    def _param_names(self) -> tuple[str, ...]:
+        return tuple(param.name for param in self.operator.params)
 
     @cached_property
-    def _defaults(self) -> dict[str, Function]:
-        return {n: compiled(dim.default) for n, dim in self._dims.items() if dim.default is not None}
+    def _sizes(self) -> tuple[tuple[str, Function | None], ...]:
+        """The sizes in order, but those that are bounded by a tie, with what defines them."""
+        return tuple(
+            (name, None if dim.definition is None else compiled(dim.definition))
+            for name, dim in self._dims.items()
+            if dim.definition is not None or name not in self.ties.bounded
+        )
+
+    @cached_property
+    def _defaults(self) -> tuple[tuple[str, Function], ...]:
+        return tuple((n, compiled(dim.default)) for n, dim in self._dims.items() if dim.default is not None)
 
     @cached_property
     def _integer_names(self) -> tuple[str, ...]:
@@ -299,9 +305,10 @@ class CaseSpace:
         return tuple((extent.name, split) for extent, split in found if isinstance(extent, Symbol))
 
     @cached_property
-    def _names(self) -> tuple[tuple[TensorSpec, str, str, str, str, tuple[str, ...]], ...]:
-        """Each tensor with its variables: presence, dtype, layout, the dtype it follows, and those that are
-        part of the environment as they are."""
+    def _names(self) -> tuple[tuple[Any, ...], ...]:
+        """Of each tensor whether it is optional, with its variables and what holds without them: presence;
+        dtype, the first one, the dtype it follows; layout, the only one, the sizes that each shows; and
+        variables that are part of the environment as they are."""
         found = []
         for spec in self.operator.tensors:
             name = spec.name
@@ -309,8 +316,11 @@ class CaseSpace:
             carried += [fill_of(name)] if spec.kind == "lengths" else []
             carried += [longest_of(name).name] if spec.prefix_sums else []
             like = dtype_of(spec.dtype_like[0]).name if spec.dtype_like else ""
-            symbols = given(name).name, dtype_of(name).name, layout_of(name).name
-            found.append((spec, *symbols, like, tuple(carried)))
+            sizes = {key: self._shown[name, key] for key in spec.layouts}
+            only = next(iter(sizes)) if len(sizes) == 1 else None
+            dtype = dtype_of(name).name, spec.dtypes[0], like
+            symbols = spec.optional, given(name).name, *dtype, layout_of(name).name, only, sizes
+            found.append((*symbols, tuple(carried)))
         return tuple(found)
 
     @cached_property

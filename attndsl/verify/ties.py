@@ -54,6 +54,10 @@ class Ties:
         always = frozenset(tie.name for tie in found if not tie.bound and tie.when is None) - params
         return Ties(found, exact & params, bounded, always)
 
+    @cached_property
+    def _functions(self) -> tuple[tuple[str, Function | None, Function, bool], ...]:
+        return tuple((tie.name, tie.applies, tie.value, tie.bound) for tie in self.ties)
+
     def sources(self, name: str) -> tuple[Expr, ...]:
         """What ``name`` may follow from."""
         return tuple(tie.source for tie in self.ties if tie.name == name)
@@ -62,20 +66,20 @@ class Ties:
         """Give the tied names their values, as far as ``env`` tells what they follow from."""
         least: dict[str, int] = {}
         exact: set[str] = set()
-        for tie in self.ties:
-            if tie.name not in shown and tie.name not in self.exact:
+        for name, applies, value_of, bound in self._functions:
+            if name not in shown and name not in self.exact:
                 continue
             try:
-                if tie.applies is not None and not tie.applies(env):
+                if applies is not None and not applies(env):
                     continue
-                value = tie.value(env)
+                value = value_of(env)
             except KeyError:
                 continue
-            if tie.bound:
-                least[tie.name] = max(least.get(tie.name, 0), int(value))
+            if bound:
+                least[name] = max(least.get(name, 0), int(value))
             else:
-                env[tie.name] = value
-                exact.add(tie.name)
+                env[name] = value
+                exact.add(name)
         for name in (self.bounded & shown) - exact:
             env[name] = least.get(name, 1) + int(assignment[name])
 

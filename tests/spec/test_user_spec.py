@@ -5,9 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from attndsl import ops
 from attndsl.errors import UserError
-from attndsl.spec import Operator, attend, errors
+from attndsl.spec import Operator, attend, capacity, errors
 from attndsl.spec.loader import load
+from attndsl.symbolic import Expr
 
 FILE = Path(__file__).parent / "my_window.py"
 
@@ -235,3 +237,12 @@ def test_unknown_operators_files_and_backends():
         op(q, q, q, window=1, backend="refrence")
     with pytest.raises(ValueError, match="float16"):
         op(q, q, q, window=1, precision="float16")
+
+
+def test_conditions_are_made_texts_where_they_change_and_not_at_each_node(monkeypatch):
+    """A spec with many features has thousands of paths to a tensor, and was loaded for seconds."""
+    (root,) = ops.self_attention.roots
+    made, text = [], Expr.text
+    monkeypatch.setattr(Expr, "text", lambda self, cxx=False: made.append(self) or text(self, cxx))
+    found = list(capacity._dense(root, None, "", set()))
+    assert len(found) > 100 and len(made) < 25 * len(found)

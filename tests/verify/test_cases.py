@@ -287,6 +287,23 @@ def test_a_feature_that_no_case_has_is_asked_for_by_name(monkeypatch):
     assert [rare in declared_features(case.outline()) for case in drawn] == [False, False, True, False]
 
 
+def test_a_search_makes_no_environment_twice(monkeypatch):
+    """They are most of the time that cases take, so that the one of a change that is made is kept. Values
+    that a variable has twice, to be drawn more often, may be tried twice."""
+    (space,) = spaces(ops.nsa_compress_attention)
+    made = []
+
+    def counted(self, assignment, integers=None):
+        made.append(tuple(assignment.items()))
+        return environment(self, assignment, integers)
+
+    environment = type(space).environment
+    monkeypatch.setattr(type(space), "environment", counted)
+    assert solve(space, np.random.default_rng(0), {REGIME: "long few"}) is not None
+    again = sum(made[at] == made[at - 1] for at in range(1, len(made)))
+    assert len(made) > 20 and again < len(made) / 20, (again, len(made))
+
+
 def test_disabled_arguments_are_found_out_from_the_constraints(incre):
     assert incre.stream.excluded == ("dequant_scale1", "quant_scale1", "dequant_scale2")
 

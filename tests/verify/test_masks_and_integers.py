@@ -6,6 +6,7 @@ import pytest
 from attndsl.folds import total
 from attndsl.spec import Operator, attend
 from attndsl.symbolic import Load, Select, Symbol, ceil_div, minimum
+from attndsl.verify import integers
 from attndsl.verify.integers import Integers
 from attndsl.verify.masks import MaskFiller, pattern
 from attndsl.verify.quick import compiled
@@ -52,6 +53,18 @@ def test_coupled_lengths_are_repaired_and_sizes_follow_them():
         assert env["S"] == found["ql"].sum() and (found["kl"] <= env["T"]).all()
         prefixes |= set((found["kl"] - found["ql"]).tolist())
     assert len(prefixes) >= 3  # not the trivial repair alone
+
+
+def test_what_is_worse_than_before_is_not_counted_to_the_end(monkeypatch):
+    space, rng, asked = CaseSpace(coupled()), np.random.default_rng(0), []
+    assignment = solve(space, rng, {REGIME: "any"})
+    assert assignment is not None
+    drawn = Integers(space, assignment, rng)
+    monkeypatch.setattr(integers, "_violations", lambda rule, env: asked.append(rule) or np.ones(3, bool))
+    assert len(drawn.rules) > 2
+    assert drawn._count(3) == 6 and asked == drawn.rules[:2]
+    asked.clear()
+    assert drawn._count(10**9) == 3 * len(drawn.rules) and asked == drawn.rules
 
 
 def test_constraints_without_a_solution_are_given_up():
