@@ -125,8 +125,8 @@ def _with_early(body: Seq, early: dict[Stage, Handover], flags: dict[str, int]) 
             continue
         name, ready = f"all{item.writer.name}", item.ready
         go_on = SetCrossFlag(name=ready, flag=flags[ready], mode=BLOCK_MODE, pipe=item.pipe)
-        meet = _meet_all(Seq(body=(go_on,)), name, flags[name])
-        await_it = seq(WaitCrossFlag(name=ready, flag=flags[ready]))
+        meet = _as_written(item.writer, _meet_all(Seq(body=(go_on,)), name, flags[name]))
+        await_it = _as_written(item.writer, seq(WaitCrossFlag(name=ready, flag=flags[ready])))
         found += [
             Stage(
                 name=f"Release{_capitalised(item.tensor)}",
@@ -142,6 +142,14 @@ def _with_early(body: Seq, early: dict[Stage, Handover], flags: dict[str, int]) 
             ),
         ]
     return Seq(body=tuple(found)) if len(found) > len(body.body) else body
+
+
+def _as_written(writer: Stage, body: Seq) -> Seq:
+    """``body`` under the condition that all of the writer's work is under: else there is nothing to read."""
+    (*others, last) = writer.body.body
+    if others or not isinstance(last, If) or last.otherwise is not None:
+        return body
+    return seq(If(condition=last.condition, then=body, where=last.where))
 
 
 def _capitalised(tensor: GlobalTensor) -> str:

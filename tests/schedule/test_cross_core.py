@@ -22,6 +22,8 @@ from attndsl.tile.statements import (
     SetCrossFlag,
     Stage,
     WaitCrossFlag,
+    as_seq,
+    rewrite,
     seq,
 )
 
@@ -239,6 +241,26 @@ def test_cubes_wait_once_for_what_all_vector_cores_write_first():
     loop = next(item for item in cube.walk() if isinstance(item, For))
     assert not any(isinstance(item, WaitCrossFlag) for item in loop.walk())
     assert any(isinstance(item, WaitCrossFlag) for item in cube.walk())
+
+
+@pytest.mark.parametrize("always", [False, True])
+def test_cores_meet_where_there_is_something_to_write(always):
+    """Where all that is written is under a condition, so are the flags; a part that is not asks for them."""
+    is_asked = Symbol("isAsked")
+    written = If(condition=is_asked, then=seq(from_ub(SCALED)))
+    work = (written, from_ub(SCALED)) if always else (written,)
+    plain = early()
+    writer = next(item for item in plain.body.walk() if isinstance(item, Stage) and item.name == "Scale")
+    changed = rewrite(plain.body, lambda each: each.with_children((seq(*work),)) if each is writer else each)
+    program = derive_flags(plain.with_(body=as_seq(changed)))
+    under = {
+        id(inner)
+        for item in program.body.walk()
+        if isinstance(item, If) and item.condition is is_asked
+        for inner in item.walk()
+    }
+    flags = [item for item in program.body.walk() if isinstance(item, SetCrossFlag | WaitCrossFlag)]
+    assert len(flags) == 4 and {id(item) in under for item in flags} == {not always}
 
 
 @pytest.mark.parametrize("wrong", ["repeated", "late"])

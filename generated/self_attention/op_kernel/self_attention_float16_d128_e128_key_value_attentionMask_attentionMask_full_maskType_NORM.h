@@ -477,7 +477,9 @@ private:
     // Waits until the vector cores of all blocks have written their parts.
     __aicore__ inline void AwaitScaledQuery()
     {
-        CrossCoreWaitFlag(kScaledQueryReady);
+        if (queryIsScaled_) {
+            CrossCoreWaitFlag(kScaledQueryReady);
+        }
     }
 
     // Query rows of the task from global memory to L1.
@@ -753,9 +755,11 @@ private:
     // All vector cores have written their parts: the cube may read.
     __aicore__ inline void ReleaseScaledQuery()
     {
-        CrossCoreSetFlag<0, PIPE_MTE3>(kAllScaleQuery);
-        CrossCoreWaitFlag(kAllScaleQuery);
-        CrossCoreSetFlag<2, PIPE_MTE3>(kScaledQueryReady);
+        if (queryIsScaled_) {
+            CrossCoreSetFlag<0, PIPE_MTE3>(kAllScaleQuery);
+            CrossCoreWaitFlag(kAllScaleQuery);
+            CrossCoreSetFlag<2, PIPE_MTE3>(kScaledQueryReady);
+        }
     }
 
     // Rows that have seen no key yet.
