@@ -67,6 +67,18 @@ def run(call: Call, backend: str = "reference", **options: Any) -> tuple[Array, 
     return results
 
 
+def run_checked(call: Call, backend: str) -> tuple[tuple[Array, ...], tuple[str, ...]]:
+    """The results of a call as ``backend`` alone makes them, and what its own checks found.
+
+    The emulator has checks; what they find is no error here. Nothing is written back to a caller's array.
+    """
+    module = importlib.import_module(BACKENDS[backend].module)
+    if hasattr(module, "run_checked"):
+        outputs, findings = module.run_checked(call)
+        return outputs, findings
+    return module.run(call), ()
+
+
 def _empty_results(call: Call) -> tuple[Array, ...] | None:
     """The results of a call all of whose results have no element, and which changes no argument: nothing is
     computed and nothing launched. None for any other call."""

@@ -31,9 +31,11 @@ _HEADER_WORDS = """
 _OWN_WORDS = """
     attndsl block_idx block_num main options tiling tiling_key workspace
     Addresses Allocate Call DataType Plan Problem Recipe Size Sizes Status Tensor TensorList
-    Check Kept Measure ReadCall Require Run RunOnMeta RunOnNpu kCores kOperator FromTorch ToTorch
+    Check IsMeasured Measure ReadCall Reader Require ResolveLists ResultShape ResultShapes
+    Run RunOnMeta RunOnNpu CopyToDevice kCores kOperator FromTorch ToTorch
     MakeList MakeTensor RunCall ToAcl
-    allocate bytes call executor kept library memory sample sizes solver status
+    allocate bytes call copy data device executor guard library load memory reader refused
+    sample shapes sizes solver status
     stream values warnings workspaceSize warning error available importlib os why Path
 """
 _TAKEN = frozenset(" ".join([_CXX_WORDS, _PYTHON_WORDS, _HEADER_WORDS, _OWN_WORDS]).split())

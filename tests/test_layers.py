@@ -82,8 +82,8 @@ def test_a_part_imports_what_the_page_says(row: tuple[str, ...]) -> None:
 
 
 def test_whatever_a_digested_source_imports_is_digested() -> None:
-    """Records are stale as soon as code that decided them is another. Only the runner knows, by name, how
-    the emulator is asked, and asks it for that backend alone."""
+    """Records are stale as soon as code that decided them is another. Only the runner knows the
+    emulator's errors, which end a run whatever the backend."""
     for backend, beyond in (
         ("reference", records._EMITTING),
         ("tile", records._EMITTING),
@@ -145,3 +145,8 @@ def test_a_key_source_is_known_wherever_it_must_be() -> None:
     assert nodes.Paged in sources
     assert sources == set(readers._SOURCES) == set(key_sources._SOURCES)
     assert sources <= set(cells._BELOW)
+
+
+def test_no_two_packages_import_each_other() -> None:
+    packages = {part for part in parts() if (ROOT / part).is_dir()}
+    assert {(a, b) for a in packages for b in known(a) & packages if a in known(b)} == set()

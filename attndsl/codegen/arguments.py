@@ -85,6 +85,11 @@ class Argument:
         return spec is not None and bool(spec.sequence_of or spec.list_of is not None or spec.split)
 
     @property
+    def entries(self) -> str:
+        """The member of the call that holds the tensors of a list; one beside it has what it stands for."""
+        return self.name if self.tensor is None or self.tensor.list_of is not None else f"{self.name}_list"
+
+    @property
     def on_host(self) -> bool:
         """Whether the host reads its elements: lengths, maps."""
         return self.tensor is not None and self.tensor.kind == "lengths"

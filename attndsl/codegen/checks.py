@@ -194,7 +194,7 @@ class _Checks:
         for item in self.names.tensors:
             spec = item.tensor
             assert spec is not None
-            passed = f"{item.name}_list" if item.listed and spec.list_of is None else item.name
+            passed = item.entries if item.listed else item.name
             if spec.required:
                 yield f"if (!call.{passed}.given) {{"
                 yield f"{INDENT}return Missing(kOperator, {string(spec.name)});"

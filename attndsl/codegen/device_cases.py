@@ -23,7 +23,7 @@ from attndsl.questions import given, split_of
 from attndsl.schedule.compile import Compiled
 from attndsl.schedule.errors import ScheduleError
 from attndsl.schedule.launch import specialisation_of
-from attndsl.schedule.specialisation import feature_names
+from attndsl.schedule.specialisation import feature_names, features_told, kernel_inputs
 from attndsl.spec.arguments import DTYPES, TensorSpec
 from attndsl.spec.errors import CallError, ContractWarning
 from attndsl.spec.layout import Array
@@ -203,7 +203,11 @@ def _settled(compiled: Compiled) -> dict[str, Any]:
         return pins
     free = {param.name for param in operator.params if not param.choices and param.type is not bool}
     pins |= {name: value for name, value in choice.settings.items() if name not in free and value is not None}
-    return pins | {given(spec.name).name: spec.name in choice.present for spec in operator.tensors}
+    present = choice.present
+    if features_told(operator, present, choice.settings) != special.features:
+        # a tensor may be read beside integers alone, which no kernel is specialised on
+        present = present | kernel_inputs(operator, special.features)
+    return pins | {given(spec.name).name: spec.name in present for spec in operator.tensors}
 
 
 def _nearest(values: Sequence[Any], wanted: int) -> Any:

@@ -77,16 +77,11 @@ def direct_text(names: Names, case: DeviceCase | None) -> DirectText:
     )
 
 
-def entries_of(item: Argument) -> str:
-    """The member of the call that holds the tensors of a list."""
-    return item.name if tensor_of(item).list_of is not None else f"{item.name}_list"
-
-
 def _ports(names: Names) -> Iterator[AddressPort]:
     for item in names.tensors:
         if item.listed:
             name = f"{item.name}List"
-            yield AddressPort("std::vector<void *>", item.name, "", name, True, entries_of(item))
+            yield AddressPort("std::vector<void *>", item.name, "", name, True, item.entries)
         else:
             yield AddressPort("void *", item.name, " = nullptr", f"at.{item.name}")
     for name in names.outputs.values():
@@ -131,7 +126,7 @@ def _fill(names: Names, case: DeviceCase) -> Iterator[str]:
         if value is None:
             continue
         if item.listed:
-            entries = entries_of(item)
+            entries = item.entries
             yield f"call.{entries}.given = true;"
             if tensor_of(item).split:
                 yield f"call.{entries}.list = {literal(isinstance(value, tuple))};"

@@ -41,6 +41,17 @@ def run(call: Call, *, cores: int = ATLAS_A2.aic) -> tuple[Array, ...]:
     return launch.outputs()
 
 
+def run_checked(call: Call) -> tuple[tuple[Array, ...], tuple[str, ...]]:
+    """The outputs of a call, and what the emulator's checks found in the kernel: three, and how many more.
+
+    Raises:
+        As :func:`run`, but for findings.
+    """
+    launch = prepare(call)
+    report = execute(launch)
+    return launch.outputs(), report.first_findings()
+
+
 def execute(
     launch: Launch,
     knobs: emulator.Knobs | None = None,

@@ -10,6 +10,7 @@ from attndsl.codegen.identifiers import comment, string
 from attndsl.codegen.launch_problem import assignments
 from attndsl.codegen.op_definition import definition, results_of
 from attndsl.codegen.render import render
+from attndsl.codegen.result_shapes import shapes_text
 from attndsl.schedule.compile import Compiled
 
 
@@ -24,6 +25,13 @@ def host_files(names: Names) -> dict[str, str]:
             results=tuple(results_of(names)),
             guard=guard_of(names),
             operator_literal=string(names.operator.name),
+        ),
+        "op_host/shapes.h": render("op_host/shapes.h.j2"),
+        f"op_host/{names.op}_shapes.h": render(
+            "op_host/result_shapes.h.j2",
+            shapes=shapes_text(names),
+            guard=guard_of(names),
+            operator=comment(names.operator.name),
         ),
     }
 

@@ -210,7 +210,7 @@ def _attribute(item: Argument) -> Attribute:
 def _reads(names: Names) -> Iterator[Read]:
     for index, item in enumerate(names.tensors):
         spec = tensor_of(item)
-        target = f"{item.name}_list" if item.listed and spec.list_of is None else item.name
+        target = item.entries if item.listed else item.name
         function = "ReadList" if item.listed else "ReadTensor"
         extra = ""
         if item.listed:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from attndsl.codegen.arguments import DTYPE_ROWS, Argument, Names, dtype_member
 from attndsl.codegen.checks import tensor_of
-from attndsl.codegen.direct import entries_of
 from attndsl.codegen.host_expr import HostExpr
 from attndsl.codegen.identifiers import comment, escaped, string, strings
 from attndsl.codegen.op_definition import ResultDtype, list_dtype
@@ -38,30 +37,29 @@ class TorchDtype:
 
 @dataclass(frozen=True, slots=True)
 class TorchLengths:
-    """An argument of integers: the vector that the host reads, and its rows on the device."""
+    """An argument of integers that the host reads, and its rows on the device as a C++ expression."""
 
     name: str
-    vector: str
     rows: str
 
 
 @dataclass(frozen=True, slots=True)
 class TorchResult:
-    """A result: its shape and dtype as C++ expressions."""
+    """A result, and its dtype as a C++ expression."""
 
     name: str
-    shape: str
     dtype: str
 
 
 @dataclass(frozen=True, slots=True)
 class PythonArgument:
-    """An argument of the wrapper: how its signature shows it, and whether it is named."""
+    """An argument of the wrapper and how its signature shows it; the words that stand for its values."""
 
     name: str
     text: str
-    listed: bool
-    lengths: bool
+    listed: bool = False
+    lengths: bool = False
+    choices: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,7 +152,8 @@ def _schema_type(item: Argument, alias: str) -> str:
     spec = item.spec
     if isinstance(spec, ParamSpec):
         return _SCALARS[spec.type]
-    kind = "int[]" if item.on_host else "Tensor[]" if item.listed else "Tensor"
+    # A symbol of torch.compile may stand for a size or a length.
+    kind = "SymInt[]" if item.on_host else "Tensor[]" if item.listed else "Tensor"
     if alias:
         kind = kind.replace("Tensor", f"Tensor({alias}!)")
     return f"{kind}?" if spec.optional else kind
@@ -165,7 +164,7 @@ def _parameter(item: Argument) -> str:
     if isinstance(spec, ParamSpec):
         kind = _CXX_SCALARS[spec.type]
     elif item.on_host:
-        kind = "at::OptionalIntArrayRef" if spec.optional else "at::IntArrayRef"
+        kind = "at::OptionalSymIntArrayRef" if spec.optional else "c10::SymIntArrayRef"
     elif item.listed:
         kind = "at::TensorList"
     else:
@@ -174,66 +173,47 @@ def _parameter(item: Argument) -> str:
 
 
 def _read(item: Argument, updated: bool) -> Iterator[str]:
-    spec, address = item.spec, "InPlace" if updated else "Address"
+    spec, function, name = item.spec, "ReadUpdated" if updated else "Read", string(item.spec.name)
     if isinstance(spec, ParamSpec):
         value = f"std::string({item.name})" if spec.type is str else item.name
         yield f"call.{item.name} = {value};"
-    elif item.on_host:
-        source = f"{item.name}.value()" if spec.optional else item.name
-        lines = [
-            f"call.{item.name}.given = true;",
-            f"call.{item.name}.dtype = DataType::{dtype_member(list_dtype(spec))};",
-            f"call.{item.name}.stored = DataType::kInt64;",
-            f"call.{item.name}.shape = {{static_cast<int64_t>({source}.size())}};",
-            f"call.{item.name}.values = {source}.data();",
-        ]
-        if not spec.optional:
-            yield from lines
-            return
-        yield f"if ({item.name}.has_value()) {{"
-        yield from (f"    {line}" for line in lines)
-        yield "}"
-    elif item.listed:
-        entries = f"call.{entries_of(item)}"
+        return
+    if item.listed:
+        entries = f"call.{item.entries}"
         yield f"{entries}.given = true;"
         if spec.split:
             yield f"{entries}.list = {item.name}.size() != 1;"
         yield f"for (const at::Tensor &tensor : {item.name}) {{"
         yield f"    {entries}.entries.emplace_back();"
-        yield f"    at.{item.name}.push_back(kept.{address}(tensor, {entries}.entries.back()));"
+        yield f"    at.{item.name}.push_back(reader.{function}({name}, tensor, {entries}.entries.back()));"
         yield "}"
-    elif spec.optional:
-        yield f"if ({item.name}.has_value()) {{"
-        yield f"    at.{item.name} = kept.{address}({item.name}.value(), call.{item.name});"
-        yield "}"
+        return
+    source = f"{item.name}.value()" if spec.optional else item.name
+    if item.on_host:
+        dtype = f"DataType::{dtype_member(list_dtype(spec))}"
+        line = f"reader.ReadIntegers({source}, {dtype}, call.{item.name});"
     else:
-        yield f"at.{item.name} = kept.{address}({item.name}, call.{item.name});"
+        line = f"at.{item.name} = reader.{function}({name}, {source}, call.{item.name});"
+    if not spec.optional:
+        yield line
+        return
+    yield f"if ({item.name}.has_value()) {{"
+    yield f"    {line}"
+    yield "}"
 
 
 def _lengths(names: Names) -> Iterator[TorchLengths]:
     expr = HostExpr(names)
     for item in names.tensors:
         if item.on_host:
-            spec = tensor_of(item)
-            source = f"{item.name}.value()" if spec.optional else item.name
-            rows = expr.text(next(iter(spec.layouts.values())).shape()[0])
-            yield TorchLengths(item.name, f"{source}.vec()", rows)
+            rows = expr.text(next(iter(tensor_of(item).layouts.values())).shape()[0])
+            yield TorchLengths(item.name, rows)
 
 
 def _results(names: Names) -> Iterator[TorchResult]:
-    expr = HostExpr(names)
     for index, spec in enumerate(names.operator.outputs):
-        like = names.operator.tensor(spec.like)
-        place = f"sizes.{names.argument(like.name).name}_layout"
-        shapes = [
-            (key, f"std::vector<int64_t>{{{', '.join(expr.text(s) for s in spec.layout(key).shape())}}}")
-            for key in like.layouts
-        ]
-        text = shapes[-1][1]
-        for key, shape in reversed(shapes[:-1]):
-            text = shape if shape == text else f"{place} == {string(key)} ? {shape} : {text}"
         dtype = ResultDtype(names, spec).text(names.operator.roots[index])
-        yield TorchResult(names.outputs[spec.name], text, dtype)
+        yield TorchResult(names.outputs[spec.name], dtype)
 
 
 def _python(names: Names, passed: tuple[Argument, ...]) -> Iterator[PythonArgument]:
@@ -241,11 +221,13 @@ def _python(names: Names, passed: tuple[Argument, ...]) -> Iterator[PythonArgume
     for item in passed:
         if _named(item) and not starred:
             starred = True
-            yield PythonArgument("*", "*", False, False)
+            yield PythonArgument("*", "*")
         spec = item.spec
-        default = ""
+        default, choices = "", tuple[tuple[str, str], ...]()
         if isinstance(spec, ParamSpec):
+            words = ((repr(word), repr(value)) for word, value in spec.choices.items() if word != value)
+            choices = tuple(words)
             default = f"={spec.choices.get(spec.default, spec.default)!r}" if spec.optional else ""
         elif spec.optional:
             default = "=None"
-        yield PythonArgument(item.name, f"{item.name}{default}", item.listed, item.on_host)
+        yield PythonArgument(item.name, f"{item.name}{default}", item.listed, item.on_host, choices)

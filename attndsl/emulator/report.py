@@ -58,6 +58,14 @@ class Report:
         """Whether no check found anything."""
         return not self.finding_counts
 
+    def first_findings(self) -> tuple[str, ...]:
+        """The first three findings as words, and how many more there are; nothing if there are none."""
+        found = [str(finding) for finding in self.findings[:3]]
+        if not self.ok and not found:
+            found = [f"{rule}: {count} times" for rule, count in self.finding_counts.items()]
+        more = sum(self.finding_counts.values()) - len(found)
+        return (*found, f"and {more} more findings") if found and more > 0 else tuple(found)
+
     def raise_for_findings(self) -> None:
         """Raises `FindingsError` with the findings unless there are none."""
         if not self.ok:

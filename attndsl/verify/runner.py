@@ -9,16 +9,17 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from attndsl.backends import BACKENDS, run_checked
 from attndsl.emulator.errors import CacheNotWritable, CompilerMissing, EmulatorNotCompiled
 from attndsl.emulator.report import Report
 from attndsl.errors import InternalError, UserError
 from attndsl.graph.nodes import BlockRequantize, Dequantize
 from attndsl.hardware import ATLAS_A2
-from attndsl.interpret import reference
 from attndsl.interpret.threads import cores
 from attndsl.schedule.errors import NotLowered
 from attndsl.schedule.launch import Launch, prepare
@@ -47,7 +48,6 @@ from attndsl.verify.values import PROBE, SATURATED
 
 Progress = Callable[[int, int], object]
 Execute = Callable[[Launch], Report]
-BACKENDS = ("reference", "tile", "emulator")
 DEFAULT_CASES = 48
 _OF_NO_CASE = (InternalError, CompilerMissing, CacheNotWritable, EmulatorNotCompiled)
 """What says nothing about a case, and would come again with each: the installation or attndsl is broken."""
@@ -276,40 +276,16 @@ def _largest_before_rounding(values: Array, golden: Array, step: Array) -> float
 # The backends: results and findings
 
 
-def _run(call: Call, backend: str, execute: Execute | None) -> tuple[tuple[Array, ...], list[str]]:
+def _run(call: Call, backend: str, execute: Execute | None) -> tuple[tuple[Array, ...], tuple[str, ...]]:
     if backend == "emulator" and execute is not None:
-        return _emulator(call, execute)
+        launch = prepare(call)
+        report = execute(launch)
+        return launch.outputs(), report.first_findings()
     return _BACKENDS[backend](call)
 
 
-def _reference(call: Call) -> tuple[tuple[Array, ...], list[str]]:
-    return reference.run(call), []
-
-
-def _tile(call: Call) -> tuple[tuple[Array, ...], list[str]]:
-    from attndsl.interpret.tile import interpret
-
-    launch = prepare(call)
-    interpret(launch)
-    return launch.outputs(), []
-
-
-def _emulator(call: Call, execute: Execute | None = None) -> tuple[tuple[Array, ...], list[str]]:
-    from attndsl.codegen import execute as generated
-
-    launch = prepare(call)
-    report = (execute or generated.execute)(launch)
-    findings = [str(finding) for finding in report.findings[:3]]
-    if not report.ok and not findings:
-        findings = [f"{rule}: {count} times" for rule, count in report.finding_counts.items()]
-    more = sum(report.finding_counts.values()) - len(findings)
-    return launch.outputs(), [*findings, *([f"and {more} more findings"] if findings and more > 0 else [])]
-
-
-_BACKENDS: dict[str, Callable[[Call], tuple[tuple[Array, ...], list[str]]]] = {
-    "reference": _reference,
-    "tile": _tile,
-    "emulator": _emulator,
+_BACKENDS: dict[str, Callable[[Call], tuple[tuple[Array, ...], tuple[str, ...]]]] = {
+    backend: partial(run_checked, backend=backend) for backend in BACKENDS
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -92,12 +92,26 @@ extern "C" void describe(char *out, int64_t room)
     for (size_t i = 0; i < op.core.socs.size(); ++i) text += (i ? ",\\"" : "\\"") + op.core.socs[i] + "\\"";
     std::strncpy(out, (text + "]}}").c_str(), room - 1);
 }}
+static void AddResults(gert::Context &context)
+{{
+    const ops::OpDef &op = *ops::Registered();
+    for (const auto &port : op.outputs) {{
+        gert::AnchorInstanceInfo info;
+        for (const auto &other : context.results) info.start += other.count;
+        info.count = 1;
+        for (size_t i = 0; i < op.inputs.size(); ++i)
+            if (op.inputs[i].name == port.name) info.count = context.inputs[i].instances.count;
+        context.results.push_back(info);
+    }}
+}}
 extern "C" void infer(const Blob *blobs, const char *kinds, char *out, int64_t room)
 {{
     gert::InferShapeContext shapes;
     gert::InferDataTypeContext dtypes;
     Fill(shapes, blobs, kinds);
     Fill(dtypes, blobs, kinds);
+    AddResults(shapes);
+    AddResults(dtypes);
     const bool ok = ops::Registered()->shape(&shapes) == ge::GRAPH_SUCCESS &&
         ops::Registered()->dtype(&dtypes) == ge::GRAPH_SUCCESS;
     std::string text = ok ? "[" : "null";
@@ -169,10 +183,31 @@ class OpHost:
         """What the definition tells CANN."""
         return self._text(self._library.describe)
 
-    def infer(self, call: Mapping[str, Any]) -> list[tuple[str, tuple[int, ...]]] | None:
-        """Dtype and shape of each output, or None where the call is refused."""
-        rows = self._text(self._library.infer, self._blobs(call), self._kinds)
+    def infer(
+        self,
+        call: Mapping[str, Any],
+        unknown: Mapping[str, Sequence[int]] | None = None,
+        unread: bool = False,
+    ) -> list[tuple[str, tuple[int, ...]]] | None:
+        """Dtype and shape of each output, or None where the call is refused.
+
+        ``unknown``: shapes that a graph's compilation sees, by argument; ``unread``: integers have no values.
+        """
+        blobs = self._blobs(call)
+        for position, item in enumerate(self.names.arguments):
+            blob = blobs[position]
+            if item.on_host and unread:
+                blob.values = None
+            if unknown is not None and item.spec.name in unknown:
+                for each in blob.entries[: blob.count] if item.listed else (blob,):
+                    self._shape(each, unknown[item.spec.name])
+        rows = self._text(self._library.infer, blobs, self._kinds)
         return None if rows is None else [(GE_TYPES[row[0]], tuple(row[1:])) for row in rows]
+
+    def _shape(self, blob: Blob, sizes: Sequence[int]) -> None:
+        shape = (ctypes.c_int64 * len(sizes))(*sizes)
+        self._kept._kept.append(shape)
+        blob.rank, blob.shape = len(sizes), shape
 
     def tile(self, call: Mapping[str, Any], cores: int) -> dict[str, Any] | None:
         """Key, blocks, workspace, schedule mode and tiling data, or None where the call is refused."""

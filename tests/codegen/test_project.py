@@ -152,7 +152,7 @@ struct Addresses {{
     Any {members};
 }};
 inline Status Run(Call &, const Addresses &, int64_t, void *, const std::function<void *(size_t)> &,
-    std::vector<std::string> &) {{ return Status{{}}; }}
+    const std::function<void *(const void *, size_t)> &, std::vector<std::string> &) {{ return Status{{}}; }}
 }}
 """
 
@@ -161,7 +161,7 @@ def test_schemas_are_those_of_the_contract():
     schema = torch_text(names_of(ops.incre_flash_attention)).schema
     start = "incre_flash_attention(Tensor query, Tensor[] key, Tensor[] value, Tensor? attn_mask=None,"
     assert schema.startswith(start)
-    assert "int[]? actual_seq_lengths=None" in schema and "str input_layout='BSH'" in schema
+    assert "SymInt[]? actual_seq_lengths=None" in schema and "str input_layout='BSH'" in schema
     assert schema.endswith("-> Tensor")
     nsa = torch_text(names_of(ops.nsa_compress_attention)).schema
     assert nsa.endswith("-> (Tensor, Tensor, Tensor, Tensor)") and ", *, Tensor? topk_mask=None" in nsa

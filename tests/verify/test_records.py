@@ -5,6 +5,7 @@ import json
 import pytest
 
 from attndsl import ops
+from attndsl.interpret import reference
 from attndsl.spec.loader import shipped_names
 from attndsl.verify import records, runner, verify
 from attndsl.verify.records import CHECKED, FAILED, STALE, UNCHECKED
@@ -38,7 +39,7 @@ def test_another_code_makes_a_record_stale(recorded, monkeypatch):
 
 def test_a_miss_is_no_check(tmp_path, monkeypatch):
     def wrong(call):
-        return tuple(output + 1 for output in runner.reference.run(call)), []
+        return tuple(output + 1 for output in reference.run(call)), []
 
     monkeypatch.setitem(runner._BACKENDS, "reference", wrong)
     found = verify(ops.relay_attention, cases=2, backends=())

@@ -20,6 +20,7 @@ from attndsl.emulator.errors import (
     KernelCrashed,
 )
 from attndsl.errors import InternalError
+from attndsl.interpret import reference
 from attndsl.interpret.threads import cores
 from attndsl.resources import specs_dir
 from attndsl.schedule.errors import NotLowered
@@ -60,7 +61,7 @@ def probe(stream):
     """A small case that shows every key."""
 
     def wanted(case):
-        result = runner.reference.run(case.call())[0]
+        result = reference.run(case.call())[0]
         return result.size > 100 and result.dtype != np.int8 and result.all()
 
     return next(case for each in drawn(stream, 40) if wanted(case := filled(each, "probe")))
@@ -74,7 +75,7 @@ def altered(change):
     """A backend that computes the right result and then changes it."""
 
     def run(call):
-        outputs = [output.copy() for output in runner.reference.run(call)]
+        outputs = [output.copy() for output in reference.run(call)]
         change(outputs[0])
         return tuple(outputs), []
 
@@ -205,7 +206,7 @@ def test_a_wrong_result_is_a_miss(monkeypatch, probe, change):
 
 def test_findings_of_the_checks_are_a_miss_though_the_result_is_right(monkeypatch, probe):
     def run(call):
-        return runner.reference.run(call), ["racecheck/write_after_read at kernel.cpp:7 (block 0 AIV0): ..."]
+        return reference.run(call), ["racecheck/write_after_read at kernel.cpp:7 (block 0 AIV0): ..."]
 
     replaced(monkeypatch, "emulator", run)
     (result,) = run_case(probe, ("emulator",)).results
@@ -258,7 +259,7 @@ def test_what_is_no_fault_of_a_case_ends_the_run_at_once(monkeypatch, error):
 
 def test_a_changed_input_is_a_miss(monkeypatch, probe):
     def run(call):
-        outputs = runner.reference.run(call)
+        outputs = reference.run(call)
         call.arrays["query"].reshape(-1)[0] += 1
         return outputs, []
 
@@ -309,7 +310,7 @@ def test_one_element_that_cancels_is_no_miss_where_softmax_is_saturated(monkeypa
     def blur(output):
         output *= np.asarray(1 + 2**-7, output.dtype)
 
-    monkeypatch.setattr(runner.benchmark, "run", lambda call: runner.reference.run(call))
+    monkeypatch.setattr(runner.benchmark, "run", lambda call: reference.run(call))
     verdicts = {}
     for how, change in itertools.product(("extreme", "normal"), (off_where_small, blur)):
         replaced(monkeypatch, "tile", altered(change))
@@ -330,12 +331,12 @@ def test_a_cache_must_be_updated_and_nothing_else(monkeypatch):
 
     def forgetful(call):
         before = {name: call.arrays[name].copy() for name in updated}
-        outputs = runner.reference.run(call)
+        outputs = reference.run(call)
         call.arrays[updated[1]][...] = before[updated[1]]
         return outputs, []
 
     def careless(call):
-        outputs = runner.reference.run(call)
+        outputs = reference.run(call)
         unwritten = call.arrays[updated[0]].view(np.uint16)
         unwritten.reshape(-1)[-1] ^= 1
         return outputs, []
@@ -352,7 +353,7 @@ def test_wrong_indices_are_a_miss(monkeypatch):
     case = filled(min(filter(_selects, cases), key=lambda case: case.call().extents["S"]), "normal")
 
     def rotated(call):
-        outputs = runner.reference.run(call)
+        outputs = reference.run(call)
         return (outputs[0], np.roll(outputs[1], 1, axis=-1), *outputs[2:]), []
 
     replaced(monkeypatch, "tile", rotated)

@@ -70,7 +70,7 @@ def incre_flash_attention(
         "kv_padding_size": kv_padding_size,
     }
     if available() and _on_npu(values):
-        return _operator()(**{name: _plain(name, value) for name, value in values.items()})
+        return load()(**{name: _plain(name, value) for name, value in values.items()})
     why = "its arguments are not on an NPU" if available() else "torch_npu or the built extension is missing"
     warnings.warn(f"incre_flash_attention: {why}, computed by the NumPy reference", RuntimeWarning, stacklevel=2)
     return _reference(values)
@@ -78,6 +78,7 @@ def incre_flash_attention(
 
 # Integers that hosts read are passed as lists.
 _INTEGERS = ("actual_seq_lengths", )
+_CHOICES = {}
 _LISTS = ("key", "value", )
 
 
@@ -86,7 +87,7 @@ def _plain(name, value):
         return [int(each) for each in (value.flatten() if hasattr(value, "flatten") else value)]
     if name in _LISTS and value is not None and not isinstance(value, (list, tuple)):
         return [value]
-    return value
+    return _CHOICES.get(name, {}).get(value, value) if isinstance(value, str) else value
 
 
 def _built() -> list[Path]:
@@ -98,7 +99,8 @@ def _on_npu(values) -> bool:
     return any(getattr(getattr(each, "device", None), "type", "") == "npu" for each in flat)
 
 
-def _operator():
+def load():
+    """torch.ops.attndsl.incre_flash_attention, registered at the first call."""
     import torch
     import torch_npu  # noqa: F401 - registers the device
 

@@ -2,6 +2,7 @@
 // Contract: mindspore.ops.nsa_compress_attention
 #include "nsa_compress_attention_launch.h"
 #include "tiling/platform/platform_ascendc.h"
+#include "nsa_compress_attention_shapes.h"
 #include "cann_call.h"
 
 namespace {
@@ -79,15 +80,15 @@ namespace ge {
 static graphStatus InferShape(gert::InferShapeContext *context)
 {
     Call call = ReadCall(context);
-    Sizes sizes;
-    const attndsl::Status status = Measure(call, sizes);
+    std::vector<std::vector<int64_t>> shapes;
+    const attndsl::Status status = InferShapes(call, shapes);
     if (!status.Ok()) {
         return Refuse(status);
     }
-    SetShape(context->GetOutputShape(0), ResultShape(0, call, sizes));
-    SetShape(context->GetOutputShape(1), ResultShape(1, call, sizes));
-    SetShape(context->GetOutputShape(2), ResultShape(2, call, sizes));
-    SetShape(context->GetOutputShape(3), ResultShape(3, call, sizes));
+    SetShape(context->GetOutputShape(0), shapes[0]);
+    SetShape(context->GetOutputShape(1), shapes[1]);
+    SetShape(context->GetOutputShape(2), shapes[2]);
+    SetShape(context->GetOutputShape(3), shapes[3]);
     return GRAPH_SUCCESS;
 }
 

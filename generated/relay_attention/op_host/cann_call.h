@@ -152,6 +152,29 @@ inline void SetShape(gert::Shape *shape, const std::vector<int64_t> &sizes)
     }
 }
 
+// An output of the definition that is an input, updated in place: as many instances, each with what the input's has.
+inline void InferUpdated(gert::InferShapeContext *context, size_t input, size_t output)
+{
+    const auto *instances = context->GetIrOutputInstanceInfo(output);
+    const size_t count = instances == nullptr ? 0 : instances->GetInstanceNum();
+    for (size_t entry = 0; entry < count; ++entry) {
+        const gert::Shape *shape = context->GetDynamicInputShape(input, entry);
+        if (shape != nullptr) {
+            *context->GetOutputShape(instances->GetInstanceStart() + entry) = *shape;
+        }
+    }
+}
+
+inline void InferUpdated(gert::InferDataTypeContext *context, size_t input, size_t output)
+{
+    const auto *instances = context->GetIrOutputInstanceInfo(output);
+    const size_t count = instances == nullptr ? 0 : instances->GetInstanceNum();
+    for (size_t entry = 0; entry < count; ++entry) {
+        context->SetOutputDataType(instances->GetInstanceStart() + entry,
+            context->GetDynamicInputDataType(input, entry));
+    }
+}
+
 // Says what is wrong with a call, and refuses it.
 inline ge::graphStatus Refuse(const Status &status)
 {

@@ -2,6 +2,7 @@
 // Contract: ATB RelayAttentionOperation
 #include "relay_attention_launch.h"
 #include "tiling/platform/platform_ascendc.h"
+#include "relay_attention_shapes.h"
 #include "cann_call.h"
 
 namespace {
@@ -60,12 +61,12 @@ namespace ge {
 static graphStatus InferShape(gert::InferShapeContext *context)
 {
     Call call = ReadCall(context);
-    Sizes sizes;
-    const attndsl::Status status = Measure(call, sizes);
+    std::vector<std::vector<int64_t>> shapes;
+    const attndsl::Status status = InferShapes(call, shapes);
     if (!status.Ok()) {
         return Refuse(status);
     }
-    SetShape(context->GetOutputShape(0), ResultShape(0, call, sizes));
+    SetShape(context->GetOutputShape(0), shapes[0]);
     return GRAPH_SUCCESS;
 }
 

@@ -57,7 +57,7 @@ def relay_attention(
         "maskType": maskType,
     }
     if available() and _on_npu(values):
-        return _operator()(**{name: _plain(name, value) for name, value in values.items()})
+        return load()(**{name: _plain(name, value) for name, value in values.items()})
     why = "its arguments are not on an NPU" if available() else "torch_npu or the built extension is missing"
     warnings.warn(f"relay_attention: {why}, computed by the NumPy reference", RuntimeWarning, stacklevel=2)
     return _reference(values)
@@ -65,6 +65,15 @@ def relay_attention(
 
 # Integers that hosts read are passed as lists.
 _INTEGERS = ("seqLen", "kvSeqLen", "kvShareMap", "kvShareLen", )
+# Words that stand for numbers.
+_CHOICES = {
+    "maskType": {
+        'UNDEFINED': 0,
+        'MASK_TYPE_UNDEFINED': 0,
+        'NORM': 1,
+        'MASK_TYPE_NORM': 1,
+    },
+}
 _LISTS = ("key", "value", "keyShare", "valueShare", )
 
 
@@ -73,7 +82,7 @@ def _plain(name, value):
         return [int(each) for each in (value.flatten() if hasattr(value, "flatten") else value)]
     if name in _LISTS and value is not None and not isinstance(value, (list, tuple)):
         return [value]
-    return value
+    return _CHOICES.get(name, {}).get(value, value) if isinstance(value, str) else value
 
 
 def _built() -> list[Path]:
@@ -85,7 +94,8 @@ def _on_npu(values) -> bool:
     return any(getattr(getattr(each, "device", None), "type", "") == "npu" for each in flat)
 
 
-def _operator():
+def load():
+    """torch.ops.attndsl.relay_attention, registered at the first call."""
     import torch
     import torch_npu  # noqa: F401 - registers the device
 

@@ -28,7 +28,6 @@ setup(
             library_dirs=[str(CANN / "lib64"), str(NPU / "lib"), str(BUILD / "lib"), str(BUILD)],
             runtime_library_dirs=[str(BUILD / "lib"), str(BUILD)],
             libraries=["ascendcl", "torch_npu", "relay_attention_custom_kernels"],
-            extra_compile_args=["-std=c++17"],
         )
     ],
     cmdclass={"build_ext": BuildExtension.with_options(no_python_abi_suffix=True)},

@@ -33,6 +33,15 @@ public:
         return address;
     }
 
+    void *Copy(const void *data, size_t bytes)
+    {
+        void *address = Take(bytes);
+        const bool copied = address != nullptr &&
+            (bytes == 0
+                || aclrtMemcpy(address, bytes, data, bytes, ACL_MEMCPY_HOST_TO_DEVICE) == ACL_SUCCESS);
+        return copied ? address : nullptr;
+    }
+
 private:
     std::vector<void *> kept_;
 };
@@ -134,11 +143,7 @@ void *Upload(const Recipe &recipe, Tensor &tensor, DeviceMemory &memory)
     tensor.given = true;
     tensor.dtype = recipe.dtype;
     tensor.shape = recipe.shape;
-    void *address = memory.Take(bytes.size());
-    if (address != nullptr && !bytes.empty()) {
-        aclrtMemcpy(address, bytes.size(), bytes.data(), bytes.size(), ACL_MEMCPY_HOST_TO_DEVICE);
-    }
-    return address;
+    return memory.Copy(bytes.data(), bytes.size());
 }
 
 // Integers that the host reads too: one a row on the device, as int64.
@@ -151,19 +156,16 @@ void *UploadLengths(const Recipe &recipe, Tensor &tensor, DeviceMemory &memory)
     tensor.values = recipe.values.data();
     std::vector<int64_t> rows = recipe.values;
     rows.resize(std::max(rows.size(), recipe.rows), rows.empty() ? 0 : rows[0]);
-    const size_t bytes = rows.size() * sizeof(int64_t);
-    void *address = memory.Take(bytes);
-    if (address != nullptr) {
-        aclrtMemcpy(address, bytes, rows.data(), bytes, ACL_MEMCPY_HOST_TO_DEVICE);
-    }
-    return address;
+    return memory.Copy(rows.data(), rows.size() * sizeof(int64_t));
 }
 
 // The largest difference between a result on the device and what is expected of it.
 double Difference(const void *address, DataType dtype, const std::vector<double> &expected)
 {
     std::vector<uint8_t> bytes(expected.size() * BytesOf(dtype));
-    aclrtMemcpy(bytes.data(), bytes.size(), address, bytes.size(), ACL_MEMCPY_DEVICE_TO_HOST);
+    if (aclrtMemcpy(bytes.data(), bytes.size(), address, bytes.size(), ACL_MEMCPY_DEVICE_TO_HOST) != ACL_SUCCESS) {
+        return INFINITY;
+    }
     double largest = 0;
     for (size_t i = 0; i < expected.size(); ++i) {
         const double error = std::fabs(Decode(dtype, bytes.data() + i * BytesOf(dtype)) - expected[i]);
@@ -220,8 +222,8 @@ int RunSample(int64_t cores)
     aclrtStream stream = nullptr;
     aclrtCreateStream(&stream);
     std::vector<std::string> warnings;
-    const Status status =
-        Run(call, at, cores, stream, [&](size_t bytes) { return memory.Take(bytes); }, warnings);
+    const Status status = Run(call, at, cores, stream, [&](size_t bytes) { return memory.Take(bytes); },
+        [&](const void *data, size_t bytes) { return memory.Copy(data, bytes); }, warnings);
     if (!status.Ok()) {
         std::fprintf(stderr, "%s: %s\n", status.error.c_str(), status.message.c_str());
         return 1;

@@ -2,6 +2,7 @@
 // Contract: ATB SelfAttentionOperation
 #include "self_attention_launch.h"
 #include "tiling/platform/platform_ascendc.h"
+#include "self_attention_shapes.h"
 #include "cann_call.h"
 
 namespace {
@@ -109,14 +110,14 @@ namespace ge {
 static graphStatus InferShape(gert::InferShapeContext *context)
 {
     Call call = ReadCall(context);
-    Sizes sizes;
-    const attndsl::Status status = Measure(call, sizes);
+    std::vector<std::vector<int64_t>> shapes;
+    const attndsl::Status status = InferShapes(call, shapes);
     if (!status.Ok()) {
         return Refuse(status);
     }
-    SetShape(context->GetOutputShape(0), ResultShape(0, call, sizes));
-    *context->GetOutputShape(1) = *context->GetDynamicInputShape(3, 0);  // cacheK, in place
-    *context->GetOutputShape(2) = *context->GetDynamicInputShape(4, 0);  // cacheV, in place
+    SetShape(context->GetOutputShape(0), shapes[0]);
+    InferUpdated(context, 3, 1);  // cacheK, in place
+    InferUpdated(context, 4, 2);  // cacheV, in place
     return GRAPH_SUCCESS;
 }
 
@@ -128,8 +129,8 @@ static graphStatus InferDataType(gert::InferDataTypeContext *context)
         return Refuse(status);
     }
     context->SetOutputDataType(0, ResultDtype(0, call));
-    context->SetOutputDataType(1, context->GetDynamicInputDataType(3, 0));  // cacheK, in place
-    context->SetOutputDataType(2, context->GetDynamicInputDataType(4, 0));  // cacheV, in place
+    InferUpdated(context, 3, 1);  // cacheK, in place
+    InferUpdated(context, 4, 2);  // cacheV, in place
     return GRAPH_SUCCESS;
 }
 

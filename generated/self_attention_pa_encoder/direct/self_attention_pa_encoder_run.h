@@ -28,8 +28,10 @@ struct Addresses {
     void * output = nullptr;
 };
 
-// Device memory of so many bytes, which has to live until the stream has run.
+// Device memory of so many bytes, and a copy of so many bytes there; null where there is none. Both have to live until
+// the stream has run. A copy is there when the function returns, in memory that nothing in the stream still uses.
 using Allocate = std::function<void *(size_t)>;
+using CopyToDevice = std::function<void *(const void *, size_t)>;
 
 // The system's part at the start of every workspace.
 constexpr size_t kSystemWorkspace = 16 << 20;
@@ -37,7 +39,7 @@ constexpr size_t kSystemWorkspace = 16 << 20;
 // A list of tensors as kernels decode it: per tensor the number of dimensions and the sizes, then the addresses. All
 // have as many dimensions: leading ones of size 1 may be left out.
 inline void *ListOnDevice(std::vector<Tensor> entries, const std::vector<void *> &addresses,
-    const Allocate &allocate)
+    const CopyToDevice &copy)
 {
     std::vector<uint64_t> words(1);
     size_t rank = 0;
@@ -56,18 +58,13 @@ inline void *ListOnDevice(std::vector<Tensor> entries, const std::vector<void *>
     for (void *address : addresses) {
         words.push_back(reinterpret_cast<uint64_t>(address));
     }
-    const size_t bytes = words.size() * sizeof(uint64_t);
-    void *list = allocate(bytes);
-    if (list != nullptr) {
-        aclrtMemcpy(list, bytes, words.data(), bytes, ACL_MEMCPY_HOST_TO_DEVICE);
-    }
-    return list;
+    return copy(words.data(), words.size() * sizeof(uint64_t));
 }
 
 // Launches a call on at most `cores` cube cores. The stream still has to be synchronised.
 inline Status Run(Call &call, const Addresses &at, int64_t cores, aclrtStream stream,
     const Allocate &allocate,
-    std::vector<std::string> &warnings)
+    const CopyToDevice &copy, std::vector<std::string> &warnings)
 {
     Sizes sizes;
     Plan plan;
@@ -79,13 +76,14 @@ inline Status Run(Call &call, const Addresses &at, int64_t cores, aclrtStream st
         return status;  // there is nothing to launch for
     }
     void *workspace = allocate(kSystemWorkspace + static_cast<size_t>(plan.tiling.workspaceBytes));
-    void *tiling = allocate(sizeof(plan.tiling));
+    void *tiling = copy(&plan.tiling, sizeof(plan.tiling));
     if (workspace == nullptr || tiling == nullptr) {
         return Fail("OutOfMemory",
             std::string(kOperator) + ": device memory for workspace and tiling data is missing");
     }
-    aclrtMemcpy(tiling, sizeof(plan.tiling), &plan.tiling, sizeof(plan.tiling), ACL_MEMCPY_HOST_TO_DEVICE);
-    ACLRT_LAUNCH_KERNEL(self_attention_pa_encoder_custom)(static_cast<uint32_t>(plan.tiling.blocks), stream,
+    const auto refused =
+        ACLRT_LAUNCH_KERNEL(self_attention_pa_encoder_custom)(static_cast<uint32_t>(plan.tiling.blocks),
+            stream,
         at.query,
         at.key,
         at.value,
@@ -100,6 +98,11 @@ inline Status Run(Call &call, const Addresses &at, int64_t cores, aclrtStream st
         at.logN,
         at.output,
         workspace, tiling);
+    if (refused != 0) {
+        return Fail("LaunchFailed",
+            std::string(kOperator) + ": the launch was refused, error "
+                + Text(static_cast<int64_t>(refused)));
+    }
     return status;
 }
 

@@ -93,7 +93,7 @@ def self_attention_pa_encoder(
         "windowSize": windowSize,
     }
     if available() and _on_npu(values):
-        return _operator()(**{name: _plain(name, value) for name, value in values.items()})
+        return load()(**{name: _plain(name, value) for name, value in values.items()})
     why = "its arguments are not on an NPU" if available() else "torch_npu or the built extension is missing"
     warnings.warn(f"self_attention_pa_encoder: {why}, computed by the NumPy reference", RuntimeWarning, stacklevel=2)
     return _reference(values)
@@ -101,6 +101,116 @@ def self_attention_pa_encoder(
 
 # Integers that hosts read are passed as lists.
 _INTEGERS = ("seqLen", )
+# Words that stand for numbers.
+_CHOICES = {
+    "quantType": {
+        'UNDEFINED': 0,
+        'TYPE_UNDEFINED': 0,
+        'UNQUANT': 0,
+        'TYPE_UNQUANT': 0,
+        'QKV_OFFLINE': 2,
+        'TYPE_QKV_OFFLINE': 2,
+        'QKV_ONLINE': 3,
+        'TYPE_QKV_ONLINE': 3,
+        'QUANT_UNDEFINED': 0,
+        'TYPE_QUANT_UNDEFINED': 0,
+        'QUANT_UNQUANT': 0,
+        'TYPE_QUANT_UNQUANT': 0,
+        'QUANT_QKV_OFFLINE': 2,
+        'TYPE_QUANT_QKV_OFFLINE': 2,
+        'QUANT_QKV_ONLINE': 3,
+        'TYPE_QUANT_QKV_ONLINE': 3,
+    },
+    "outDataType": {
+        'DT_UNDEFINED': -1,
+        'ACL_DT_UNDEFINED': -1,
+        'FLOAT': 0,
+        'ACL_FLOAT': 0,
+        'FLOAT16': 1,
+        'ACL_FLOAT16': 1,
+        'INT8': 2,
+        'ACL_INT8': 2,
+        'INT32': 3,
+        'ACL_INT32': 3,
+        'UINT8': 4,
+        'ACL_UINT8': 4,
+        'INT16': 6,
+        'ACL_INT16': 6,
+        'UINT16': 7,
+        'ACL_UINT16': 7,
+        'UINT32': 8,
+        'ACL_UINT32': 8,
+        'INT64': 9,
+        'ACL_INT64': 9,
+        'UINT64': 10,
+        'ACL_UINT64': 10,
+        'DOUBLE': 11,
+        'ACL_DOUBLE': 11,
+        'BOOL': 12,
+        'ACL_BOOL': 12,
+        'BF16': 27,
+        'ACL_BF16': 27,
+    },
+    "calcType": {
+        'PA_ENCODER': 3,
+    },
+    "kernelType": {
+        'DEFAULT': 0,
+        'KERNELTYPE_DEFAULT': 0,
+        'HIGH_PRECISION': 1,
+        'KERNELTYPE_HIGH_PRECISION': 1,
+    },
+    "clampType": {
+        'UNDEFINED': 0,
+        'CLAMP_TYPE_UNDEFINED': 0,
+        'MIN_MAX': 1,
+        'CLAMP_TYPE_MIN_MAX': 1,
+    },
+    "maskType": {
+        'UNDEFINED': 0,
+        'MASK_TYPE_UNDEFINED': 0,
+        'NORM': 1,
+        'MASK_TYPE_NORM': 1,
+        'ALIBI': 2,
+        'MASK_TYPE_ALIBI': 2,
+        'NORM_COMPRESS': 3,
+        'MASK_TYPE_NORM_COMPRESS': 3,
+        'ALIBI_COMPRESS': 4,
+        'MASK_TYPE_ALIBI_COMPRESS': 4,
+        'ALIBI_COMPRESS_SQRT': 5,
+        'MASK_TYPE_ALIBI_COMPRESS_SQRT': 5,
+        'ALIBI_COMPRESS_LEFT_ALIGN': 6,
+        'MASK_TYPE_ALIBI_COMPRESS_LEFT_ALIGN': 6,
+        'SLIDING_WINDOW_NORM': 7,
+        'MASK_TYPE_SLIDING_WINDOW_NORM': 7,
+        'SLIDING_WINDOW_COMPRESS': 8,
+        'MASK_TYPE_SLIDING_WINDOW_COMPRESS': 8,
+        'CAUSAL_MASK': 9,
+        'MASK_TYPE_CAUSAL_MASK': 9,
+    },
+    "kvcacheCfg": {
+        'K_CACHE_V_CACHE': 0,
+        'K_BYPASS_V_BYPASS': 1,
+    },
+    "scaleType": {
+        'TOR': 0,
+        'SCALE_TYPE_TOR': 0,
+        'LOGN': 1,
+        'SCALE_TYPE_LOGN': 1,
+    },
+    "inputLayout": {
+        'BSND': 0,
+        'TYPE_BSND': 0,
+        'BNSD': 1,
+        'TYPE_BNSD': 1,
+    },
+    "cacheType": {
+        'NORM': 0,
+        'CACHE_TYPE_NORM': 0,
+        'SWA': 1,
+        'CACHE_TYPE_SWA': 1,
+    },
+}
 _LISTS = ()
 
 
@@ -109,7 +219,7 @@ def _plain(name, value):
         return [int(each) for each in (value.flatten() if hasattr(value, "flatten") else value)]
     if name in _LISTS and value is not None and not isinstance(value, (list, tuple)):
         return [value]
-    return value
+    return _CHOICES.get(name, {}).get(value, value) if isinstance(value, str) else value
 
 
 def _built() -> list[Path]:
@@ -121,7 +231,8 @@ def _on_npu(values) -> bool:
     return any(getattr(getattr(each, "device", None), "type", "") == "npu" for each in flat)
 
 
-def _operator():
+def load():
+    """torch.ops.attndsl.self_attention_pa_encoder, registered at the first call."""
     import torch
     import torch_npu  # noqa: F401 - registers the device
 

@@ -59,7 +59,9 @@ public:
 class AnchorInstanceInfo {
 public:
     size_t GetInstanceNum() const { return count; }
+    size_t GetInstanceStart() const { return start; }
     size_t count = 0;
+    size_t start = 0;
 };
 
 class RuntimeAttrs {
@@ -88,6 +90,7 @@ struct Input {
 class Context {
 public:
     const AnchorInstanceInfo *GetIrInputInstanceInfo(size_t i) const { return &inputs[i].instances; }
+    const AnchorInstanceInfo *GetIrOutputInstanceInfo(size_t i) const { return &results[i]; }
     const CompileTimeTensorDesc *GetDynamicInputDesc(size_t i, size_t entry) const
     {
         return Has(i, entry) ? &inputs[i].descriptions[entry] : nullptr;
@@ -99,6 +102,7 @@ public:
     const RuntimeAttrs *GetAttrs() const { return &attrs; }
 
     std::vector<Input> inputs;
+    std::vector<AnchorInstanceInfo> results;
     RuntimeAttrs attrs;
 
 protected:

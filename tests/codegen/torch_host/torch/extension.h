@@ -1,7 +1,6 @@
 // A stand-in of ours for the part of PyTorch's C++ interface that generated extensions use.
 #pragma once
 #include <cstdint>
-#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <sstream>
@@ -15,46 +14,63 @@ namespace c10 {
 template <typename T>
 using optional = std::optional<T>;
 using string_view = std::string_view;
+using std::nullopt;
+
+// A size; a symbol has no number.
+class SymInt {
+public:
+    SymInt(int64_t number) : number_(number) {}
+    std::optional<int64_t> maybe_as_int() const { return number_; }
+    friend SymInt operator*(const SymInt &a, const SymInt &b) { return a.number_.value() * b.number_.value(); }
+    friend SymInt operator/(const SymInt &a, const SymInt &b) { return a.number_.value() / b.number_.value(); }
+    friend bool operator==(const SymInt &a, const SymInt &b) { return a.number_ == b.number_; }
+
+private:
+    std::optional<int64_t> number_;
+};
+
+class SymIntArrayRef {
+public:
+    SymIntArrayRef(const std::vector<SymInt> &v) : v_(&v) {}
+    const SymInt *begin() const { return v_->data(); }
+    const SymInt *end() const { return v_->data() + v_->size(); }
+
+private:
+    const std::vector<SymInt> *v_;
+};
 }  // namespace c10
 
 namespace at {
 enum ScalarType { kByte, kChar, kInt, kLong, kHalf, kFloat, kDouble, kBool, kBFloat16, kUndefined };
-struct Device {};
+using OptionalSymIntArrayRef = std::optional<c10::SymIntArrayRef>;
 
-class IntArrayRef {
-public:
-    IntArrayRef() = default;
-    IntArrayRef(const std::vector<int64_t> &v) : data_(v.data()), size_(v.size()) {}
-    std::vector<int64_t> vec() const { return std::vector<int64_t>(data_, data_ + size_); }
-    size_t size() const { return size_; }
-    const int64_t *data() const { return data_; }
-
-private:
-    const int64_t *data_ = nullptr;
-    size_t size_ = 0;
+struct Device {
+    std::string str() const { return "npu:0"; }
+    bool operator==(const Device &) const { return true; }
 };
-using OptionalIntArrayRef = std::optional<IntArrayRef>;
 
 struct TensorOptions {
-    ScalarType type = kUndefined;
-    TensorOptions dtype(ScalarType t) const { return TensorOptions{t}; }
-    Device device() const { return {}; }
+    TensorOptions(ScalarType t = kUndefined) : type(t) {}
+    TensorOptions dtype(ScalarType t) const { return t; }
+    TensorOptions device(std::optional<Device>) const { return *this; }
+    ScalarType type;
 };
 
 class Tensor {
 public:
     Tensor() = default;
-    Tensor(std::vector<int64_t> sizes, ScalarType type) : sizes_(std::move(sizes)), type_(type) {}
+    Tensor(const std::vector<c10::SymInt> &sizes, ScalarType type) : sizes_(sizes), type_(type) {}
     bool is_contiguous() const { return true; }
     Tensor contiguous() const { return *this; }
     Tensor to(Device) const { return *this; }
+    Device device() const { return {}; }
     ScalarType scalar_type() const { return type_; }
-    IntArrayRef sizes() const { return sizes_; }
-    TensorOptions options() const { return TensorOptions{type_}; }
-    void *data_ptr() const { return const_cast<int64_t *>(sizes_.data()); }
+    c10::SymIntArrayRef sym_sizes() const { return sizes_; }
+    TensorOptions options() const { return type_; }
+    void *data_ptr() const { return const_cast<c10::SymInt *>(sizes_.data()); }
 
 private:
-    std::vector<int64_t> sizes_;
+    std::vector<c10::SymInt> sizes_;
     ScalarType type_ = kUndefined;
 };
 
@@ -70,10 +86,13 @@ private:
     const std::vector<Tensor> *v_;
 };
 
-inline Tensor empty(std::vector<int64_t> sizes, TensorOptions options) { return Tensor(std::move(sizes), options.type); }
-inline Tensor tensor(const std::vector<int64_t> &values, ScalarType type)
+inline Tensor empty(const std::vector<int64_t> &sizes, TensorOptions options)
 {
-    return Tensor({static_cast<int64_t>(values.size())}, type);
+    return Tensor(std::vector<c10::SymInt>(sizes.begin(), sizes.end()), options.type);
+}
+inline Tensor empty_symint(const std::vector<c10::SymInt> &sizes, TensorOptions options)
+{
+    return Tensor(sizes, options.type);
 }
 }  // namespace at
 

@@ -1,0 +1,132 @@
+// Shapes of the results of incre_flash_attention where sizes are symbols, or not known yet. Plain C++17, no CANN headers.
+#ifndef ATTNDSL_INCRE_FLASH_ATTENTION_SHAPES_H
+#define ATTNDSL_INCRE_FLASH_ATTENTION_SHAPES_H
+
+#include "shapes.h"
+#include "incre_flash_attention_check.h"
+
+namespace incre_flash_attention_host {
+
+// Whether a call says all that its results' sizes may depend on: every size, and what the host reads.
+inline bool IsMeasured(const Call &call)
+{
+    const auto told = [](const Tensor &tensor) {
+        return std::none_of(tensor.shape.begin(), tensor.shape.end(), [](int64_t size) { return size < 0; });
+    };
+    if (!told(call.query)) {
+        return false;
+    }
+    if (!told(call.attn_mask)) {
+        return false;
+    }
+    if (!told(call.pse_shift)) {
+        return false;
+    }
+    if (!told(call.dequant_scale1)) {
+        return false;
+    }
+    if (!told(call.quant_scale1)) {
+        return false;
+    }
+    if (!told(call.dequant_scale2)) {
+        return false;
+    }
+    if (!told(call.quant_scale2)) {
+        return false;
+    }
+    if (!told(call.quant_offset2)) {
+        return false;
+    }
+    if (!told(call.antiquant_scale)) {
+        return false;
+    }
+    if (!told(call.antiquant_offset)) {
+        return false;
+    }
+    if (!told(call.block_table)) {
+        return false;
+    }
+    if (!told(call.kv_padding_size)) {
+        return false;
+    }
+    if (!std::all_of(call.key_list.entries.begin(), call.key_list.entries.end(), told)) {
+        return false;
+    }
+    if (!std::all_of(call.value_list.entries.begin(), call.value_list.entries.end(), told)) {
+        return false;
+    }
+    if (call.actual_seq_lengths.given
+        && !(told(call.actual_seq_lengths) && call.actual_seq_lengths.Readable())) {
+        return false;
+    }
+    return true;
+}
+
+// The arguments that ResultShapes looks at; of a list, its first tensor.
+inline std::map<std::string, Tensor> MeasuredTensors(const Call &call)
+{
+    std::map<std::string, Tensor> found;
+    if (call.query.given) {
+        found["query"] = call.query;
+    }
+    return found;
+}
+
+// The shape of each result; nothing where a size of it has not been seen. `shapes`: of MeasuredTensors.
+template <typename Integer>
+std::vector<std::optional<std::vector<Integer>>> ResultShapes(
+    const Call &call, const std::map<std::string, std::vector<Integer>> &shapes)
+{
+    static_cast<void>(call);
+    ShapeSolver<Integer> solver(shapes);
+    solver.Define("N", call.num_heads);
+    std::map<std::string, std::string> layouts;
+    layouts["query"] = solver.Match("query", {
+        {call.input_layout == "BSH", "BSH", {{"B"}, {1}, {"N", "D"}}},
+        {call.input_layout == "BNSD", "BNSD", {{"B"}, {"N"}, {1}, {"D"}}},
+    });
+    std::vector<std::optional<std::vector<Integer>>> found;
+    found.emplace_back();
+    if (layouts["query"] == "BSH") {
+        found.back() = solver.Of({{"B"}, {1}, {"N", "D"}});
+    }
+    if (layouts["query"] == "BNSD") {
+        found.back() = solver.Of({{"B"}, {"N"}, {1}, {"D"}});
+    }
+    return found;
+}
+
+// Shapes of the results as far as a graph's compilation can tell: -1 for a size, -2 alone for the rank where it cannot.
+inline Status InferShapes(Call &call, std::vector<std::vector<int64_t>> &found)
+{
+    if (IsMeasured(call)) {
+        Sizes sizes;
+        const Status status = Measure(call, sizes);
+        for (size_t index = 0; status.Ok() && index < 1; ++index) {
+            found.push_back(ResultShape(index, call, sizes));
+        }
+        return status;
+    }
+    const Status status = ResolveLists(call);
+    if (!status.Ok()) {
+        return status;
+    }
+    std::map<std::string, std::vector<Extent>> shapes;
+    for (const auto &tensor : MeasuredTensors(call)) {
+        shapes[tensor.first].assign(tensor.second.shape.begin(), tensor.second.shape.end());
+    }
+    for (const auto &result : ResultShapes(call, shapes)) {
+        found.emplace_back();
+        for (const Extent &size : result.value_or(std::vector<Extent>())) {
+            found.back().push_back(size.value);
+        }
+        if (!result.has_value()) {
+            found.back().push_back(-2);
+        }
+    }
+    return status;
+}
+
+}  // namespace incre_flash_attention_host
+
+#endif  // ATTNDSL_INCRE_FLASH_ATTENTION_SHAPES_H

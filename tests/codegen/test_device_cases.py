@@ -1,0 +1,87 @@
+"""Each project's cases for devices, run on the emulator by its own kernels and judged by its own test."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from attndsl import ops
+from attndsl.codegen.arguments import names_of
+from attndsl.codegen.kernel_request import KernelRequest
+from attndsl.codegen.project import plan_project
+from attndsl.emulator.toolchain import find_compiler
+from attndsl.resources import generated_dir
+from attndsl.spec.loader import load, shipped_names
+
+from .project_runs import Emulated, device_test
+
+needs_compiler = pytest.mark.skipif(find_compiler() is None, reason="no C++ compiler")
+EVERY = [each for name in shipped_names() for each in (load(name), *load(name).modes)]
+SMALL = KernelRequest(dtypes=("float16",), features=frozenset({"kv_padding_size"}), head_sizes=(16,))
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("project")
+    for name, text in plan_project(ops.incre_flash_attention, SMALL).files().items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return folder
+
+
+def cases_of(folder):
+    return json.loads((folder / "test/cases.json").read_text())["cases"]
+
+
+@needs_compiler
+def test_a_kernel_passes_and_what_it_breaks_is_named(project, tmp_path):
+    """One that reads a tensor beside integers alone; then with one element spoilt, and with a NaN there."""
+    device, module = Emulated(ops.incre_flash_attention, project, tmp_path), device_test(project)
+    (case,) = cases_of(project)
+    assert {"kv_padding_size", "actual_seq_lengths"} <= set(case["arguments"])
+    row = module.run(device, case)
+    assert row["ok"], row
+    ran, shape = device.call, case["expected"]["attention_out"]["shape"]
+    place = tuple(size - 1 for size in shape)
+    for spoil in (8.0, np.nan):
+
+        def spoilt(_spoil=spoil, **arguments):
+            (result,) = ran(**arguments)
+            result[place] = _spoil
+            return result
+
+        device.call = spoilt
+        row = module.run(device, case)
+        found = row["outputs"]["attention_out"]
+        assert not row["ok"] and found["at"] == list(place) and found["wrong_elements"] == 1
+        assert f"attention_out{list(place)} is {spoil:.6g}" in module.words("attention_out", found)
+
+
+def test_rounded_integers_may_differ_by_one_here_and_there(project):
+    module, golden = device_test(project), np.zeros((4, 50), np.int8)
+    for wrong, value, good in ((4, 1, True), (5, 1, False), (1, 2, False)):
+        got = golden.copy()
+        got.reshape(-1)[:wrong] = value
+        assert module.compare(got, golden, "int8")["ok"] is good
+    assert not module.compare(golden[1:], golden, "int8")["ok"]
+
+
+@pytest.mark.parametrize("operator", EVERY, ids=lambda each: each.name)
+def test_every_kernel_has_a_case(operator):
+    folder = generated_dir() / names_of(operator).op
+    entry = (folder / f"op_kernel/{names_of(operator).kernel}.cpp").read_text()
+    kernels = re.findall(r"^    (?:} else )?if \(TILING_KEY_IS", entry, re.MULTILINE)
+    assert kernels and len(cases_of(folder)) == len(kernels)
+
+
+@needs_compiler
+@pytest.mark.long
+@pytest.mark.parametrize("operator", EVERY, ids=lambda each: each.name)
+def test_all_cases_pass_on_the_emulator(operator, tmp_path):
+    folder = generated_dir() / names_of(operator).op
+    device, module = Emulated(operator, folder, tmp_path), device_test(folder)
+    rows = [module.run(device, case) for case in cases_of(folder)]
+    assert [row for row in rows if not row["ok"]] == []

@@ -1,0 +1,143 @@
+"""Shapes of results where a graph's compilation does not know all sizes, or knows them as symbols."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from attndsl import ops
+from attndsl.codegen.arguments import names_of
+from attndsl.codegen.host_files import host_files
+from attndsl.emulator.toolchain import find_compiler
+
+from .op_host_calls import op_host
+from .test_host_checks import LEGAL
+from .test_op_host import mostly_long, results
+
+pytestmark = pytest.mark.skipif(find_compiler() is None, reason="no C++ compiler")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("shapes")
+
+
+def shape_of(value):
+    first = value[0] if isinstance(value, list | tuple) else value
+    return first.shape
+
+
+@pytest.mark.parametrize("name", mostly_long(LEGAL))
+def test_unknown_sizes_stay_unknown_and_all_others_are_told(name, folder):
+    """One argument without sizes at a time: as many dimensions, each of them the result's or unknown."""
+    operator = getattr(ops, name)
+    for label, call in LEGAL[name].items():
+        chosen = operator._modes.chosen(operator, call)
+        made = op_host(chosen, folder)
+        told = made.infer(call)
+        assert told is not None
+        followed = {spec.like for spec in chosen.outputs}
+        for spec in chosen.tensors:
+            if spec.kind == "lengths" or call.get(spec.name) is None or not len(call[spec.name]):
+                continue
+            open_shape = [-1] * len(shape_of(call[spec.name]))
+            got = made.infer(call, unknown={spec.name: open_shape})
+            assert got is not None, (label, spec.name)
+            for (dtype, shape), (wanted_dtype, wanted) in zip(got, told, strict=True):
+                assert dtype == wanted_dtype and len(shape) == len(wanted), (label, spec.name)
+                assert all(a in (b, -1) for a, b in zip(shape, wanted, strict=True)), (
+                    label,
+                    spec.name,
+                    shape,
+                )
+            unknown = [-1 in shape for _, shape in got[: len(chosen.outputs)]]
+            assert all(unknown) if spec.name in followed else not unknown[0] or spec.name == "value", label
+
+
+@pytest.mark.parametrize("name", mostly_long(LEGAL))
+def test_integers_that_are_not_there_yet_leave_shapes_as_they_are(name, folder):
+    operator = getattr(ops, name)
+    for label, call in LEGAL[name].items():
+        made = op_host(operator._modes.chosen(operator, call), folder)
+        assert made.infer(call, unread=True) == made.infer(call), label
+
+
+def test_an_unknown_rank_is_no_rank(folder):
+    call = next(iter(LEGAL["relay_attention"].values()))
+    got = op_host(ops.relay_attention, folder).infer(call, unknown={"query": [-2]})
+    assert [shape for _, shape in got] == [(-2,)]
+
+
+@pytest.mark.long
+def test_lists_that_are_updated_have_a_result_for_each_tensor(folder):
+    """Behind the results; each as long as its cache."""
+    operator = ops.self_attention
+    calls = [call for call in LEGAL["self_attention"].values() if "cacheK" in call]
+    call = dict(next(each for each in calls if operator._modes.chosen(operator, each) is operator))
+    cache = call["cacheK"][0] if isinstance(call["cacheK"], list | tuple) else call["cacheK"]
+    layers, batch = cache.shape[:2]
+    assert layers == 1
+    keys = [cache[:, b : b + 1, : cache.shape[2] - b].copy() for b in range(batch)]
+    call |= {"cacheK": keys, "cacheV": [each.copy() for each in keys]}
+    expected = [array.shape for array in results("self_attention", call)]
+    shapes = [shape for _, shape in op_host(operator, folder).infer(call)]
+    assert shapes == [*expected, *(each.shape for each in keys), *(each.shape for each in keys)]
+
+
+PROGRAM = """#include <cstdio>
+#include "{op}_shapes.h"
+struct Symbol {{
+    Symbol(int64_t number) : text(std::to_string(number)) {{}}
+    template <size_t N> Symbol(const char (&name)[N]) : text(name) {{}}
+    Symbol(const Symbol &a, char sign, const Symbol &b) : text("(" + a.text + sign + b.text + ")") {{}}
+    std::string text;
+}};
+Symbol operator*(const Symbol &a, const Symbol &b) {{ return Symbol(a, '*', b); }}
+Symbol operator/(const Symbol &a, const Symbol &b) {{ return Symbol(a, '/', b); }}
+bool operator==(const Symbol &a, const Symbol &b) {{ return a.text == b.text; }}
+int main()
+{{
+    {host}::Call call;
+{fill}
+    for (const auto &result : {host}::ResultShapes<Symbol>(call, {{ {shapes} }})) {{
+        const std::vector<Symbol> nothing{{"?"}};
+        for (const Symbol &size : result.value_or(nothing)) std::printf("%s ", size.text.c_str());
+        std::printf("\\n");
+    }}
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("operator", "fill", "shapes", "wanted"),
+    [
+        (ops.incre_flash_attention, "call.num_heads = 4;", '{"query", {"b", 1, "h"}}', ["b 1 h"]),
+        (
+            ops.nsa_compress_attention,
+            "call.select_block_count = 16;",
+            '{"query", {"t", "n", "d"}}, {"key", {"r", "k", "d"}}, {"value", {"r", "k", "e"}}',
+            ["t n e", "t k 16", "t n 8", "t n 8"],
+        ),
+        (
+            ops.self_attention,
+            "call.headNum = 6; call.kvHeadNum = 3;",
+            '{"query", {"t", "h"}}, {"value", {"t", "v"}}',
+            ["t (6*(v/3))"],
+        ),
+        (ops.self_attention, "call.headNum = 6;", '{"query", {"t", "h"}}', ["?"]),
+    ],
+    ids=["merged heads", "several results", "a size of another tensor", "a size that nothing shows"],
+)
+def test_symbols_reach_the_results(operator, fill, shapes, wanted, tmp_path):
+    """What a dimension of an argument shows as a whole is not taken apart."""
+    names = names_of(operator)
+    for name, text in host_files(names).items():
+        (tmp_path / name.rpartition("/")[2]).write_text(text)
+    source = tmp_path / "main.cpp"
+    source.write_text(PROGRAM.format(op=names.op, host=names.host, fill=f"    {fill}", shapes=shapes))
+    program, command = tmp_path / "program", find_compiler().command
+    flags = ["-std=c++17", "-O0", "-Wall", "-Wextra", "-Werror"]
+    subprocess.run([*command, *flags, str(source), "-o", str(program)], check=True)
+    said = subprocess.run([program], capture_output=True, text=True, check=True).stdout
+    assert [line.strip() for line in said.splitlines()] == wanted
