@@ -44,7 +44,17 @@ class CompileFailed(EmulatorError):
         told = ("error", "undefined reference", "multiple definition")
         all_lines = _with_lines_of_users(log.splitlines())
         lines = [line for line in all_lines if any(word in line for word in told)] or all_lines
-        super().__init__(f"{what} does not compile:\n" + "\n".join(lines[:8]))
+        super().__init__(f"{what} does not compile:\n" + "\n".join([*lines[:8], *_advice(log)]))
+
+
+def _advice(log: str) -> list[str]:
+    """What helps against what is wrong with the compiler rather than with the kernel."""
+    if "explicit specialization in non-namespace scope" not in log:
+        return []
+    return [
+        "g++ takes explicit specialisations inside classes from version 14 on: set CXX to a newer g++, "
+        "to clang++, or, with the extra attndsl[cxx] installed, to 'python -m ziglang c++'"
+    ]
 
 
 def _with_lines_of_users(lines: list[str]) -> list[str]:

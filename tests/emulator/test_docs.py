@@ -71,6 +71,12 @@ def test_notes_behind_an_error_name_the_line_too(root: object) -> None:
     assert str(CompileFailed("k", log)).splitlines()[1].startswith("kernel.cpp:8:3: error: static assertion")
 
 
+def test_a_compiler_that_is_too_old_is_told_from_a_kernel_that_is_wrong() -> None:
+    log = "k.h:9:12: error: explicit specialization in non-namespace scope 'struct Tile'\n"
+    assert "set CXX to a newer g++, to clang++" in str(CompileFailed("k", log))
+    assert "CXX" not in str(CompileFailed("k", log.replace("non-namespace scope", "another namespace")))
+
+
 def test_what_is_missing_does_not_compile_and_is_named() -> None:
     missing = _section("Missing APIs") - {"ArithProgression", "Sort", "Matmul", "DataCopy", "ICPU_RUN_KF"}
     assert not missing & _declared()

@@ -26,7 +26,7 @@ extern "C" __global__ __aicore__ void %(name)s(GM_ADDR a, GM_ADDR b, GM_ADDR bia
   GlobalTensor<Bias> gbias;
   ga.SetGlobalBuffer((__gm__ A*)a); gb.SetGlobalBuffer((__gm__ A*)b); gc.SetGlobalBuffer((__gm__ C*)c); gbias.SetGlobalBuffer((__gm__ Bias*)bias);
   Matmul<MatmulType<TPosition::GM, CubeFormat::ND, A, %(ta)s>, MatmulType<TPosition::GM, CubeFormat::ND, A, %(tb)s>,
-         MatmulType<TPosition::%(out)s, CubeFormat::ND, C>, MatmulType<TPosition::GM, CubeFormat::ND, Bias>> mm;
+         MatmulType<TPosition::%(out)s, CubeFormat::%(format)s, C>, MatmulType<TPosition::GM, CubeFormat::ND, Bias>, %(config)s> mm;
   %(register)s
   if (GetBlockIdx() != 0) return;
   mm.SetTensorA(ga, %(ta)s);
@@ -36,6 +36,14 @@ extern "C" __global__ __aicore__ void %(name)s(GM_ADDR a, GM_ADDR b, GM_ADDR bia
   mm.End();
 }
 """
+_SPLIT = """
+constexpr MatmulConfig split() { MatmulConfig c = CFG_NORM; c.isEnableChannelSplit = true; return c; }
+constexpr MatmulConfig kSplit = split();
+constexpr MatmulConfig parts() { MatmulConfig c = CFG_NORM; c.isPartialOutput = true; return c; }
+constexpr MatmulConfig kParts = parts();
+"""
+# results that are not rows beside each other: rows of whole blocks, and columns of fractals so wide
+_STORED = {"aligned": 8, "fractals": 16, "narrow_fractals": 8}
 _REGISTER = "REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &t);"
 _ALL = "mm.IterateAll(gc);"
 _BY_BLOCKS = """
@@ -74,6 +82,8 @@ def _case(name, a="half", c="float", bias="float", shape=(70, 90, 100), base=(32
         "ta": "false",
         "tb": "false",
         "out": "GM",
+        "format": "ND",
+        "config": "CFG_NORM",
         "register": _REGISTER,
         "body": _ALL,
     }
@@ -93,12 +103,17 @@ CASES = {
         _case("floats", "float", base=(32, 48, 24)),
         _case("floats_right_transposed", "float", tb="true", base=(32, 48, 24)),
         _case("integers", "int8_t", "int32_t", "int32_t", base=(32, 64, 64)),
+        _case("integers_by_48", "int8_t", "int32_t", "int32_t", base=(32, 48, 64)),
         _case("integers_right_transposed", "int8_t", "int32_t", "int32_t", tb="true", base=(32, 64, 64)),
         _case("one_row", shape=(1, 90, 100), base=(16, 48, 32)),
         _case("by_blocks", shape=(64, 96, 64), out="VECIN", body=_BY_BLOCKS),
         _case("into_ub", shape=(32, 48, 64), out="VECIN", body="TBuf<TPosition::VECIN> ub; pipe.InitBuffer(ub, 32 * 48 * 4); auto all = ub.Get<C>(); mm.IterateAll(all); DataCopy(gc, all, 32 * 48); PipeBarrier<PIPE_ALL>();"),
         _case("added", body="mm.IterateAll(gc); mm.IterateAll(gc, 1);"),
         _case("part", shape=(64, 96, 64), body="mm.SetTail(20, 50); mm.IterateAll(gc);"),
+        _case("aligned", format="ND_ALIGN"),
+        _case("fractals", format="NZ"),
+        _case("narrow_fractals", format="NZ", config="kSplit"),
+        _case("steps", config="kParts", body="for (uint32_t i = 0; mm.Iterate(); ++i) if (i % 4 == 1) mm.GetTensorC(gc);"),
         _case("not_registered", register="if ASCEND_IS_AIC { return; } mm.Init(&t);"),
     )
 }  # fmt: skip
@@ -106,8 +121,10 @@ CASES = {
 
 @pytest.fixture(scope="module")
 def kernels():
-    text = '#include "lib/matmul_intf.h"\nusing namespace AscendC;\n' + "".join(
-        _KERNEL % case for case in CASES.values()
+    text = (
+        '#include "lib/matmul_intf.h"\nusing namespace AscendC;\n'
+        + _SPLIT
+        + "".join(_KERNEL % case for case in CASES.values())
     )
     return build_all(text, entries=list(CASES))
 
@@ -123,6 +140,9 @@ def _run(kernels, name):
 
     a, b = numbers(case["m"], case["k"]), numbers(case["k"], case["n"])
     bias, c = numbers(case["n"], kind=case["bias"]), np.zeros((case["m"], case["n"]), _T[case["c"]])
+    if name in _STORED:
+        wide = -(-case["n"] // _STORED[name]) * _STORED[name]
+        c = np.zeros((case["m"] if name == "aligned" else -(-case["m"] // 16) * 16, wide), c.dtype)
     stored = [np.ascontiguousarray(x.T) if case[t] == "true" else x for x, t in ((a, "ta"), (b, "tb"))]
     arguments = [
         Argument("a", stored[0]),
@@ -132,11 +152,15 @@ def _run(kernels, name):
     ]
     report = kernels[name].run(1, arguments)
     exact = a.astype(np.float64) @ b.astype(np.float64) + (bias.astype(np.float64) if case["biased"] else 0)
-    return report, c.astype(np.float64), exact
+    if name in ("fractals", "narrow_fractals"):
+        c = c.reshape(c.shape[1] // _STORED[name], -1, _STORED[name]).transpose(1, 0, 2).reshape(c.shape)
+    if name == "steps":  # the second of four
+        exact = a[:, 32:64].astype(np.float64) @ b[32:64].astype(np.float64)
+    return report, c[: case["m"], : case["n"]].astype(np.float64), exact
 
 
 @pytest.mark.parametrize(
-    "name", [n for n in CASES if n not in ("by_blocks", "added", "part", "not_registered")]
+    "name", [n for n in CASES if n not in ("by_blocks", "added", "part", "steps", "not_registered")]
 )
 def test_products(kernels, name):
     report, c, exact = _run(kernels, name)
@@ -150,6 +174,12 @@ def test_what_is_done_to_results(kernels, name):
     report, c, exact = _run(kernels, name)
     assert report.ok, report.findings
     np.testing.assert_allclose(c, 2 * exact, rtol=1e-5, atol=1e-4)
+
+
+def test_one_step_over_k(kernels):
+    report, found, exact = _run(kernels, "steps")
+    assert report.findings == ()
+    np.testing.assert_allclose(found, exact, rtol=1e-5, atol=1e-4)
 
 
 def test_a_part_of_the_product(kernels):

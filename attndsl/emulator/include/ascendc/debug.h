@@ -158,6 +158,7 @@ void asc_dump_cbuf(__cc__ T* input, uint32_t desc, uint32_t size) { attnemu::dum
 #endif
 #define assert(...) ATTNEMU_ASSERT(__VA_ARGS__)
 #define ascendc_assert(...) ATTNEMU_ASSERT(__VA_ARGS__)
+#define ASSERT(...) ATTNEMU_ASSERT(__VA_ARGS__)
 // What the library's sources and those modelled on them say: as in CPU mode, a failed assertion does `behavior` and ends.
 #define ASCENDC_ASSERT(condition, behavior)                 \
   do {                                                      \

@@ -27,4 +27,26 @@ struct TmpSizes {
 #undef ATTNEMU_ROW
 };
 
+// Bytes a row of `columns` elements takes: a block and a repeat of values of rows beside the rows in float.
+constexpr uint32_t least_for_softmax(uint32_t type_bytes, uint32_t columns) { return (32 / type_bytes + columns + 64) * 4; }
+constexpr uint32_t least_for_flash(uint32_t type_bytes, uint32_t columns) { return (32 / type_bytes * 4 + columns * 2) * 4; }
+constexpr uint32_t least_for_softmax_grad(uint32_t type_bytes, uint32_t columns, bool front) {
+  return type_bytes == 2 ? (16 * 2 + columns * 3 + 64) * 4 : ((front ? 8 : 16) + columns + 64) * 4;
+}
+// `rows` means and variances beside two or three rows in float.
+constexpr uint32_t least_for_layernorm(uint32_t type_bytes, bool reuse, uint32_t rows, uint32_t columns) {
+  return ((type_bytes == 4 && reuse ? 2 : 3) * ((columns + 7) / 8 * 8) + 2 * ((rows + 7) / 8 * 8)) * 4;
+}
+constexpr uint32_t least_for_rmsnorm(uint32_t type_bytes, uint32_t columns) { return (columns * (type_bytes == 2 ? 2 : 1) + 8) * 4; }
+// A value for each repeat of a row, in whole blocks.
+constexpr uint32_t least_for_sum(uint32_t type_bytes, uint32_t n) {
+  uint32_t lanes = 256 / type_bytes, block = 32 / type_bytes;
+  return ((n + lanes - 1) / lanes + block - 1) / block * block * type_bytes;
+}
+constexpr uint32_t least_for_mean(uint32_t type_bytes, uint32_t sum_bytes, uint32_t n) {
+  bool widens = type_bytes == 2 && sum_bytes == 4;
+  uint32_t lanes = 256 / (widens ? 4 : type_bytes), repeats = (n + lanes - 1) / lanes, row = (n * type_bytes + 31) / 32 * 32 / type_bytes;
+  return (repeats + 31) / 32 * 32 + (widens ? row * 4 : 0);
+}
+
 }  // namespace AscendC::detail

@@ -18,6 +18,8 @@ class MatmulImpl {
   static_assert(B::format == CubeFormat::ND || B::format == CubeFormat::NZ, "Matmul: the right operand's format is not modelled");
   static_assert(C::format == CubeFormat::ND || C::format == CubeFormat::NZ || C::format == CubeFormat::ND_ALIGN, "Matmul: the result's format is not modelled");
   static_assert(A::layout <= LayoutMode::NONE && B::layout <= LayoutMode::NONE && C::layout <= LayoutMode::NONE, "Matmul: batches are not modelled");
+  // Fractals of a float result may have 8 columns instead of 16.
+  static constexpr bool kSplitsChannels = MM_CFG.isEnableChannelSplit && C::format == CubeFormat::NZ && std::is_same_v<Dst, float>;
   static_assert(A::pos != TPosition::TSCM && B::pos != TPosition::TSCM, "Matmul: operands in TSCM are not modelled");
 
  public:
@@ -32,7 +34,8 @@ class MatmulImpl {
     org_n_ = n;
     org_ka_ = ka;
     org_kb_ = kb;
-    pitch_c_ = kc ? kc : n;
+    // rows of ND_ALIGN are whole blocks of 32 bytes
+    pitch_c_ = kc ? kc : C::format == CubeFormat::ND_ALIGN ? detail::fractal_up(n, 32 / sizeof(Dst)) : n;
   }
   void SetSingleShape(int m, int n, int k) { SetTail(m, n, k); }
   void SetTail(int m = -1, int n = -1, int k = -1) {
@@ -122,22 +125,25 @@ class MatmulImpl {
   void begin() { place_ = -1; }
   uint32_t rows() const { return (m_ + tiling_.baseM - 1) / tiling_.baseM; }
   uint32_t columns() const { return (n_ + tiling_.baseN - 1) / tiling_.baseN; }
+  // With isPartialOutput each step over k is a result of its own.
+  uint32_t parts() const { return MM_CFG.isPartialOutput ? (k_ + tiling_.baseK - 1) / tiling_.baseK : 1; }
   bool advance() {
-    if (++place_ < static_cast<int64_t>(rows()) * columns()) return true;
+    if (++place_ < static_cast<int64_t>(rows()) * columns() * parts()) return true;
     begin();
     return false;
   }
   detail::BlockShape shape() const {
     bool rows_first = MM_CFG.iterateOrder == IterateOrder::UNDEF ? tiling_.iterateOrder == 0 : MM_CFG.iterateOrder == IterateOrder::ORDER_M;
-    auto place = static_cast<uint32_t>(place_ < 0 ? 0 : place_);
+    auto part = static_cast<uint32_t>(place_ < 0 ? 0 : place_), place = part / parts();
     uint32_t i = rows_first ? place % rows() : place / columns(), j = rows_first ? place / rows() : place % columns();
     detail::BlockShape b;
     b.row = i * tiling_.baseM;
     b.column = j * tiling_.baseN;
     b.m = std::min<uint32_t>(tiling_.baseM, m_ - b.row);
     b.n = std::min<uint32_t>(tiling_.baseN, n_ - b.column);
-    b.k = k_;
     b.step_k = tiling_.baseK;
+    b.first_k = part % parts() * b.step_k;
+    b.k = MM_CFG.isPartialOutput ? std::min(b.step_k, k_ - b.first_k) : k_;
     return b;
   }
   // One block, as the cube core.
@@ -150,8 +156,9 @@ class MatmulImpl {
     if (atomic == 3) SetAtomicMin<Dst>();
     if constexpr (C::format == CubeFormat::NZ) {
       uint32_t height = detail::fractal_up(sequential ? tiling_.baseM : org_m_, 16);
-      auto target = sequential ? c : c[static_cast<uint64_t>(b.column) * height + static_cast<uint64_t>(b.row) * 16];
-      detail::store_block<Dst, Sum>(target, b, height * 16 * sizeof(Dst) / 32, true, conversion_, at);
+      constexpr uint32_t width = kSplitsChannels ? 8 : 16;
+      auto target = sequential ? c : c[static_cast<uint64_t>(b.column) * height + static_cast<uint64_t>(b.row) * width];
+      detail::store_block<Dst, Sum>(target, b, height * width * sizeof(Dst) / 32, true, conversion_, at, kSplitsChannels);
     } else {
       auto target = sequential ? c : c[static_cast<uint64_t>(b.row) * pitch + b.column];
       detail::store_block<Dst, Sum>(target, b, sequential ? tiling_.baseN : pitch, false, conversion_, at);

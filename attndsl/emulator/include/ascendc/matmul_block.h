@@ -19,7 +19,7 @@ struct StoredMatrix {
 
 struct BlockShape {
   uint32_t row = 0, column = 0;  // first ones in the product
-  uint32_t m = 0, n = 0, k = 0, step_k = 0;
+  uint32_t m = 0, n = 0, first_k = 0, k = 0, step_k = 0;
 };
 
 // Where blocks lie in L1, behind what a program's own tensors are likely to take.
@@ -79,7 +79,8 @@ void load_right(StoredMatrix<T>& w, const BlockShape& b, uint32_t from, uint32_t
     for (uint32_t i = 0; i < kc / c0; ++i) LoadData(l0[i * n16 * c0], l1[i * n16 * c0], LoadData2DParams(0, n16 / 16, 1, 0, 0, false, 0), at);
   } else if constexpr (sizeof(T) == 1) {
     // blocks of 32x32, whose two fractals lie side by side in n
-    for (uint32_t i = 0; i < kd / 32; ++i) LoadDataWithTranspose(l0[i * 32 * n16], l1[i * 1024], LoadData2dTransposeParams(0, nc / 32, kd / 32, 1, 0), at);
+    for (uint32_t i = 0; i < kd / 32; ++i, PipeBarrier<PIPE_MTE1>())  // of 48 columns, the last half block is the next one's first
+      LoadDataWithTranspose(l0[i * 32 * n16], l1[i * 1024], LoadData2dTransposeParams(0, nc / 32, kd / 32, 1, 0), at);
   } else {
     window_to(l0, l1, kd, n16, false, at);
   }
@@ -101,16 +102,17 @@ void multiply_block(StoredMatrix<A>& a, StoredMatrix<A>& w, const GlobalTensor<B
   LocalTensor<L> sums(TPosition::CO1, 0, (128u << 10) / sizeof(L)), table(TPosition::C2, 0, 256);
   SetHF32Mode(hf32);
   PipeBarrier<PIPE_ALL>();
-  if (bias) load_bias<Bias, L>(*bias, b, at);
-  for (uint32_t from = 0; from < b.k; from += b.step_k) {
-    uint32_t k = b.k - from < b.step_k ? b.k - from : b.step_k;
+  bool biased = bias && b.first_k == 0;
+  if (biased) load_bias<Bias, L>(*bias, b, at);
+  for (uint32_t from = b.first_k, end = b.first_k + b.k; from < end; from += b.step_k) {
+    uint32_t k = end - from < b.step_k ? end - from : b.step_k;
     load_left(a, b, from, k, at);
     load_right(w, b, from, k, at);
     PipeBarrier<PIPE_ALL>();
     // one row is a row of elements in L0A rather than of fractals: two rows, the second of which nobody reads, are a matrix
-    MmadParams p(static_cast<uint16_t>(b.m == 1 ? 2 : b.m), static_cast<uint16_t>(b.n), static_cast<uint16_t>(k), 0, false, from == 0);
+    MmadParams p(static_cast<uint16_t>(b.m == 1 ? 2 : b.m), static_cast<uint16_t>(b.n), static_cast<uint16_t>(k), 0, false, from == b.first_k);
     p.kDirectionAlign = sizeof(A) == 4 && a.transposed;
-    if (from == 0 && bias) Mmad(sums, left, right, table, p, at);
+    if (from == 0 && biased) Mmad(sums, left, right, table, p, at);
     else Mmad(sums, left, right, p, at);
   }
   SetHF32Mode(false);
@@ -133,7 +135,7 @@ QuantMode_t conversion_mode(const Conversion& q) {
 
 // The block's sums to global memory, rows (or, of fractals, columns of them) `pitch` apart.
 template <class C, class L>
-void store_block(GlobalTensor<C> to, const BlockShape& b, uint32_t pitch, bool fractals, const Conversion& q, const SourceLine& at) {
+void store_block(GlobalTensor<C> to, const BlockShape& b, uint32_t pitch, bool fractals, const Conversion& q, const SourceLine& at, bool split_channels = false) {
   LocalTensor<L> sums(TPosition::CO1, 0, (128u << 10) / sizeof(L));
   LocalTensor<uint64_t> words(TPosition::A1, kWordsInL1, 256);
   if (q.with_words) {
@@ -144,6 +146,7 @@ void store_block(GlobalTensor<C> to, const BlockShape& b, uint32_t pitch, bool f
   FixpipeParamsV220 f(static_cast<uint16_t>(b.n), static_cast<uint16_t>(b.m), static_cast<uint16_t>(fractal_up(b.m, 16)), pitch, false);
   f.quantPre = conversion_mode<C, L>(q);
   f.deqScalar = q.word;
+  f.isChannelSplit = split_channels;
   if (fractals && q.with_words) Fixpipe<C, L, CFG_NZ>(to, sums, words, f, at);
   else if (fractals) Fixpipe<C, L, CFG_NZ>(to, sums, f, at);
   else if (q.with_words) Fixpipe<C, L, CFG_ROW_MAJOR>(to, sums, words, f, at);

@@ -330,6 +330,8 @@ class TBuf {
     return t;
   }
   template <class T>
+  void FreeTensor(LocalTensor<T>&) {}  // as queues have it; there is nothing to give back
+  template <class T>
   LocalTensor<T> GetWithOffset(uint32_t size, uint32_t bufOffset) const {
     LocalTensor<T> t;
     TBuffAddr a = address_;

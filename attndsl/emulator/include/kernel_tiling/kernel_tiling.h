@@ -19,6 +19,34 @@ struct alignas(8) TCubeTiling {
 #undef ATTNEMU_FIELD
 };
 
+// What the functions on rows are told of their operands. Ours ask for the shapes alone.
+#define ATTNEMU_SOFTMAX_TILING_FIELDS(X)                                                                                 \
+  X(uint32_t, srcM) X(uint32_t, srcK) X(uint32_t, srcSize) X(uint32_t, outMaxM) X(uint32_t, outMaxK) X(uint32_t, outMaxSize) \
+  X(uint32_t, splitM) X(uint32_t, splitK) X(uint32_t, splitSize) X(uint32_t, reduceM) X(uint32_t, reduceK) X(uint32_t, reduceSize) \
+  X(uint32_t, rangeM) X(uint32_t, tailM) X(uint32_t, tailSplitSize) X(uint32_t, tailReduceSize)
+#define ATTNEMU_LAYERNORM_TILING_FIELDS(X)                                                                               \
+  X(uint32_t, bLength) X(uint32_t, sLength) X(uint32_t, hLength) X(uint32_t, originalHLength) X(uint32_t, inputXSize)    \
+  X(uint32_t, meanVarSize) X(uint32_t, numberOfTmpBuf) X(uint32_t, meanTmpTensorPos) X(uint32_t, meanTmpTensorSize)      \
+  X(uint32_t, varianceTmpTensorPos) X(uint32_t, varianceTmpTensorSize) X(uint32_t, tmpBufSize) X(uint32_t, oneTmpSize)   \
+  X(uint32_t, firstTmpStartPos) X(uint32_t, secondTmpStartPos) X(uint32_t, thirdTmpStartPos) X(uint32_t, loopRound)      \
+  X(uint32_t, inputRoundSize) X(uint32_t, inputTailSize) X(uint32_t, inputTailPos) X(uint32_t, meanVarRoundSize)         \
+  X(uint32_t, meanVarTailSize) X(uint32_t, meanVarTailPos) X(uint32_t, bshCurLength) X(uint32_t, bsCurLength) X(float, lastDimValueBack)
+#define ATTNEMU_RMSNORM_TILING_FIELDS(X)                                                                                 \
+  X(uint32_t, bLength) X(uint32_t, sLength) X(uint32_t, hLength) X(uint32_t, originalHLength) X(float, reciprocalOfHLength) \
+  X(uint32_t, mainBshLength) X(uint32_t, mainBsLength) X(uint32_t, mainBsLengthAlign) X(uint32_t, loopRound)             \
+  X(uint32_t, inputTailPos) X(uint32_t, tailBshLength) X(uint32_t, tailBsLength)
+#define ATTNEMU_TILINGS(Y)                                                                                               \
+  Y(SoftMaxTiling, ATTNEMU_SOFTMAX_TILING_FIELDS) Y(LogSoftMaxTiling, ATTNEMU_SOFTMAX_TILING_FIELDS)                     \
+  Y(LayerNormTiling, ATTNEMU_LAYERNORM_TILING_FIELDS) Y(RmsNormTiling, ATTNEMU_RMSNORM_TILING_FIELDS)
+#define ATTNEMU_FIELD(Type, name) Type name = 0;
+#define ATTNEMU_STRUCT(Name, FIELDS) struct Name { FIELDS(ATTNEMU_FIELD) };
+ATTNEMU_TILINGS(ATTNEMU_STRUCT)
+#undef ATTNEMU_STRUCT
+#undef ATTNEMU_FIELD
+
 }  // namespace AscendC::tiling
 
+#define ATTNEMU_USING(Name, FIELDS) using AscendC::tiling::Name;
+ATTNEMU_TILINGS(ATTNEMU_USING)
+#undef ATTNEMU_USING
 using AscendC::tiling::TCubeTiling;

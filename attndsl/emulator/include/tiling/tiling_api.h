@@ -9,6 +9,7 @@
 #include "kernel_tiling/kernel_tiling.h"
 #include "register/tilingdata_base.h"
 #include "tiling/platform/platform_ascendc.h"
+#include "tiling/row_sizes.h"
 #include "tiling/tmp_sizes.h"
 
 namespace optiling {
