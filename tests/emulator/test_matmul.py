@@ -111,8 +111,8 @@ CASES = {
         _case("added", body="mm.IterateAll(gc); mm.IterateAll(gc, 1);"),
         _case("part", shape=(64, 96, 64), body="mm.SetTail(20, 50); mm.IterateAll(gc);"),
         _case("aligned", format="ND_ALIGN"),
-        _case("fractals", format="NZ"),
-        _case("narrow_fractals", format="NZ", config="kSplit"),
+        _case("fractals", format="NZ", shape=(70, 96, 100)),
+        _case("narrow_fractals", format="NZ", config="kSplit", shape=(70, 96, 100)),
         _case("steps", config="kParts", body="for (uint32_t i = 0; mm.Iterate(); ++i) if (i % 4 == 1) mm.GetTensorC(gc);"),
         _case("not_registered", register="if ASCEND_IS_AIC { return; } mm.Init(&t);"),
     )
