@@ -217,10 +217,10 @@ def _results(names: Names) -> Iterator[TorchResult]:
 
 
 def _python(names: Names, passed: tuple[Argument, ...]) -> Iterator[PythonArgument]:
-    starred = False
+    starred = defaulted = False
     for item in passed:
         if _named(item) and not starred:
-            starred = True
+            starred, defaulted = True, False
             yield PythonArgument("*", "*")
         spec = item.spec
         default, choices = "", tuple[tuple[str, str], ...]()
@@ -230,4 +230,7 @@ def _python(names: Names, passed: tuple[Argument, ...]) -> Iterator[PythonArgume
             default = f"={spec.choices.get(spec.default, spec.default)!r}" if spec.optional else ""
         elif spec.optional:
             default = "=None"
+        if defaulted and not starred and not default:
+            default = "=None"  # Python wants one behind others; the contract says what is missing
+        defaulted = defaulted or bool(default)
         yield PythonArgument(item.name, f"{item.name}{default}", item.listed, item.on_host, choices)

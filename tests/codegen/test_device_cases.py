@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+import inspect
 import json
 import re
 
@@ -75,6 +77,28 @@ def test_every_kernel_has_a_case(operator):
     entry = (folder / f"op_kernel/{names_of(operator).kernel}.cpp").read_text()
     kernels = re.findall(r"^    (?:} else )?if \(TILING_KEY_IS", entry, re.MULTILINE)
     assert kernels and len(cases_of(folder)) == len(kernels)
+
+
+@pytest.mark.parametrize("operator", EVERY, ids=lambda each: each.name)
+def test_the_wrapper_takes_what_the_cases_pass(operator):
+    """Arguments that a call leaves out may stand in front of others that it passes."""
+    folder = generated_dir() / names_of(operator).op
+    source = folder / f"torch/{names_of(operator).op}.py"
+    made = importlib.util.spec_from_file_location("wrapper", source)
+    module = importlib.util.module_from_spec(made)
+    made.loader.exec_module(module)
+    signature = inspect.signature(getattr(module, names_of(operator).op))
+    for case in cases_of(folder):
+        signature.bind(**case["arguments"])
+        for name, value in case["arguments"].items():
+            plain = module._plain(name, value) if isinstance(value, str) else value
+            spec = operator.find_param(operator_name(operator, name))
+            assert spec is None or isinstance(plain, (float, int) if spec.type is float else spec.type), name
+
+
+def operator_name(operator, identifier):
+    """What the contract calls an argument of generated code."""
+    return names_of(operator).renamed.get(identifier, identifier)
 
 
 @needs_compiler

@@ -217,6 +217,27 @@ assert "NumPy reference" in str(caught[0].message), caught
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_tensors_of_torch_give_tensors_of_torch(project, monkeypatch, dtype):
+    """The reference's results, bit for bit; integers may be a tensor, too."""
+    torch = pytest.importorskip("torch")
+    monkeypatch.syspath_prepend(str(project / "torch"))
+    import incre_flash_attention as wrapper
+
+    arrays = [random_tensor(dtype, shape, 1) for shape in ((2, 1, 32), (2, 9, 32), (2, 9, 32))]
+    query, key, value = (wrapper._as_torch(array.copy()) for array in arrays)
+    lengths = [3, 9]
+    with pytest.warns(RuntimeWarning, match="NumPy reference"):
+        found = wrapper.incre_flash_attention(
+            query, [key], [value], actual_seq_lengths=torch.tensor(lengths), num_heads=2
+        )
+    want = ops.incre_flash_attention(
+        arrays[0], [arrays[1]], [arrays[2]], actual_seq_lengths=lengths, num_heads=2
+    )
+    assert str(found.dtype) == f"torch.{dtype}"
+    assert wrapper._as_numpy(found).tobytes() == want.tobytes()
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "bool", "int8"])
 def test_tensors_of_a_seed_are_the_same_everywhere(project, dtype):
     """In the generator, in the project's own test, and exactly representable."""

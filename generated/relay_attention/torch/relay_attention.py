@@ -89,9 +89,12 @@ def _built() -> list[Path]:
     return sorted(Path(__file__).resolve().parent.glob(f"{_LIBRARY}*.so"))
 
 
+def _flat(values):
+    return [each for value in values.values() for each in (value if isinstance(value, (list, tuple)) else [value])]
+
+
 def _on_npu(values) -> bool:
-    flat = [each for value in values.values() for each in (value if isinstance(value, (list, tuple)) else [value])]
-    return any(getattr(getattr(each, "device", None), "type", "") == "npu" for each in flat)
+    return any(getattr(getattr(each, "device", None), "type", "") == "npu" for each in _flat(values))
 
 
 def load():
@@ -111,7 +114,10 @@ def _reference(values):
         raise RuntimeError("neither torch_npu nor attndsl is installed: pip install attndsl") from error
     chosen = {name: _as_numpy(value) for name, value in values.items() if value is not None}
     operator = load(os.environ.get("ATTNDSL_SPEC", "relay_attention"))
-    return next(each for each in (operator, *operator.modes) if each.name == 'relay_attention')(**chosen)
+    results = next(each for each in (operator, *operator.modes) if each.name == 'relay_attention')(**chosen)
+    if not any(hasattr(each, "detach") for each in _flat(values)):
+        return results
+    return tuple(map(_as_torch, results)) if isinstance(results, tuple) else _as_torch(results)
 
 
 def _as_numpy(value):
@@ -126,3 +132,11 @@ def _as_numpy(value):
 
         return value.detach().cpu().view(torch.int16).numpy().view(ml_dtypes.bfloat16)
     return value.detach().cpu().numpy()
+
+
+def _as_torch(array):
+    import torch
+
+    if array.dtype.name == "bfloat16":
+        return torch.from_numpy(array.view("int16")).view(torch.bfloat16)
+    return torch.from_numpy(array)
