@@ -150,11 +150,18 @@ def sample_value(item: Argument, case: DeviceCase) -> Any:
     return spec.choices[value] if spec.choices and value in spec.choices else value
 
 
+UNITS = {"float16": -8, "bfloat16": -5, "float32": -12}
+"""Exponents of the units of the largest expected number below which a kernel that rounds as its contract says
+stays; nothing of other dtypes."""
+SMALLEST = -6
+"""Exponent of the number that stands for the largest where all are smaller."""
+
+
 def allowed(array: Array) -> float:
     """How far a result may be from the reference's: a few units in the last place of its largest number."""
     largest = float(abs(array.astype("float64")).max())
-    units = {"float16": 2.0**-8, "bfloat16": 2.0**-5, "float32": 2.0**-12}
-    return units.get(array.dtype.name, 0.0) * max(largest, 2.0**-6)
+    unit = 2.0 ** UNITS[array.dtype.name] if array.dtype.name in UNITS else 0.0
+    return unit * max(largest, 2.0**SMALLEST)
 
 
 def _result(name: str, array: Array) -> SampleResult:

@@ -10,7 +10,7 @@ from attndsl.codegen.aclnn import aclnn_lines, aclnn_order
 from attndsl.codegen.arguments import DTYPE_ROWS, Names
 from attndsl.codegen.device_cases import DeviceCase, device_cases
 from attndsl.codegen.device_files import device_files
-from attndsl.codegen.direct import direct_text
+from attndsl.codegen.direct import SMALLEST, UNITS, direct_text
 from attndsl.codegen.host_files import definition_files, guard_of, host_files
 from attndsl.codegen.op_definition import SOCS
 from attndsl.codegen.render import render
@@ -101,7 +101,9 @@ def test_files(names: Names, cases: Sequence[DeviceCase]) -> dict[str, str]:
     text = torch_text(names)
     return {
         "test/cases.json": _cases_json(names, cases),
-        "test/test_on_device.py": render("device_test/test_on_device.py.j2", names=names, torch=text),
+        "test/test_on_device.py": render(
+            "device_test/test_on_device.py.j2", names=names, torch=text, units=UNITS, smallest=SMALLEST
+        ),
     }
 
 

@@ -7,12 +7,13 @@ from functools import lru_cache
 import jinja2
 
 from attndsl.codegen.line_breaks import wrap
+from attndsl.hardware import ATLAS_A2
 from attndsl.resources import templates_dir
 
 
 @lru_cache(maxsize=1)
 def _environment() -> jinja2.Environment:
-    return jinja2.Environment(
+    environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(templates_dir()),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -20,10 +21,12 @@ def _environment() -> jinja2.Environment:
         keep_trailing_newline=True,
         autoescape=False,
     )
+    environment.globals["device"] = ATLAS_A2
+    return environment
 
 
 def render(template: str, **values: object) -> str:
-    """A template of ``templates/`` with its values; long lines of C++ wrapped, no blanks at line ends."""
+    """A template of ``templates/`` with its values and the ``device``; long lines of C++ are wrapped."""
     lines = [line.rstrip() for line in _environment().get_template(template).render(**values).split("\n")]
     if template.endswith((".cpp.j2", ".h.j2")):
         lines = [piece for line in lines for piece in wrap(line)]

@@ -65,7 +65,8 @@ class Device:
     Sizes are bytes unless said otherwise.
 
     Attributes:
-        aic: cube cores of the largest part (910B1/B2; 910B3/B4 have 20) (INI).
+        aic: cube cores of the largest parts, 910B1 and 910B2 (INI).
+        least_aic: those of the smallest, 910B3 and 910B4 (INI).
         aiv_per_aic: vector cores of one block.
         memories: on-chip memories.
         block: bytes of a data block, the unit of UB strides.
@@ -92,6 +93,7 @@ class Device:
 
     name: str
     aic: int
+    least_aic: int
     aiv_per_aic: int
     memories: tuple[Memory, ...]
     block: int = 32
@@ -128,6 +130,7 @@ _KIB = 1024
 ATLAS_A2 = Device(
     name="Atlas A2",
     aic=24,
+    least_aic=20,
     aiv_per_aic=2,
     memories=(
         # The top 8 KiB of UB are scratch of Select and friends (H81: TMP_UB at 184 KiB).

@@ -62,6 +62,10 @@ inline void *ListOnDevice(std::vector<Tensor> entries, const std::vector<void *>
 }
 
 // Launches a call on at most `cores` cube cores. The stream still has to be synchronised.
+//
+// Where `plan.scheduleMode` is 1, all blocks wait for each other. A package tells the runtime, which starts them at
+// once; a direct launch cannot before CANN 9 (`__schedmode__(1)` in front of the kernel function). So `cores` must not
+// be more than the device has, nor may kernels in other streams hold some of them.
 inline Status Run(Call &call, const Addresses &at, int64_t cores, aclrtStream stream,
     const Allocate &allocate,
     const CopyToDevice &copy, std::vector<std::string> &warnings)
