@@ -5,15 +5,14 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from attndsl.questions import DTYPE, GIVEN, LAYOUT, ROWS, SPLIT, argument_of, asks, kind_of
+from attndsl.questions import DTYPE, GIVEN, LAYOUT, ROWS, SPLIT, argument_of, kind_of
 
-_OF_A_TENSOR = (DTYPE, LAYOUT, ROWS)
+_OF_A_TENSOR = re.compile(rf"({DTYPE}|{LAYOUT}|{ROWS})\((\w+)\)")
 
 
 def spoken(name: str) -> str:
-    """A symbol in words: ``dtype(x)`` is "dtype of x"."""
-    kind, argument = asks(name)
-    return f"{kind} of {argument}" if kind in _OF_A_TENSOR else name
+    """Symbols and elements in words: ``dtype(x)`` is "dtype of x", ``rows(x)[2]`` is "rows of x[2]"."""
+    return _OF_A_TENSOR.sub(r"\1 of \2", name)
 
 
 def fact(name: str, value: Any) -> str:
