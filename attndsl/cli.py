@@ -293,10 +293,8 @@ def verify(
     if (coverage or project) and "emulator" not in chosen:
         option = "--coverage" if coverage else "--project"
         raise click.UsageError(f"{option} speaks of what the emulator runs; add --backend emulator")
-    if project and len(names) != 1:
-        raise click.UsageError("--project DIR is the project of one operator; name it")
-    if project and record:
-        raise click.UsageError("--record keeps what was found of generated kernels, not those of --project")
+    if project:
+        _check_for_project(names, record)
     if "emulator" in chosen:
         from attndsl.emulator.toolchain import cache_dir, require_compiler
 
@@ -304,7 +302,6 @@ def verify(
         cache_dir()
     console = _console()
     results = []
-    covered: list[Coverage | None] = []
     for operator in _operators(names):
         progress = _progress(console) if sys.stderr.isatty() and not as_json else None
         seen = Coverage() if coverage else None
@@ -327,8 +324,7 @@ def verify(
                 raise
             click.echo(f"not verified: {gap}", err=True)
         else:
-            results.append(result)
-            covered.append(seen)
+            results.append((result, seen))
             if record and not only:
                 path = records.write(operator, result)
                 click.echo(f"recorded in {path}", err=True)
@@ -336,21 +332,28 @@ def verify(
         _print_json(
             [
                 {**result.to_json(), **({"coverage": seen.to_json()} if seen else {})}
-                for result, seen in zip(results, covered, strict=True)
+                for result, seen in results
             ]
         )
     else:
-        for result, seen in zip(results, covered, strict=True):
+        for result, seen in results:
             result.print(console)
             for line in seen.lines() if seen else ():
                 click.echo(line)
-    if not results or not all(result.ok for result in results):
+    if not results or not all(result.ok for result, _ in results):
         raise click.exceptions.Exit(FAILED)
 
 
 def _progress(console: Console) -> Any:
     error = Console(stderr=True, highlight=False)
     return lambda done, total: error.print(f"  {done} of {total} cases", end="\r")
+
+
+def _check_for_project(names: tuple[str, ...], record: bool) -> None:
+    if len(names) != 1:
+        raise click.UsageError("--project DIR is the project of one operator; name it")
+    if record:
+        raise click.UsageError("--record keeps what was found of generated kernels, not those of --project")
 
 
 @cli.command()

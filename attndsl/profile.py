@@ -210,15 +210,19 @@ def call_of_shape(
             values = _usual_values(mode, wanted)
             for left_open in (_usual_sizes(mode) | values, values):
                 call = _find(operator, mode, left_open | wanted)
-                if call is not None and all(
-                    call.env().get(name, size) == size for name, size in shape.items()
-                ):
+                if call is not None and _has_sizes(call, shape):
                     return call
     asked = ", ".join(f"{name}={value}" for name, value in {**shape, **(settings or {})}.items())
     raise ProfileError(
         f"no legal call of {operator.name} was found with {asked or 'no sizes given'}: "
         f"see attndsl show {operator.name}"
     )
+
+
+def _has_sizes(call: Call, shape: Mapping[str, int]) -> bool:
+    """Whether sizes that follow from others came out as they were asked for."""
+    env = call.env()
+    return all(env.get(name, size) == size for name, size in shape.items())
 
 
 def _size_names(space: CaseSpace) -> set[str]:
@@ -262,12 +266,8 @@ def _usual_sizes(space: CaseSpace) -> dict[str, Any]:
 
 def _find(operator: Operator, space: CaseSpace, wanted: Mapping[str, Any]) -> Call | None:
     """A call of a mode with these values of its variables; numbers are normal, lengths full."""
-    pins = {
-        FILL: "normal",
-        REGIME: "any",
-        **{fill_of(spec.name): "full" for spec in space.integers},
-        **wanted,
-    }
+    full = {fill_of(spec.name): "full" for spec in space.integers}
+    pins = {FILL: "normal", REGIME: "any", **full, **wanted}
     rng = np.random.default_rng(0)
     for _ in range(_TRIES):
         assignment = solve(space, rng, pins, walks=4)
