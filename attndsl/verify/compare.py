@@ -5,10 +5,12 @@ The golden result is computed in float64 and not rounded. Three judgements are m
 1. NaN and infinities must be those of the golden result; where nothing was attended to, so must the sign
    of zero (elsewhere a sum that cancels may round to either zero). Nothing is replaced.
 2. Elementwise, ``|actual - golden| <= bound * max(1, |golden|)``. Of probes, sums of hundreds of large terms
-   that cancel, a plain computation in the dtype of the result may itself be further off; then twice its
-   error is allowed (FlashAttention's tests compare so), and a few bounds at most: a key that is lost
-   changes more. What either of two right integers of a probability makes of an element (``slack``, from
-   :mod:`attndsl.verify.flips`) is no error, here and below.
+   that cancel, the size of an element is that of its row if that is larger (the root mean square of the
+   channels: an element near zero has the rounding errors of its neighbours). There a plain computation in
+   the dtype of the result may itself be further off; then twice its error is allowed (FlashAttention's
+   tests compare so), and a few bounds at most: a key that is lost changes more. What either of two right
+   integers of a probability makes of an element (``slack``, from :mod:`attndsl.verify.flips`) is no error,
+   here and below.
 3. Double benchmark: errors against the golden result are set in relation to those of a benchmark, a plain
    computation in the dtype of the result (:mod:`attndsl.verify.benchmark`). The measures are CANN's for
    operators that mix cube and vector work:
@@ -24,7 +26,9 @@ The golden result is computed in float64 and not rounded. Three judgements are m
      benchmark times the limit, each of the largest would be as likely to be the benchmark's, and n of them
      beyond all of its own a matter of 2^-n: up to nine (three standard deviations) are passed over, and
      only where the absolute error is not beyond the benchmark's largest, which then only met a small
-     result. A tenth, or one that the benchmark makes nowhere, counts;
+     result. A tenth, or one that the benchmark makes nowhere, counts. The mean
+     has the same tail, and of a hundred elements it may be made by two: it is judged less three standard
+     errors (the deviation over the root of the count), which are nothing where elements are many;
    * the small-value domain, ``|golden| < threshold``, is left out of them; there the elements whose error
      exceeds 2^-16 (2^-30 for float32) are counted, as ``count / max(benchmark count, 1)``. A count is
      judged less three of its standard deviations (its square root): tensors here may have ten elements,
@@ -88,9 +92,10 @@ LEVELS = (Level("L2", 2, 1.2, 1.2), Level("L1", 5, 1.5, 1.5), Level("L0", 10, 2,
 class Errors:
     """Error sums of one or several results of one dtype against their golden results.
 
-    ``count``, ``largest``, ``total``: elements outside the small-value domain, their largest and summed
-    relative error; ``squares``: their summed squared error; ``energy``: the summed squares of their golden
-    results; ``small``: elements in the domain; ``small_off``: those of them whose error is too large.
+    ``count``, ``largest``, ``total``, ``spread``: elements outside the small-value domain, their largest,
+    summed and summed squared relative error; ``squares``: their summed squared error; ``energy``: the summed
+    squares of their golden results; ``small``: elements in the domain; ``small_off``: those of them whose
+    error is too large.
     ``tops``: the largest relative errors, largest first, ``CHANCE + 1`` at most, each with the absolute error
     of its element; ``widest``: the largest absolute error outside the domain.
     """
@@ -103,6 +108,7 @@ class Errors:
     small_off: int = 0
     energy: float = 0.0
     widest: float = 0.0
+    spread: float = 0.0
     tops: tuple[tuple[float, float], ...] = ()
 
     def __add__(self, other: Errors) -> Errors:
@@ -115,14 +121,15 @@ class Errors:
             self.small_off + other.small_off,
             self.energy + other.energy,
             max(self.widest, other.widest),
+            self.spread + other.spread,
             tuple(sorted(self.tops + other.tops, reverse=True)[: CHANCE + 1]),
         )
 
 
 @dataclass(frozen=True)
 class Ratios:
-    """The double benchmark's ratios; ``small_sure`` and ``mare_sure``: what chance does not explain of the
-    count of small values and of the maximum."""
+    """The double benchmark's ratios; ``small_sure``, ``mare_sure`` and ``mere_sure``: what chance does not
+    explain of the count of small values, of the maximum and of the mean."""
 
     mare: float
     mere: float
@@ -130,6 +137,7 @@ class Ratios:
     small: float
     small_sure: float = 0.0
     mare_sure: float = 0.0
+    mere_sure: float = 0.0
 
     @property
     def level(self) -> str:
@@ -138,17 +146,17 @@ class Ratios:
 
     def within(self, level: Level) -> bool:
         """Whether all ratios keep the limits of ``level``."""
-        below = self.mare_sure <= level.mare and self.mere <= level.mere and self.rmse <= level.rmse
-        return below and self.small_sure <= level.small
+        means = self.mere_sure <= level.mere and self.rmse <= level.rmse
+        return means and self.mare_sure <= level.mare and self.small_sure <= level.small
 
 
 @dataclass(frozen=True)
 class Comparison:
     """What was found for one result.
 
-    ``error``: the largest ``|actual - golden| / max(1, |golden|)``; ``bound``: what it may be; ``errors``
-    and ``benchmark``: for the ratios, None for integer results; ``problems``: why it is wrong, empty if
-    it is right; ``note``: what is right and still worth a word.
+    ``error``: the largest ``|actual - golden|`` in units of the element's size; ``bound``: what it may be;
+    ``errors`` and ``benchmark``: for the ratios, None for integer results; ``problems``: why it is wrong,
+    empty if it is right; ``note``: what is right and still worth a word.
     """
 
     error: float
@@ -196,6 +204,7 @@ def compare(
     empty: Array | None = None,
     reach: int = 1,
     slack: Array | None = None,
+    sizes: Array | None = None,
 ) -> Comparison:
     """Judge a result.
 
@@ -209,6 +218,7 @@ def compare(
         empty: true where nothing was attended to, so that the result is exact; broadcast to the shape.
         reach: how many bounds twice the benchmark's error may reach, where large terms cancel.
         slack: by how much elements may differ from ``golden`` and be right, the same shape.
+        sizes: what errors are measured in, at least 1, the same shape; None: ``max(1, |golden|)``.
     """
     dtype = actual.dtype.name
     if actual.shape != golden.shape:
@@ -218,9 +228,10 @@ def compare(
     with np.errstate(all="ignore"):
         if actual.dtype.kind in "biu":
             return _integers(actual, golden, bound)
-        bound = extended(bound, _largest_error(benchmark, golden), reach)
+        size = np.maximum(1.0, np.abs(golden)) if sizes is None else sizes
+        bound = extended(bound, _largest_error(benchmark, golden, size), reach)
         exact = np.broadcast_to(False if empty is None else empty, actual.shape)
-        return _floats(actual, golden, benchmark, exact, bound, level, slack)
+        return _floats(actual, golden, benchmark, exact, bound, level, slack, size)
 
 
 def extended(bound: float, plain: float, reach: int) -> float:
@@ -242,12 +253,16 @@ def ratios(errors: Errors, benchmark: Errors, dtype: str) -> Ratios:
     def root(sums: Errors, value: float) -> float:
         return math.sqrt(mean(sums, value))
 
+    average, usual = mean(errors, errors.total), mean(benchmark, benchmark.total)
+    deviation = math.sqrt(max(mean(errors, errors.spread) - average**2, 0.0))
+    doubt = 3 * deviation / math.sqrt(max(errors.count, 1))
+
     size = max(root(errors, errors.energy), 1.0) if dtype == "float32" else 1.0
     sure = (relative for relative, absolute in errors.tops[:CHANCE] if absolute > benchmark.widest)
     tenth = errors.tops[CHANCE][0] if len(errors.tops) > CHANCE else 0.0
     return Ratios(
         mare=ratio(errors.largest, benchmark.largest),
-        mere=ratio(mean(errors, errors.total), mean(benchmark, benchmark.total)),
+        mere=ratio(average, usual),
         rmse=ratio(
             root(errors, errors.squares),
             root(benchmark, benchmark.squares),
@@ -256,6 +271,7 @@ def ratios(errors: Errors, benchmark: Errors, dtype: str) -> Ratios:
         small=errors.small_off / max(benchmark.small_off, 1),
         small_sure=max(errors.small_off - 3 * math.sqrt(errors.small_off), 0.0) / max(benchmark.small_off, 1),
         mare_sure=ratio(next(sure, tenth), benchmark.largest),
+        mere_sure=ratio(max(average - doubt, 0.0), usual),
     )
 
 
@@ -276,6 +292,7 @@ def measure(values: Array, golden: Array, dtype: str) -> Errors:
         small_off=int((error[small] > SMALL_ERROR[dtype]).sum()),
         energy=float(np.square(size[~small]).sum()),
         widest=float(outside.max(initial=0.0)),
+        spread=float(np.square(relative).sum()),
         tops=tuple(sorted(tops, reverse=True)),
     )
 
@@ -299,6 +316,7 @@ def _floats(
     bound: float,
     level: Level | None,
     slack: Array | None,
+    size: Array,
 ) -> Comparison:
     dtype = actual.dtype.name
     problems = _special(actual, golden, exact)
@@ -307,7 +325,7 @@ def _floats(
         wide = np.where(np.isfinite(wide), golden + _beyond(wide - golden, slack), wide)
     expected = rounded(golden, actual.dtype).astype(np.float64)
     finite = np.isfinite(wide) & np.isfinite(expected)
-    error = _elementwise(wide, golden, finite)
+    error = _elementwise(wide, golden, finite, size)
     largest = float(error.max(initial=0.0))
     if not largest <= bound:
         problems.append(_worst("off by", error, bound, actual, golden))
@@ -332,13 +350,14 @@ def _beyond(difference: Array, slack: Array) -> Array:
     return left
 
 
-def _elementwise(values: Array, golden: Array, finite: Array) -> Array:
-    return np.where(finite, np.abs(values - golden) / np.maximum(1.0, np.abs(golden)), 0.0)
+def _elementwise(values: Array, golden: Array, finite: Array, size: Array) -> Array:
+    return np.where(finite, np.abs(values - golden) / size, 0.0)
 
 
-def _largest_error(values: Array, golden: Array) -> float:
+def _largest_error(values: Array, golden: Array, size: Array) -> float:
     wide = values.astype(np.float64)
-    return float(_elementwise(wide, golden, np.isfinite(wide) & np.isfinite(golden)).max(initial=0.0))
+    finite = np.isfinite(wide) & np.isfinite(golden)
+    return float(_elementwise(wide, golden, finite, size).max(initial=0.0))
 
 
 def _special(actual: Array, golden: Array, exact: Array) -> list[str]:

@@ -50,13 +50,17 @@ class Importance:
 @dataclass(frozen=True)
 class Result:
     """One golden result. ``values``: float64, in the layout of the call; ``exact``: where nothing was
-    attended to, or a constant was put; ``unrounded``: of a quantised result, the value before rounding, and
-    ``step`` what one unit of the float result is in it; ``importance``: of indices; ``slack``: what either of
-    two right integers of probabilities makes of the result (of a quantised one, before it is rounded)."""
+    attended to, or a constant was put; ``sizes``: of the elements, at least 1 (of a quantised result: of what
+    is scaled and rounded), ``row_sizes``: the same, at least the root mean square of the row's channels;
+    ``unrounded``: of a quantised result, the value before rounding, and ``step`` what one unit of the float
+    result is in it; ``importance``: of indices; ``slack``: what either of two right integers of probabilities
+    makes of the result (of a quantised one, before it is rounded)."""
 
     name: str
     values: Array
     exact: Array
+    sizes: Array | None = None
+    row_sizes: Array | None = None
     unrounded: Array | None = None
     step: Array | None = None
     importance: Importance | None = None
@@ -104,15 +108,25 @@ def _result(state: State, output: Output) -> Result:
     exact = layout.restore(_exact(state, output.source, layout), call.env())
     node, moved = output.source, _slack(state, output)
     slack = None if moved is None else stored(moved)
-    if isinstance(node, Quantize):
-        plain = whole(state, node.source)
-        scale = whole(state, node.scale).aligned(plain.axes)
-        unit = np.abs(scale) * np.maximum(1.0, np.abs(plain.data))
-        unrounded, step = stored(before_rounding(state, node)), stored(Labelled(plain.axes, unit))
-        return Result(output.name, stored(value), exact, unrounded=unrounded, step=step, slack=slack)
     if isinstance(node, TopK):
         return Result(output.name, stored(value), exact, importance=_importance(state, node, layout))
-    return Result(output.name, stored(value), exact, slack=slack)
+    plain = whole(state, node.source) if isinstance(node, Quantize) else value
+    sizes, row_sizes = (stored(each) for each in _sizes(plain))
+    found = Result(output.name, stored(value), exact, sizes, row_sizes, slack=slack)
+    if not isinstance(node, Quantize):
+        return found
+    step = np.broadcast_to(np.abs(whole(state, node.scale).aligned(plain.axes)), plain.data.shape)
+    unrounded = stored(before_rounding(state, node))
+    return replace(found, unrounded=unrounded, step=stored(Labelled(plain.axes, step)))
+
+
+def _sizes(value: Labelled) -> tuple[Labelled, Labelled]:
+    """Of elements, and of elements or their rows; infinite and absent values count as 0 in a row."""
+    sizes = np.maximum(1.0, np.abs(value.data))
+    rows = np.square(np.where(np.isfinite(value.data), value.data, 0.0))
+    if "E" in value.axes:
+        rows = rows.mean(axis=value.axes.index("E"), keepdims=True)
+    return Labelled(value.axes, sizes), Labelled(value.axes, np.maximum(sizes, np.sqrt(rows)))
 
 
 def before_rounding(state: State, node: Quantize) -> Labelled:

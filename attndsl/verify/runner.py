@@ -239,15 +239,17 @@ def _compared(call: Call, actual: Array, want: Result, base: Array | None, wante
     if want.importance is not None:
         return compare_indices(actual, want.values, want.importance)
     assert base is not None
+    sizes = want.row_sizes if wanted.reach > 1 else want.sizes
     keys = max(call.extents.get("T", 1), call.extents.get("U", 0) if "G" in call.extents else 0)
-    if want.unrounded is not None and want.step is not None:
+    if want.unrounded is not None and want.step is not None and sizes is not None:
+        step = want.step * sizes
         bound = tolerance(benchmark.io_dtype(call).name, keys, dequantised=_dequantised(call))
-        bound = extended(bound, _largest_before_rounding(base, want.unrounded, want.step), wanted.reach)
+        bound = extended(bound, _largest_before_rounding(base, want.unrounded, step), wanted.reach)
         return compare_quantised(
             actual,
             want.values,
             want.unrounded,
-            want.step,
+            step,
             bound,
             one_off=_dequantised(call),
             slack=want.slack,
@@ -262,6 +264,7 @@ def _compared(call: Call, actual: Array, want: Result, base: Array | None, wante
         empty=want.exact,
         reach=wanted.reach,
         slack=want.slack,
+        sizes=sizes,
     )
 
 

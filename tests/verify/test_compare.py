@@ -1,5 +1,7 @@
 """The oracle judged: each check flags what it is for, and lets the near twin pass."""
 
+from dataclasses import replace
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -236,10 +238,34 @@ def test_largest_errors_of_equally_good_computations():
     assert alone > 20 and sure <= 3 and seen > 290
 
 
+def test_means_of_equally_good_computations():
+    """Of eighty elements, two near zero make the mean. Errors three times as large are still told from
+    them, and of many elements a quarter more."""
+    rng = np.random.default_rng(0)
+    alone = sure = seen = 0
+    for _ in range(300):
+        golden = rng.standard_normal(80) / 4
+        mine, other = (golden + 2.0**-11 * rng.standard_normal(80) for _ in range(2))
+        sums = [measure(each, golden, "float16") for each in (mine, other, golden + 3 * (mine - golden))]
+        found, worse = ratios(sums[0], sums[1], "float16"), ratios(sums[2], sums[1], "float16")
+        alone += found.mere > L2.mere
+        sure += found.mere_sure > L2.mere
+        seen += not worse.within(L2)
+    assert alone > 60 and sure <= 3 and seen > 290
+    golden = 1 + rng.random(20_000)
+    base = golden + 2.0**-9 * rng.standard_normal(golden.size)
+    for worse, level in ((1.1, "L2"), (1.25, "L1")):
+        actual = golden + worse * (rng.permutation(base - golden))
+        found = ratios(measure(actual, golden, "float16"), measure(base, golden, "float16"), "float16")
+        assert replace(found, rmse=0.0).level == level
+
+
 def test_levels_are_the_published_ones():
     found = {(each.name, each.mare, each.mere, each.rmse) for each in LEVELS}
     assert found == {("L0", 10, 2, 2), ("L1", 5, 1.5, 1.5), ("L2", 2, 1.2, 1.2)}
     assert Ratios(9, 1.1, 1.1, 9, 2, 1.9).level == "L2"
+    assert Ratios(9, 1.3, 1.1, 9, 2, 1.9, 1.1).level == "L2"
+    assert Ratios(9, 1.3, 1.1, 9, 2, 1.9, 1.3).level == "L1"
     assert Ratios(9, 1.1, 1.1, 9, 2, 2.1).level == "L1"
     assert Ratios(9, 1.1, 1.6, 9, 2, 1.9).level == "L0"
     assert Ratios(9, 1.1, 1.1, 9, 2.1, 1.9).level == ""

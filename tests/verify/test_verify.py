@@ -189,10 +189,31 @@ def test_what_is_rounded_to_integers_is_bounded_as_other_results_are(reach, away
     rows = {"query": query, "key": query, "value": query, "seqLen": np.array([2], np.int32)}
     call = ops.self_attention.bind(**rows, calcType=3, headNum=2)
     unrounded, step = np.array([1.5 - away]), np.ones(1)
-    result = Result("out", np.ones(1, np.int8), np.zeros(1, bool), unrounded=unrounded, step=step)
+    result = Result("out", np.ones(1, np.int8), np.zeros(1, bool), step, step, unrounded, step)
     wanted = runner.Wanted(Golden((result,), {}), (), None, reach)
     plain, two = (unrounded + 0.05).astype(np.float32), np.full(1, 2, np.int8)
     assert runner._compared(call, two, result, plain, wanted).ok is ok
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.int8])
+@pytest.mark.parametrize(("how", "ok"), [("probe", True), ("normal", False)])
+def test_of_probes_an_element_near_zero_has_the_errors_of_its_row(stream, dtype, how, ok):
+    """Off by less than a bound of its row, and four bounds of its own."""
+    plain = (each for each in drawn(stream, 40) if not runner._dequantised(each.call()))
+    case = filled(next(each for each in plain if each.call().dtype == "float16"), how)
+    values = np.tile([6.0, -6.0, 0.0, 6.0], 8).reshape(2, 16)
+    sizes, row_sizes = np.maximum(1, np.abs(values)), np.full(values.shape, 5.2)
+    result = Result("out", values, np.zeros(values.shape, bool), sizes, row_sizes)
+    actual = values.copy()
+    actual[0, 2] = 0.02 if dtype is np.float16 else 1
+    if dtype is np.int8:
+        unrounded, step = values + np.where(values, 0, 0.45), np.full(values.shape, 3.0)
+        result = replace(result, unrounded=unrounded, step=step)
+    reach = runner._reach(case, case.call())
+    wanted = runner.Wanted(Golden((result,), {}), (), None, reach)
+    base = (values if result.unrounded is None else result.unrounded).astype(np.float16)
+    found = runner._compared(case.call(), actual.astype(dtype), result, base, wanted)
+    assert found.ok is ok
 
 
 @pytest.mark.parametrize("change", [change_one, make_nan, drop_a_head])
