@@ -16,13 +16,12 @@ from attndsl.emulator.report import Report, microseconds
 from attndsl.errors import UserError
 from attndsl.hardware import ATLAS_A2
 from attndsl.hardware.costs import LAUNCH_MICROSECONDS, RATES
-from attndsl.questions import dtype_of, given
+from attndsl.questions import dtype_of, given, longest_of, passed
 from attndsl.schedule.launch import prepare
 from attndsl.spec.call import Call
 from attndsl.spec.covering import choosable, nearest_choice
 from attndsl.spec.errors import CallError
 from attndsl.spec.operator import Operator
-from attndsl.spec.prefix_sums import longest_of
 from attndsl.symbolic import Load, Symbol
 from attndsl.verify.cases import spaces
 from attndsl.verify.data import Filler
@@ -247,12 +246,13 @@ def _usual_values(space: CaseSpace, wanted: Mapping[str, Any]) -> dict[str, Any]
     legal = choosable(space.operator)
     choice = nearest_choice(space.operator, {name: each for name, each in wanted.items() if name in legal})
     if choice is None:
-        return {given(name).name: False for name in space.optional}
-    passed = {given(name).name: name in choice.present for name in space.optional}
+        return passed(space.optional, ())
     params = space.operator.params
     counts = {each.name for each in params if each.type is int and not each.choices}
     told = space.variables.keys() - (counts - space.operator.settings)
-    return passed | {name: each for name, each in choice.settings.items() if name in told}
+    return passed(space.optional, choice.present) | {
+        name: each for name, each in choice.settings.items() if name in told
+    }
 
 
 def _usual_sizes(space: CaseSpace) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable
 
 from attndsl.symbolic import Symbol
 
-GIVEN, DTYPE, LAYOUT, SPLIT, ROWS = "given", "dtype", "layout", "split", "rows"
+GIVEN, DTYPE, LAYOUT, SPLIT, LONGEST, ROWS = "given", "dtype", "layout", "split", "longest", "rows"
 
 
 def given(name: str) -> Symbol:
@@ -33,6 +33,11 @@ def split_of(name: str) -> Symbol:
     return Symbol(f"{SPLIT}({name})", f"split_{name}")
 
 
+def longest_of(name: str) -> Symbol:
+    """The length of the longest batch row that the prefix sums ``name`` tell."""
+    return Symbol(f"{LONGEST}({name})", f"{name}_longest")
+
+
 def rows_of(name: str) -> str:
     """The array of constraints that holds the rows of each tensor in the list ``name``, one a batch row."""
     return f"{ROWS}({name})"
@@ -52,6 +57,11 @@ def kind_of(symbol: str) -> str:
 def argument_of(symbol: str) -> str:
     """The argument that a symbol asks about; the size or parameter itself."""
     return asks(symbol)[1]
+
+
+def passed(names: Iterable[str], present: Collection[str]) -> dict[str, bool]:
+    """The values of ``given(name)`` for each of the ``names``, where ``present`` are passed."""
+    return {given(name).name: name in present for name in names}
 
 
 def presence(symbols: Iterable[str], present: Collection[str]) -> dict[str, bool]:

@@ -19,7 +19,7 @@ import numpy as np
 from attndsl.codegen.kernel_request import legal_choice
 from attndsl.codegen.selectors import ignored_features
 from attndsl.interpret import reference
-from attndsl.questions import given, split_of
+from attndsl.questions import LONGEST, kind_of, passed, split_of
 from attndsl.schedule.compile import Compiled
 from attndsl.schedule.errors import ScheduleError
 from attndsl.schedule.launch import specialisation_of
@@ -168,7 +168,7 @@ def _sizes(compiled: Compiled, space: CaseSpace, *, smaller: bool) -> dict[str, 
         if name in space.variables and name != head:
             found[name] = _nearest(space.variables[name], wanted)
     for name, legal in space.variables.items():
-        if name.startswith("longest("):  # rows of keys may be empty
+        if kind_of(name) == LONGEST:  # rows of keys may be empty
             longest = _SMALL_KEYS if 0 in legal else _SMALL_QUERIES
             found[name] = _nearest(legal, min(longest, _SMALLER_KEYS) if smaller else longest)
     if GROUP in space.variables:
@@ -195,7 +195,7 @@ def _settled(compiled: Compiled) -> dict[str, Any]:
     """Presence and all that is chosen from a few values, as near to the contract's defaults as can be."""
     operator, special = compiled.operator, compiled.specialisation
     told = frozenset(feature_names(operator)) - ignored_features(operator, special)
-    wanted: dict[str, Any] = {given(name).name: name in special.features for name in told}
+    wanted: dict[str, Any] = passed(told, special.features)
     choice = legal_choice(operator, wanted | dict(special.settings), special.dtype)
     pins: dict[str, Any] = {REGIME: "any", WARNED: False}
     pins |= {split_of(spec.name).name: False for spec in operator.tensors}
@@ -207,7 +207,7 @@ def _settled(compiled: Compiled) -> dict[str, Any]:
     if features_told(operator, present, choice.settings) != special.features:
         # a tensor may be read beside integers alone, which no kernel is specialised on
         present = present | kernel_inputs(operator, special.features)
-    return pins | {given(spec.name).name: spec.name in present for spec in operator.tensors}
+    return pins | passed((spec.name for spec in operator.tensors), present)
 
 
 def _nearest(values: Sequence[Any], wanted: int) -> Any:

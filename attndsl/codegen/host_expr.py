@@ -6,7 +6,7 @@ from attndsl.codegen.arguments import Argument, Names, dtype_member, literal
 from attndsl.codegen.identifiers import identifier
 from attndsl.errors import InternalError
 from attndsl.folds import Fold
-from attndsl.questions import asks
+from attndsl.questions import DTYPE, GIVEN, LAYOUT, LONGEST, SPLIT, asks
 from attndsl.spec.arguments import DTYPES, ParamSpec
 from attndsl.symbolic import Binary, Compare, Const, Expr, Load, Logic, Select, Symbol
 
@@ -76,7 +76,7 @@ class HostExpr:
     def _symbol_kind(self, name: str) -> str:
         kind, _ = asks(name)
         if kind:
-            return {"dtype": "dtype", "layout": "str", "longest": "int"}.get(kind, "bool")
+            return {DTYPE: "dtype", LAYOUT: "str", LONGEST: "int"}.get(kind, "bool")
         if name in self._params:
             return str(self._params[name][1].type.__name__)
         return "int"
@@ -164,16 +164,16 @@ class HostExpr:
             return f"DataType::{name.partition(' ')[2]}"
         kind, argument = asks(name)
         if kind:
-            if kind == "longest":
+            if kind == LONGEST:
                 return f"sizes.longest_{self._names.argument(argument).name}"
-            if kind == "layout":
+            if kind == LAYOUT:
                 return f"sizes.{self._names.argument(argument).name}_layout"
             item = self._names.argument(argument)
-            if kind == "split" and item.tensor is not None and item.tensor.sequence_of:
+            if kind == SPLIT and item.tensor is not None and item.tensor.sequence_of:
                 return f"(call.{item.name}_list.entries.size() != {item.tensor.sequence_of})"
-            if kind == "split":
+            if kind == SPLIT:
                 return f"call.{item.name}_list.list" if item.listed else "false"
-            member = {"given": "given", "dtype": "dtype"}[kind]
+            member = {GIVEN: "given", DTYPE: "dtype"}[kind]
             return f"call.{item.name}.{member}"
         if name in self._params:
             return f"call.{self._params[name][0]}"

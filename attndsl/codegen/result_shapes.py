@@ -10,6 +10,7 @@ from attndsl.codegen.checks import tensor_of
 from attndsl.codegen.host_expr import HostExpr
 from attndsl.codegen.identifiers import string
 from attndsl.folds import Fold
+from attndsl.questions import LONGEST, kind_of
 from attndsl.spec.layout import Axis, Layout
 from attndsl.spec.split import BATCH, batch_extent, one_row
 from attndsl.symbolic import Const, Expr, Load, Symbol
@@ -114,7 +115,7 @@ def _defaults(names: Names, sizes: set[str]) -> Iterator[KnownSize]:
 def _reads(expr: Expr) -> bool:
     """Whether a size depends on elements, which may not be there."""
     folds = any(isinstance(node, Load | Fold) for node in expr.walk())
-    return folds or any(name.startswith("longest(") for name in expr.symbols())
+    return folds or any(kind_of(name) == LONGEST for name in expr.symbols())
 
 
 def _layouts(item: Argument) -> tuple[Layout, ...]:

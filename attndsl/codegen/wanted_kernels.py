@@ -9,7 +9,7 @@ from attndsl.codegen.arguments import names_of
 from attndsl.codegen.kernel import name_of
 from attndsl.codegen.kernel_request import legal_choice
 from attndsl.hardware import ATLAS_A2
-from attndsl.questions import dtype_of, given
+from attndsl.questions import dtype_of, given, passed
 from attndsl.schedule.launch import specialisation_of
 from attndsl.schedule.specialisation import feature_names, setting_word
 from attndsl.spec.call import Call
@@ -38,7 +38,7 @@ def wanted_kernel(operator: Operator, name: str) -> WantedKernel:
     dtype = next((each for each in io.dtypes if _has(words, each)), io.dtypes[0])
     pins[dtype_of(io.name).name] = dtype
     features = {given(feature).name: _has(words, feature) for feature in feature_names(operator)}
-    pins |= {asked: True for asked, passed in features.items() if passed}
+    pins |= {asked: True for asked, told in features.items() if told}
     for setting, values in choosable(operator).items():
         named = {
             word: value
@@ -51,8 +51,7 @@ def wanted_kernel(operator: Operator, name: str) -> WantedKernel:
             pins[setting] = named[max(named, key=len)]
     likely: dict[str, Any] = {**features, **first_settings(operator)}
     if (choice := legal_choice(operator, pins, dtype)) is not None:
-        passed = {given(spec.name).name: spec.name in choice.present for spec in operator.tensors}
-        likely = {**passed, **choice.settings}
+        likely = {**passed((spec.name for spec in operator.tensors), choice.present), **choice.settings}
     numbers = {spec.name for spec in operator.params if not spec.choices}  # left to the case
     likely = {each: value for each, value in likely.items() if each not in numbers and value is not None}
     return WantedKernel(

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from attndsl.graph.nodes import AXIS_ORDER, Axes, Input, Output
-from attndsl.questions import given
+from attndsl.questions import given, longest_of
 from attndsl.source_line import SourceLine, author_line
 from attndsl.spec import errors
 from attndsl.spec.arguments import DTYPES, REQUIRED, Dim, ParamSpec
@@ -20,7 +20,7 @@ from attndsl.spec.capacity import capacity_constraints
 from attndsl.spec.constraint import Constraint
 from attndsl.spec.declared import DeclaredTensor, inherits_layout, resolve_tensor
 from attndsl.spec.modes import Modes
-from attndsl.spec.prefix_sums import PrefixSums, longest_of
+from attndsl.spec.prefix_sums import PrefixSums
 from attndsl.spec.values import TensorValue, Value
 from attndsl.symbolic import Expr, ExprLike, Symbol, as_expr
 

@@ -7,17 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attndsl.questions import longest_of
 from attndsl.spec.layout import Array
 from attndsl.spec.values import TensorValue
 from attndsl.symbolic import Const, Expr, ExprLike, Symbol, as_expr, compare, select
 
 if TYPE_CHECKING:
     from attndsl.spec.operator import Operator
-
-
-def longest_of(name: str) -> Symbol:
-    """The length of the longest batch row that the prefix sums ``name`` tell, as a symbol."""
-    return Symbol(f"longest({name})", f"{name}_longest")
 
 
 class PrefixSums(TensorValue):
@@ -51,7 +47,7 @@ def lengths_in(ends: Array) -> Array:
 
 
 def longest_rows(operator: Operator, arrays: dict[str, Array]) -> dict[str, Any]:
-    """The symbols of :func:`longest_of` with their values in a call; the sums are checked only later."""
+    """The values of ``longest_of`` for the sums of a call, which are checked only later."""
     return {
         longest_of(spec.name).name: max(0, int(lengths_in(arrays[spec.name]).max(initial=0)))
         for spec in operator.tensors

@@ -17,12 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from attndsl.questions import GIVEN, asks, dtype_of, given, layout_of, split_of
+from attndsl.questions import GIVEN, asks, dtype_of, given, layout_of, longest_of, split_of
 from attndsl.schedule.choices import Schedule, resolve
 from attndsl.spec.arguments import Dim, ParamSpec, TensorSpec
 from attndsl.spec.layout import Array
 from attndsl.spec.operator import Operator
-from attndsl.spec.prefix_sums import longest_of
 from attndsl.spec.split import BATCH, ONE_EACH, ROWS
 from attndsl.symbolic import Compare, Const, Expr, Load, Symbol
 from attndsl.verify.clauses import Clause, conjuncts, keeps
