@@ -15,10 +15,12 @@ import itertools
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from attndsl.hardware import ATLAS_A2
 from attndsl.questions import DTYPE, GIVEN, LAYOUT, SPLIT, dtype_of, given, kind_of
 from attndsl.spec.call import Call
 from attndsl.spec.errors import CallError
@@ -29,7 +31,7 @@ from attndsl.verify.features import declared_features, possible_features, work_o
 from attndsl.verify.integers import Integers
 from attndsl.verify.solve import solve
 from attndsl.verify.space import Assignment, CaseSpace
-from attndsl.verify.values import FILL, GROUP, PROBE, REGIME, REGIMES, Values
+from attndsl.verify.values import FILL, GROUP, PROBE, REGIME, REGIMES, WIDE, Values
 
 CANDIDATES = 3
 PROBES = 0.4
@@ -292,6 +294,8 @@ class _Member:
             pins[REGIME] = regime
         if rng.random() < PROBES:
             pins[FILL] = PROBE
+        if regime == WIDE and turn // len(REGIMES) % 2 and (heads := self._many_small_heads):
+            return pins | heads[int(rng.integers(len(heads)))]
         if attempt >= _KERNEL_PINNED:
             return pins
         if len(self._kernels) < allowance(turn):
@@ -321,6 +325,24 @@ class _Member:
         # Left to the search, nearly all calls would pass several optional tensors.
         alone = {given(name).name: False for name in self.space.optional} if rng.random() < 0.5 else {}
         return {**alone, **dict((first, second))}
+
+    @cached_property
+    def _many_small_heads(self) -> list[dict[str, Any]]:
+        """What makes rows of small heads wide, where the contract allows so many: their loads are not cut
+        along the channels, as those of the large heads are by which the search makes rows wide."""
+        space, extents = self.space, self.space.operator.axis_extents
+        if GROUP not in space.variables:
+            return []
+        every = space.values.of_role("N", *space.edges)
+        behind = [space.repairs(extents[axis].symbols()) for axis in "NK"]
+        found = []
+        for size in space.variables.get(self._head, ()):
+            if 64 <= size <= space.schedule.base_k:
+                heads = min(each for each in every if each * size > ATLAS_A2.max_nd2nz_pitch)
+                pins = {names[0]: heads for names in behind if len(names) == 1}
+                found.append({self._head: size, GROUP: 1, **pins})
+        rng = np.random.default_rng([self.seed, 1 << 22])
+        return [pins for pins in found if solve(space, rng, {**pins, **self._never, REGIME: WIDE}, walks=8)]
 
     def _rare_head(self, rng: np.random.Generator) -> dict[str, Any]:
         """A head size that fewest kernels have: left to the search, large ones would hardly occur, as small

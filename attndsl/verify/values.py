@@ -19,8 +19,8 @@ LONG_FILLS = frozenset({"mixed", "edges", "full"})
 MASK_FILLS = (*("random",) * 3, "causal", *("rows",) * 2, "none", "last", "all")
 SLACK = (0, 0, 0, 1, 3, 17)
 """What a tensor may be larger than it must."""
-_FEW, _MANY, _BOTH, _DEEP = "long few", "many", "long many", "deep long"
-REGIMES = (_FEW, _MANY, "wide", _FEW, _BOTH, _FEW, "any", _MANY, _DEEP, _FEW, "deep many")
+_FEW, _MANY, _BOTH, _DEEP, WIDE = "long few", "many", "long many", "deep long", "wide"
+REGIMES = (_FEW, _MANY, WIDE, _FEW, _BOTH, _FEW, "any", _MANY, _DEEP, _FEW, "deep many")
 """What the cases of a stream are in turn. ``long``: more key tiles than the ring has slots; ``few``: tasks
 for half of the cores at most, which splits the keys; ``many``: two tasks a core or more. More than a third of
 the cases are each of these. ``deep``: in every segment of the keys, those that rows share included, a single

@@ -18,7 +18,7 @@ from attndsl.verify.cases import Case, Stream, allowance, spaces
 from attndsl.verify.features import declared_features, features_of, possible_features, work_of
 from attndsl.verify.integers import Integers
 from attndsl.verify.solve import solve
-from attndsl.verify.values import FILL, REGIME, Values
+from attndsl.verify.values import FILL, REGIME, REGIMES, WIDE, Values
 
 USER_SPEC = Path(__file__).parent.parent / "spec" / "my_window.py"
 CASES = {
@@ -174,6 +174,20 @@ def test_rows_are_farther_apart_than_one_copy_can_express(generated):
     assert {name for name, _ in wide} == {case.space.operator.name for case in generated.cases}
     for _, call in wide:
         assert call.extents["K"] * max(call.extents["D"], call.extents["E"]) > 65535
+
+
+@pytest.mark.parametrize("name", ["relay_attention", "nsa_compress_attention", "self_attention"])
+def test_small_heads_are_farther_apart_than_one_copy_can_express(name):
+    """Loads of up to 128 channels are written otherwise than those of more, which are cut. Every second turn
+    of wide rows has them, in each mode that allows more than 256 key/value heads."""
+    stream = Stream(getattr(ops, name), seed=0)
+    stream.take(0)
+    for member in stream.members:
+        turn = len(REGIMES) + REGIMES.index(WIDE)
+        case = member.next(stream.operator, turn, turn)
+        size = case.outline().extents
+        small = [size[axis] for axis in "DE" if size[axis] <= 128]
+        assert any(size["K"] * channels > 65535 for channels in small), (member.space.operator.name, size)
 
 
 def test_more_query_heads_share_a_key_head_than_a_task_has_rows():
