@@ -21,8 +21,10 @@ from attndsl.emulator.process import Ended, run_process
 from attndsl.emulator.program_sources import (
     Unit,
     defined_kernels,
+    find_function_file,
     find_kernel_file,
     read_unit,
+    undefined_functions,
     write_launch_headers,
     write_unit,
 )
@@ -178,7 +180,8 @@ def build_program(
 ) -> Program:
     """Compile a program, unedited: `path` and further `sources`, with its launch syntax rewritten in copies.
 
-    A kernel launched by ``ACLRT_LAUNCH_KERNEL`` may stand in another file beside `path`. Cached by content.
+    A kernel launched by ``ACLRT_LAUNCH_KERNEL``, and a function that is only declared, may stand in another
+    file beside `path`. Cached by content.
     Raises `CompilerMissing`, `CompileFailed`, `LaunchError` (no such file, a launch that cannot be read).
     """
     files = [Path(file).resolve() for file in (path, *sources)]
@@ -192,8 +195,10 @@ def build_program(
     made = runtime(compiler)
     with tempfile.TemporaryDirectory(prefix="program-", dir=cache_dir()) as name:
         headers = Path(name)
+        units += _called_units(units, folders, defines)
         entries = write_launch_headers(units, headers)
-        units += _missing_units(entries, units, folders, defines)
+        units += _launched_units(entries, units, folders, defines)
+        units += _called_units(units, folders, defines)
         texts = [part for unit in units for file, text in unit.texts.items() for part in (str(file), text)]
         key = digest(made.key, *texts, *defines, *map(str, folders))
         target = cache_dir() / f"program-{key}"
@@ -235,10 +240,24 @@ def _halves(units: Sequence[Unit], defines: Sequence[str]) -> list[Half]:
     return halves_of(texts, defines, {KINDS[guess if kind is None else kind] for kind in kinds})
 
 
-def _missing_units(
+def _launched_units(
     entries: Sequence[str], units: Sequence[Unit], folders: Sequence[Path], defines: Sequence[str]
 ) -> list[Unit]:
     """Units of kernels that are launched by name and defined in no given file."""
     known = {name for unit in units for name in defined_kernels(unit.texts.values())}
-    files = {find_kernel_file(name, units[0].path, folders) for name in entries if name not in known}
-    return [read_unit(file.resolve(), folders, defines) for file in sorted(files)]
+    near = units[0].path
+    files = {find_kernel_file(name, near, folders).resolve() for name in entries if name not in known}
+    return [read_unit(file, folders, defines) for file in sorted(files)]
+
+
+def _called_units(units: Sequence[Unit], folders: Sequence[Path], defines: Sequence[str]) -> list[Unit]:
+    """Units of functions that are declared and used in files, and defined in none of them."""
+    found: list[Unit] = []
+    near = units[0].path
+    while True:
+        names = sorted(undefined_functions([*units, *found]))
+        files = {file for name in names if (file := find_function_file(name, near, folders))}
+        files -= {unit.path for unit in (*units, *found)}
+        if not files:
+            return found
+        found += [read_unit(file, folders, defines) for file in sorted(files)]

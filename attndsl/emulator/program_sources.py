@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -92,11 +92,8 @@ def defined_kernels(texts: Iterable[str]) -> set[str]:
     return {kernel.name for text in texts for kernel in kernels(text) if kernel.defined}
 
 
-def find_kernel_file(name: str, near: Path, include_dirs: Iterable[Path]) -> Path:
-    """The source file beside `near`, in the folder's children or in `include_dirs` that defines a kernel.
-
-    Raises `LaunchError` when there is none.
-    """
+def _sources_naming(name: str, near: Path, include_dirs: Iterable[Path]) -> Iterator[tuple[Path, str]]:
+    """Source files beside `near`, in the folder's children or in `include_dirs` that speak of `name`."""
     folders = [
         near.parent,
         *sorted(child for child in near.parent.iterdir() if child.is_dir()),
@@ -106,12 +103,51 @@ def find_kernel_file(name: str, near: Path, include_dirs: Iterable[Path]) -> Pat
         for pattern in _SOURCES:
             for file in sorted(folder.glob(pattern)):
                 text = file.read_text(errors="replace")
-                if file != near and name in text and name in defined_kernels([text]):
-                    return file
+                if file != near and name in text:
+                    yield file, text
+
+
+def find_kernel_file(name: str, near: Path, include_dirs: Iterable[Path]) -> Path:
+    """The source file beside `near`, in the folder's children or in `include_dirs` that defines a kernel.
+
+    Raises `LaunchError` when there is none.
+    """
+    for file, text in _sources_naming(name, near, include_dirs):
+        if name in defined_kernels([text]):
+            return file
     raise LaunchError(
         f"{near.name} launches '{name}', but no file beside it defines a __global__ function of that name: "
         "name the file by --source FILE"
     )
+
+
+def _functions(texts: Iterable[str], end: str) -> set[str]:
+    head = r"(?m)^[ \t]*(?:(?!return|else|delete|throw|new|case|using|static)[\w:<>,\"]+[\s*&]+)+(\w+)\s*\("
+    pattern = re.compile(head + r"[^;{}()]*\)\s*" + end)
+    return {found[1] for text in texts for found in pattern.finditer(text)}
+
+
+def undefined_functions(units: Sequence[Unit]) -> set[str]:
+    """Functions that the units declare and use, and that none of them defines."""
+    texts = [unit.active(file) for unit in units for file in unit.texts]
+    names = _functions(texts, ";") - _functions(texts, r"\{")
+    return {name for name in names if sum(len(re.findall(rf"\b{name}\b", text)) for text in texts) > 1}
+
+
+def find_function_file(name: str, near: Path, include_dirs: Iterable[Path]) -> Path | None:
+    """The source file that defines a function of a program, looked for where kernels are; other programs do not count.
+
+    Raises `LaunchError` when several do: which one is meant, a build would say.
+    """
+    found: list[Path] = []
+    for file, text in _sources_naming(name, near, include_dirs):
+        defined = _functions([mask(text, keep_strings=True)], r"\{")
+        if name in defined and "main" not in defined and file.resolve() not in found:
+            found.append(file.resolve())
+    if len(found) > 1:
+        files = ", ".join(file.name for file in found)
+        raise LaunchError(f"{near.name} calls '{name}', which {files} define: name the one by --source FILE")
+    return found[0] if found else None
 
 
 def _copies_needed(unit: Unit) -> list[Path]:

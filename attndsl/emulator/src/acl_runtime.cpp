@@ -11,6 +11,7 @@
 #include <set>
 
 #include "attnemu/numeric.h"
+#include "attnemu/sync.h"
 #include "host_runtime.h"
 
 using attnemu::Allocation;
@@ -33,6 +34,7 @@ int32_t current_device = 0;
 bool device_chosen = false;
 int handles = 0;  // streams, events and contexts are numbers
 void* current_context = nullptr;
+std::map<void*, double>& recorded() { static std::map<void*, double> cycles; return cycles; }
 
 void* new_handle() { return reinterpret_cast<void*>(static_cast<intptr_t>(++handles)); }
 
@@ -288,8 +290,16 @@ aclError aclrtSynchronizeDevice() { wait_for(nullptr, true); return ACL_SUCCESS;
 aclError aclrtResetDeviceForce(int32_t id) { return aclrtResetDevice(id); }
 aclError aclrtGetLastError(aclrtLastErrLevel) { return ACL_SUCCESS; }
 aclError aclrtPeekAtLastError(aclrtLastErrLevel) { return ACL_SUCCESS; }
-aclError aclrtGetHardwareSyncAddr(void** addr) { *addr = nullptr; return ACL_SUCCESS; }
-int rtGetC2cCtrlAddr(uint64_t* addr, uint32_t* len) { *addr = 0; *len = 0; return 0; }
+aclError aclrtGetHardwareSyncAddr(void** addr) {
+  if (!addr) return ACL_ERROR_INVALID_PARAM;
+  *addr = reinterpret_cast<void*>(kSyncBase);
+  return ACL_SUCCESS;
+}
+int rtGetC2cCtrlAddr(uint64_t* addr, uint32_t* len) {
+  *addr = kSyncBase;
+  *len = 0;
+  return 0;
+}
 const char* aclrtGetSocName() { return "Ascend910B1"; }
 
 aclError aclrtCreateContext(aclrtContext* context, int32_t id) {
@@ -314,7 +324,18 @@ aclError aclrtCreateEvent(aclrtEvent* event) { return give(event); }
 aclError aclrtCreateEventWithFlag(aclrtEvent* event, uint32_t) { return give(event); }
 aclError aclrtCreateEventExWithFlag(aclrtEvent* event, uint32_t) { return give(event); }
 aclError aclrtDestroyEvent(aclrtEvent) { return ACL_SUCCESS; }
-aclError aclrtRecordEvent(aclrtEvent, aclrtStream) { return ACL_SUCCESS; }
+aclError aclrtRecordEvent(aclrtEvent event, aclrtStream) {
+  recorded()[event] = device_cycles();
+  return ACL_SUCCESS;
+}
+// Launches follow each other, so that the time between two events is that of the launches between them.
+aclError aclrtEventElapsedTime(float* milliseconds, aclrtEvent start, aclrtEvent end) {
+  auto from = recorded().find(start), to = recorded().find(end);
+  if (!milliseconds || from == recorded().end() || to == recorded().end()) return ACL_ERROR_INVALID_PARAM;
+  double cycles = to->second - from->second;
+  *milliseconds = cycles == 0 ? 0 : static_cast<float>(cycles / cost_table().rates.clock * 1e3);
+  return ACL_SUCCESS;
+}
 aclError aclrtStreamWaitEvent(aclrtStream, aclrtEvent) { return ACL_SUCCESS; }
 aclError aclrtSynchronizeEvent(aclrtEvent) { wait_for(nullptr, true); return ACL_SUCCESS; }
 

@@ -116,6 +116,8 @@ void write_counters(const char* name, const Machine& m) {
   write_line(out + "}}}");
 }
 
+double cycles_of_launches = 0;
+
 // The device of one launch; a launch that cannot be made ends the program with the reason.
 std::unique_ptr<Machine> device_for(const char* name, uint32_t blocks) {
   try {
@@ -177,6 +179,8 @@ void keep_findings_of_launch() {
   for (const Finding& f : machine->findings.kept()) keep(f);
 }
 
+double device_cycles() { return cycles_of_launches; }
+
 void launch_kernel(const char* name, uint32_t blocks, void* stream, const std::function<void()>& body, const SourceLine& at) {
   if (blocks == 0 || blocks > kMostBlocks) {
     report_host("memcheck", "illegal_blocks", at, format("%s is launched on %u blocks; 1 to %u are possible", name, blocks, kMostBlocks), "");
@@ -190,6 +194,7 @@ void launch_kernel(const char* name, uint32_t blocks, void* stream, const std::f
   m.source_dir = setting("ATTNEMU_SOURCE_DIR");
   lend_memory(m);
   m.run(body);
+  cycles_of_launches += m.cycles();
   keep_findings_of_launch();
   write_counters(name, m);
   add_trace(name, m);

@@ -33,6 +33,8 @@ void close_to_host(const Allocation& a);
 
 void report_host(const char* check, const char* rule, const SourceLine& at, std::string message, const std::string& buffer,
                  uint64_t address = 0, uint64_t bytes = 0, const std::string& kernel_source = "");
+// What the timeline predicts for all launches so far.
+double device_cycles();
 // Adds what the launch in progress has found to the report.
 void keep_findings_of_launch();
 

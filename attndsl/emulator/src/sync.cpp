@@ -202,4 +202,13 @@ void release_event(Pipe from, Pipe to, int id) {
     core->events.reserved[static_cast<int>(from)][static_cast<int>(to)] &= static_cast<uint8_t>(~(1u << id));
 }
 
+// Another address than the host's sends a core's flags astray; the model delivers them all the same.
+void set_sync_base(uint64_t address, const SourceLine& at) {
+  core->last = at;
+  if (address != kSyncBase)
+    complain("sync_base", at, Pipe::S,
+             format("SetSyncBaseAddr: 0x%llx is not where cross-core flags live: pass on 0x%llx, which aclrtGetHardwareSyncAddr tells the host",
+                    static_cast<unsigned long long>(address), static_cast<unsigned long long>(kSyncBase)));
+}
+
 }  // namespace attnemu

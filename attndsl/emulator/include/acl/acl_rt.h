@@ -32,7 +32,7 @@ aclError aclrtResetDeviceForce(int32_t deviceId);
 enum aclrtLastErrLevel { ACL_RT_THREAD_LEVEL = 0 };
 aclError aclrtGetLastError(aclrtLastErrLevel level);
 aclError aclrtPeekAtLastError(aclrtLastErrLevel level);
-// Where the cores' flags live: the model needs no address.
+// Where the cores' flags live, which kernels of older builds are given for SetSyncBaseAddr.
 aclError aclrtGetHardwareSyncAddr(void** addr);
 int rtGetC2cCtrlAddr(uint64_t* addr, uint32_t* len);
 const char* aclrtGetSocName();
@@ -53,6 +53,7 @@ aclError aclrtCreateEventWithFlag(aclrtEvent* event, uint32_t flag);
 aclError aclrtCreateEventExWithFlag(aclrtEvent* event, uint32_t flag);
 aclError aclrtDestroyEvent(aclrtEvent event);
 aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream);
+aclError aclrtEventElapsedTime(float* milliseconds, aclrtEvent start, aclrtEvent end);
 aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event);
 aclError aclrtSynchronizeEvent(aclrtEvent event);
 

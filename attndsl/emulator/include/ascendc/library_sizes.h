@@ -4,6 +4,10 @@
 #include <algorithm>
 #include <cstdint>
 
+namespace AscendC {
+enum class TopKMode { TOPK_NORMAL, TOPK_NSMALL };
+}
+
 namespace AscendC::detail {
 
 // Tensors of the source's size and type that a function may want, for half, for float, and for float with isReuseSource.
@@ -47,6 +51,23 @@ constexpr uint32_t least_for_mean(uint32_t type_bytes, uint32_t sum_bytes, uint3
   bool widens = type_bytes == 2 && sum_bytes == 4;
   uint32_t lanes = 256 / (widens ? 4 : type_bytes), repeats = (n + lanes - 1) / lanes, row = (n * type_bytes + 31) / 32 * 32 / type_bytes;
   return (repeats + 31) / 32 * 32 + (widens ? row * 4 : 0);
+}
+
+// Two tensors of a repeat of halves.
+constexpr uint32_t kLeastForQuant = 512;
+// A row and its factors in float, with the rest of a block of factors, and a repeat.
+constexpr uint32_t least_for_dequant(uint32_t columns) { return (64 + columns + columns + 8) * 4; }
+constexpr uint32_t kLeastForAntiquant = 1024;
+// For bfloat16: factors and offsets in float (of rows, in blocks), and 64 elements of each row or column.
+constexpr uint32_t least_for_antiquant(uint32_t factors, uint32_t k, bool turned) { return turned ? 80 * factors * 4 : (2 * factors + 64 * k) * 4; }
+// A block of values, each spread over a block; of bytes 32 values as halves, their blocks, and a part of a row (ours).
+constexpr uint32_t least_for_broadcast(uint32_t type_bytes) { return type_bytes == 1 ? 64 + 1024 + 256 : 32 / type_bytes * 32; }
+// 16 blocks, twice.
+constexpr uint32_t kLeastForPad = 1024;
+// Records of 8 bytes, twice where rows are merged; indices that nobody gives; with groups of 32 alone two masks, and the negated source.
+constexpr uint32_t least_for_topk(uint32_t rows, uint32_t columns, bool groups, bool given, bool largest) {
+  uint32_t n = groups ? rows * columns : columns;
+  return n * (groups ? 8 : 16) + (given ? 0 : n * 4) + (groups ? 64 + (largest ? 0 : n * 4) : 0);
 }
 
 }  // namespace AscendC::detail

@@ -41,6 +41,9 @@ void CrossCoreWaitFlag(uint16_t flagId, attnemu::SourceLine at = attnemu::Source
   attnemu::cross_core_wait(flagId, at);
 }
 
+// Where the flags between cores live, as the host's aclrtGetHardwareSyncAddr tells.
+inline void SetSyncBaseAddr(uint64_t config, attnemu::SourceLine at = attnemu::SourceLine::here()) { attnemu::set_sync_base(config, at); }
+
 // The hardware form, with the ids the library reserves for it (11 to 14).
 template <bool isAIVOnly = true>
 void SyncAll(attnemu::SourceLine at = attnemu::SourceLine::here()) {

@@ -88,6 +88,7 @@ enum class GatherMaskMode : uint8_t { VERSION_V1, VERSION_V2 };
 constexpr GatherMaskMode defaultGatherMaskMode = GatherMaskMode::VERSION_V1;
 
 constexpr uint32_t DivCeil(uint32_t a, uint32_t b) { return b ? (a + b - 1) / b : 0; }
+constexpr uint32_t Ceil(uint32_t a, uint32_t b) { return DivCeil(a, b); }
 constexpr uint32_t AlignUp(uint32_t a, uint32_t b) { return DivCeil(a, b) * b; }
 
 inline float ToFloat(const bfloat16_t& v) { return static_cast<float>(v); }

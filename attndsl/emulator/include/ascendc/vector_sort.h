@@ -88,6 +88,15 @@ void merge_level(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint32_t 
   }
   attnemu::pipe_barrier(Pipe::V, at);
 }
+// Records sorted in groups of 32 become one list, in one of two tensors in turn; the one that has it.
+template <class T>
+LocalTensor<T> merge_all(LocalTensor<T> from, LocalTensor<T> to, uint32_t records, const SourceLine& at) {
+  for (uint32_t run = 32; run < records; run *= 4) {
+    merge_level(to, from, run, records, at);
+    std::swap(from, to);
+  }
+  return from;
+}
 }  // namespace detail
 // Records sorted in groups of 32, or (isFullSort) all of them; `tmp` holds as many records as `dst`.
 template <class T, bool isFullSort>
@@ -96,13 +105,7 @@ void Sort(const LocalTensor<T>& dst, const LocalTensor<T>& concat, const LocalTe
   attnemu::pipe_barrier(detail::Pipe::V, at);
   if constexpr (isFullSort) {
     uint32_t records = static_cast<uint32_t>(repeatTime) * 32;
-    LocalTensor<T> from = dst, to = tmp;
-    for (uint32_t run = 32; run < records; run *= 4) {
-      detail::merge_level(to, from, run, records, at);
-      LocalTensor<T> t = from;
-      from = to;
-      to = t;
-    }
+    LocalTensor<T> from = detail::merge_all(dst, tmp, records, at);
     if (from.GetPhyAddr() != dst.GetPhyAddr()) DataCopy(dst, from, records * static_cast<uint32_t>(8 / sizeof(T)), at);
   }
 }

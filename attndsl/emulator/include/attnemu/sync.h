@@ -12,6 +12,9 @@ void pipe_barrier(Pipe p, const SourceLine& at);
 void pipe_barrier_all(const SourceLine& at);
 void cross_core_set(int mode, Pipe p, int id, const SourceLine& at);
 void cross_core_wait(int id, const SourceLine& at);
+// Where the counters of cross-core flags live: what the host is told, and what a kernel that sets it has to be given.
+constexpr uint64_t kSyncBase = 0x4000'0000;
+void set_sync_base(uint64_t address, const SourceLine& at);
 int allocate_event(Pipe from, Pipe to, const SourceLine& at);
 int peek_event(Pipe from, Pipe to);
 void release_event(Pipe from, Pipe to, int id);

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "securec.h"  // host programs lean on the official header for it
+
 #define BEGIN_TILING_DATA_DEF(Name)                                            \
   class Name {                                                                 \
    public:                                                                     \

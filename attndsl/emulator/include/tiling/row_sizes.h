@@ -158,7 +158,45 @@ ATTNEMU_REDUCE_SIZE(ReduceSum, true)
 
 // Blocks of the elements to spread.
 inline void GetBroadCastMaxMinTmpSize(const platform_ascendc::PlatformAscendC&, const TensorShape&, const TensorShape&, uint32_t typeSize, const bool, uint32_t& maxValue, uint32_t& minValue) {
-  maxValue = minValue = 32 / typeSize * 32;
+  maxValue = minValue = detail::least_for_broadcast(typeSize);
+}
+
+// Rows of `inner` elements, or, with TOPK_NSMALL, all of them at once.
+inline bool GetTopKMaxMinTmpSize(const platform_ascendc::PlatformAscendC&, const int32_t inner, const int32_t outter, const bool, const bool isInitIndex, enum TopKMode mode,
+                                 const bool isLargest, const uint32_t, uint32_t& maxValue, uint32_t& minValue) {
+  maxValue = minValue = detail::least_for_topk(static_cast<uint32_t>(outter), static_cast<uint32_t>(inner), mode == TopKMode::TOPK_NSMALL, isInitIndex, isLargest);
+  return true;
+}
+template <class Tiling>
+bool TopKTilingFunc(const platform_ascendc::PlatformAscendC& platform, const int32_t inner, const int32_t outter, const int32_t k, const uint32_t dataTypeSize, const bool isInitIndex,
+                    enum TopKMode mode, const bool isLargest, Tiling& tiling) {
+  uint32_t most = 0, least = 0;
+  if (!dataTypeSize || !GetTopKMaxMinTmpSize(platform, inner, outter, false, isInitIndex, mode, isLargest, dataTypeSize, most, least)) return false;
+  auto bytes = static_cast<int32_t>(dataTypeSize);
+  tiling.tmpLocalSize = static_cast<int32_t>(least) / bytes;
+  tiling.allDataSize = inner * outter;
+  tiling.innerDataSize = inner * 8 / bytes;
+  tiling.sortRepeat = static_cast<uint32_t>(inner / 32);
+  tiling.kAlignFourBytes = (k + 7) / 8 * 8;
+  tiling.kAlignTwoBytes = (k + 15) / 16 * 16;
+  return true;
+}
+
+inline void GetPadMaxMinTmpSize(const TensorShape& srcShape, const uint32_t, uint32_t& maxValue, uint32_t& minValue) {
+  minValue = detail::kLeastForPad;
+  maxValue = (static_cast<uint32_t>(srcShape.GetShapeSize()) + 15) / 16 * minValue;
+}
+template <class Tiling>
+void PadTilingFunc(const TensorShape srcShape, const TensorShape oriSrcShape, const uint32_t, const uint32_t, Tiling& tiling) {
+  tiling.srcHeight = static_cast<uint32_t>(srcShape.GetDim(0));
+  tiling.srcWidth = static_cast<uint32_t>(srcShape.GetDim(1));
+  tiling.srcOriWidth = static_cast<uint32_t>(oriSrcShape.GetDim(1));
+}
+inline void GetUnPadMaxMinTmpSize(const platform_ascendc::PlatformAscendC&, const TensorShape&, const uint32_t, uint32_t& maxValue, uint32_t& minValue) { maxValue = minValue = 0; }
+template <class Tiling>
+void UnPadTilingFunc(const TensorShape srcShape, const uint32_t, const uint32_t, Tiling& tiling) {
+  tiling.srcHeight = static_cast<uint32_t>(srcShape.GetDim(0));
+  tiling.srcWidth = static_cast<uint32_t>(srcShape.GetDim(1));
 }
 
 }  // namespace AscendC

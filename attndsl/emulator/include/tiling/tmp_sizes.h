@@ -33,6 +33,35 @@ inline void GetGeluMaxMinTmpSize(const TensorShape& srcShape, const uint32_t typ
 inline void GetSiluTmpSize(const TensorShape&, const uint32_t, const bool, uint32_t& maxValue, uint32_t& minValue) { maxValue = minValue = 0; }
 inline void GetSwishTmpSize(const TensorShape&, const uint32_t, const bool, uint32_t& maxValue, uint32_t& minValue) { maxValue = minValue = 0; }
 
+inline void GetAscendQuantMaxMinTmpSize(const TensorShape& srcShape, const uint32_t, uint32_t& maxValue, uint32_t& minValue) {
+  minValue = detail::kLeastForQuant;
+  maxValue = std::max(minValue, (2 * detail::elements_of_shape(srcShape) + 31) / 32 * 32);
+}
+inline void GetAscendQuantTmpBufferFactorSize(uint32_t& maxLiveNodeCount, uint32_t& extraBuf) {
+  maxLiveNodeCount = 2;
+  extraBuf = 0;
+}
+inline void GetAscendDequantMaxMinTmpSize(const TensorShape& srcShape, const uint32_t, uint32_t& maxValue, uint32_t& minValue) {
+  auto columns = static_cast<uint32_t>(srcShape.GetDim(srcShape.GetDimNum() - 1));
+  minValue = detail::least_for_dequant(columns);
+  maxValue = minValue + (detail::elements_of_shape(srcShape) - columns) * 4;
+}
+// Factors of [1, 1] are one for all.
+inline uint32_t GetAscendAntiQuantMinTmpSize(const TensorShape& srcShape, const TensorShape& scaleShape, bool isTranspose, TensorDataType, TensorDataType outputDataType) {
+  uint32_t factors = detail::elements_of_shape(scaleShape);
+  if (outputDataType == ge::DT_FLOAT16) return 0;
+  return factors == 1 ? detail::kLeastForAntiquant : detail::least_for_antiquant(factors, static_cast<uint32_t>(srcShape.GetDim(0)), isTranspose);
+}
+inline uint32_t GetAscendAntiQuantMaxTmpSize(const TensorShape& srcShape, const TensorShape& scaleShape, bool isTranspose, TensorDataType inputDataType, TensorDataType outputDataType) {
+  if (outputDataType != ge::DT_FLOAT16 && detail::elements_of_shape(scaleShape) == 1) return detail::elements_of_shape(srcShape) * 4;
+  return GetAscendAntiQuantMinTmpSize(srcShape, scaleShape, isTranspose, inputDataType, outputDataType);
+}
+inline void GetAscendAntiQuantMaxMinTmpSize(const TensorShape& srcShape, const TensorShape& scaleShape, bool isTranspose, TensorDataType inputDataType, TensorDataType outputDataType,
+                                            uint32_t& maxValue, uint32_t& minValue) {
+  maxValue = GetAscendAntiQuantMaxTmpSize(srcShape, scaleShape, isTranspose, inputDataType, outputDataType);
+  minValue = GetAscendAntiQuantMinTmpSize(srcShape, scaleShape, isTranspose, inputDataType, outputDataType);
+}
+
 // A shape of one element is a scalar.
 inline void GetPowerMaxMinTmpSize(const TensorShape& src0, const TensorShape& src1, const bool typeIsInt, const uint32_t typeSize, const bool, uint32_t& maxValue, uint32_t& minValue) {
   auto scalar = [](const TensorShape& s) { return s.GetDimNum() == 1 && s.GetDim(0) == 1; };
