@@ -135,7 +135,7 @@ def undefined_functions(units: Sequence[Unit]) -> set[str]:
 
 
 def find_function_file(name: str, near: Path, include_dirs: Iterable[Path]) -> Path | None:
-    """The source file that defines a function of a program, looked for where kernels are; other programs do not count.
+    """The source file that defines a function, looked for where kernels are; other programs do not count.
 
     Raises `LaunchError` when several do: which one is meant, a build would say.
     """

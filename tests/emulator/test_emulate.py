@@ -283,6 +283,54 @@ def test_a_kernel_launched_by_name_from_another_file(tmp_path):
         build_program(main)
 
 
+def test_functions_that_a_host_program_only_declares(tmp_path):
+    other = tmp_path / "store.cpp"
+    other.write_text(
+        '#include "kernel_operator.h"\nextern "C" __global__ __aicore__ void store(GM_ADDR z, int32_t value) {\n'
+        "  AscendC::GlobalTensor<int32_t> to;\n  to.SetGlobalBuffer((__gm__ int32_t*)z);\n  to.SetValue(0, value);\n}\n"
+        "void store_do(uint32_t blocks, void* stream, uint8_t* z)\n{\n  store<<<blocks, nullptr, stream>>>(z, 41);\n}\n"
+    )
+    # another program beside it is no part of this one
+    (tmp_path / "second.cpp").write_text(
+        "void store_do(unsigned, void*, unsigned char*) {}\nint main() { return 1; }\n"
+    )
+    main = tmp_path / "main.cpp"
+    main.write_text(
+        '#include "acl/acl.h"\nextern void store_do(uint32_t blocks, void* stream, uint8_t* z);\n'
+        "int main() {\n  uint8_t* zDevice;\n  int32_t z = 0;\n  aclrtSetDevice(0);\n"
+        "  aclrtMalloc((void**)&zDevice, 32, ACL_MEM_MALLOC_HUGE_FIRST);\n  store_do(1, nullptr, zDevice);\n"
+        "  aclrtMemcpy(&z, 4, zDevice, 4, ACL_MEMCPY_DEVICE_TO_HOST);\n  return z == 41 ? 0 : 1;\n}\n"
+    )
+    assert build_program(main).run().exit_code == 0
+    (tmp_path / "third.cpp").write_text(other.read_text())
+    with pytest.raises(LaunchError, match=r"'store_do', which store\.cpp, third\.cpp define: .* --source"):
+        build_program(main)
+    assert build_program(main, sources=[other]).run().exit_code == 0
+
+
+def test_a_host_is_told_times_addresses_and_bounds(tmp_path):
+    main = tmp_path / "main.cpp"
+    main.write_text(
+        '#include "acl/acl.h"\n#include "kernel_operator.h"\n#include "tiling/tiling_api.h"\n'
+        'extern "C" __global__ __aicore__ void wait(uint64_t base) {\n  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);\n'
+        "  AscendC::SetSyncBaseAddr(base);\n  if (unlikely(base == 0)) return;\n  AscendC::PipeBarrier<PIPE_ALL>();\n}\n"
+        "int main() {\n  aclrtSetDevice(0);\n  aclrtEvent start, end, never;\n  aclrtCreateEvent(&start);\n  aclrtCreateEvent(&end);\n"
+        "  aclrtCreateEvent(&never);\n  void* base = nullptr;\n  uint64_t same = 0;\n  uint32_t length = 0;\n"
+        "  aclrtGetHardwareSyncAddr(&base);\n  rtGetC2cCtrlAddr(&same, &length);\n"
+        "  aclrtRecordEvent(start, nullptr);\n  wait<<<1, nullptr, nullptr>>>(same);\n  aclrtRecordEvent(end, nullptr);\n"
+        "  float ms = 0, none = 0;\n  if (aclrtEventElapsedTime(&ms, start, end) != 0 || !(ms > 0 && ms < 1)) return 1;\n"
+        "  if (aclrtEventElapsedTime(&none, start, never) == 0 || (uint64_t)base != same) return 2;\n"
+        '  char to[4] = "xyz";\n  if (memcpy_s(to, 3, "abc", 4) == 0 || to[0] != \'x\') return 3;\n'
+        "  if (memcpy_s(to, 4, \"abc\", 4) != EOK || to[0] != 'a' || memset_s(to, 2, 0, 3) == 0) return 4;\n"
+        '  if (strcpy_s(to, 3, "abc") == 0 || sprintf_s(to, 4, "%d", 123) != 3 || sprintf_s(to, 3, "%d", 123) != -1) return 5;\n'
+        "  std::vector<int64_t> sizes{4, 32};\n  AscendC::TensorShape shape(sizes);\n  uint32_t most, least;\n"
+        "  AscendC::GetAscendDequantMaxMinTmpSize(shape, 4, most, least);\n  if (least != 544 || most != 928) return 6;\n"
+        "  AscendC::GetPadMaxMinTmpSize(shape, 4, most, least);\n  return least == 1024 ? 0 : 7;\n}\n"
+    )
+    report = build_program(main).run()
+    assert (report.exit_code, report.findings, report.error) == (0, [], None)
+
+
 def test_kernels_that_a_host_program_only_declares(tmp_path):
     (tmp_path / "store.cpp").write_text(
         '#include "kernel_operator.h"\nextern "C" __global__ __aicore__ void store(GM_ADDR z, int32_t value) {\n'

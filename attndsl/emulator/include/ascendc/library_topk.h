@@ -108,7 +108,7 @@ void topk_groups(const LocalTensor<T>& values, const LocalTensor<int32_t>& indic
   using Word = std::conditional_t<sizeof(T) == 4, uint32_t, uint16_t>;
   const auto rows = static_cast<uint32_t>(shape.outter), n = rows * 32;
   LocalTensor<T> records = tmp.ReinterpretCast<T>(), from = src;
-  LocalTensor<uint8_t> masks = tmp[n * 8], rest = masks[64];
+  LocalTensor<uint8_t> rest = tmp[n * 8];
   LocalTensor<int32_t> numbers = index;
   if (!largest) {
     from = rest.ReinterpretCast<T>();
@@ -120,12 +120,13 @@ void topk_groups(const LocalTensor<T>& values, const LocalTensor<int32_t>& indic
     CreateVecIndex(numbers, 0, 32u, at);
     finish(at);
     for (uint32_t row = 1; row < rows; ++row) Adds(numbers[row * 32], numbers, 0, 32, at);
+    rest = rest[n * 4];
   }
   finish(at);
   for (uint32_t row = 0; row < rows; row += 255)
     Sort32(records[row * 32 * record], from[row * 32], numbers[row * 32].template ReinterpretCast<uint32_t>(), static_cast<int32_t>(std::min(rows - row, 255u)), at);
-  LocalTensor<Word> of_values = masks.ReinterpretCast<Word>();
-  LocalTensor<uint32_t> of_indices = masks[32].ReinterpretCast<uint32_t>();
+  LocalTensor<Word> of_values = rest.ReinterpretCast<Word>();
+  LocalTensor<uint32_t> of_indices = rest[32].ReinterpretCast<uint32_t>();
   record_mask(of_values, record, 0, k, at);
   record_mask(of_indices, 2, 1, k, at);
   uint64_t kept = 0;

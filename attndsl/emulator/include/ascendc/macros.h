@@ -25,6 +25,13 @@
 #define __forceinline__ inline
 #define __kfc_workspace__
 #define __BLOCK_LOCAL__
+// The device compiler knows these two.
+#ifndef likely
+#define likely(x) __builtin_expect(!!(x), 1)
+#endif
+#ifndef unlikely
+#define unlikely(x) __builtin_expect(!!(x), 0)
+#endif
 #define GM_ADDR __gm__ uint8_t*
 
 #define ASCEND_IS_AIC (attnemu::core->kind == attnemu::CoreKind::Cube)

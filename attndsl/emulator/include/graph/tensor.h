@@ -1,0 +1,3 @@
+// Shapes of host programs, where those of the graph engine find them.
+#pragma once
+#include "tiling/shape.h"
