@@ -196,7 +196,7 @@ class ConstraintWriter:
         named = not isinstance(target, Load) and str(target) != subject
         of = self._named(target) if named else '""'
         if target is not left:
-            if op != "==" or not isinstance(right, Const) or right.value != 0:
+            if isinstance(target, Const) or op != "==" or not isinstance(right, Const) or right.value != 0:
                 return '""'
             assert isinstance(left, Binary)
             step = self._expr.text(left.right)

@@ -56,7 +56,8 @@ def nearest(
     if isinstance(left, Symbol) and kind_of(left.name) == SPLIT:
         return ""
     target = left.left if isinstance(left, Binary) and left.op == "%" else left
-    found = _search(condition, target, env, tuple(rivals))
+    # a number that a size must divide is no argument's value
+    found = [] if isinstance(target, Const) else _search(condition, target, env, tuple(rivals))
     if not found:
         return ""
     if isinstance(target, Symbol) and isinstance(env.get(target.name), bool):

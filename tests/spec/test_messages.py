@@ -163,6 +163,10 @@ def test_a_size_of_zero_is_no_advice():
     assert "the nearest legal value is 8" in called(sized(eights=lambda s: s % 8 == 0), 3)
 
 
+def test_a_number_has_no_nearest_value():
+    assert called(sized(divides=lambda s: 128 % s == 0), 3) == "sized: S: divides; S is 3"
+
+
 def test_either_of_two_ranges_gives_no_wrong_advice():
     op = sized(ranges=lambda s: (s < 2) | (s > 5))
     assert called(op, 3) == "sized: S: ranges; S is 3"

@@ -689,7 +689,7 @@ inline Status CheckTarget(const Call &call, const Sizes &sizes)
         values.Add("N2", sizes.N2);
         return Violation("TargetLimitError", kOperator, "N1, N2",
             "query heads a key/value head divide 128", values,
-            NearestMultiples(128, FloorDiv(sizes.N1, sizes.N2), 0, " of 128"));
+            "");
     }
     // D1: a head size of at most 512
     if (!(sizes.D1 <= 512)) {
