@@ -54,6 +54,12 @@ _EVALUATE: dict[str, Callable[..., Any]] = {
 }
 
 
+class TakesScalars:
+    """What expressions are operands of, on the left as on the right: its reflected operators take an Expr."""
+
+    __slots__ = ()
+
+
 class Expr:
     """A symbolic scalar. Immutable; equal structure means equal hash."""
 
@@ -113,25 +119,25 @@ class Expr:
         return self.text()
 
     def __add__(self, other: ExprLike) -> Expr:
-        return binary("+", self, other)
+        return _with_scalar("+", self, other)
 
     def __radd__(self, other: ExprLike) -> Expr:
         return binary("+", other, self)
 
     def __sub__(self, other: ExprLike) -> Expr:
-        return binary("-", self, other)
+        return _with_scalar("-", self, other)
 
     def __rsub__(self, other: ExprLike) -> Expr:
         return binary("-", other, self)
 
     def __mul__(self, other: ExprLike) -> Expr:
-        return binary("*", self, other)
+        return _with_scalar("*", self, other)
 
     def __rmul__(self, other: ExprLike) -> Expr:
         return binary("*", other, self)
 
     def __truediv__(self, other: ExprLike) -> Expr:
-        return binary("/", self, other)
+        return _with_scalar("/", self, other)
 
     def __rtruediv__(self, other: ExprLike) -> Expr:
         return binary("/", other, self)
@@ -277,9 +283,8 @@ class Binary(_Pair):
         if self.op in CALLS:
             return f"{CALLS[self.op][cxx]}({self.left.text(cxx)}, {self.right.text(cxx)})", _ATOM
         if cxx and self.op == "/":
-            return f"static_cast<double>({self.left.text(True)}) / ({self.right.text(True)})", _PRECEDENCE[
-                "/"
-            ]
+            quotient = f"static_cast<double>({self.left.text(True)}) / ({self.right.text(True)})"
+            return quotient, _PRECEDENCE["/"]
         return _infix(self.op, self.left, self.right, cxx)
 
 
@@ -404,6 +409,10 @@ def as_expr(value: object) -> Expr:
     if isinstance(value, int | float | str):
         return Const(value)
     raise TypeError(f"a number or a symbolic expression is needed here, got {value!r}")
+
+
+def _with_scalar(op: str, left: Expr, right: object) -> Expr:
+    return NotImplemented if isinstance(right, TakesScalars) else binary(op, left, right)
 
 
 def binary(op: str, left: object, right: object) -> Expr:

@@ -6,6 +6,7 @@ which Python itself evaluates: that is the reference.
 
 from __future__ import annotations
 
+import operator
 import random
 import subprocess
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from attndsl.symbolic import (
     Logic,
     Named,
     Symbol,
+    TakesScalars,
     as_expr,
     ceil_div,
     maximum,
@@ -348,3 +350,17 @@ def test_folding_gives_what_the_unfolded_expression_gives():
 def test_only_numbers_strings_and_expressions_are_scalars():
     with pytest.raises(TypeError, match="a number or a symbolic expression is needed"):
         as_expr([1])
+    for wrong in ([1], None, {}):
+        for operation in (operator.add, operator.sub, operator.mul, operator.truediv):
+            with pytest.raises(TypeError, match="a number or a symbolic expression is needed"):
+                operation(A, wrong)
+
+
+def test_a_scalar_leaves_the_operation_to_what_takes_scalars():
+    class Rows(TakesScalars):
+        def __rmul__(self, left: Expr) -> str:
+            return f"{left} * rows"
+
+    assert A * Rows() == "a * rows"
+    with pytest.raises(TypeError, match="unsupported operand"):
+        A + Rows()  # type: ignore[operator]

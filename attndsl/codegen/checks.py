@@ -243,10 +243,10 @@ class _Checks:
             for bound in spec.bounds():
                 assert isinstance(bound.right, Const)
                 limit = bound.right.value
-                nearest = limit + {">": 1, "<": -1}.get(bound.op, 0) if isinstance(limit, int) else limit
+                advice = spec.nearest(bound)
                 yield f"if (!({place} {bound.op} {literal(limit)})) {{"
                 yield f'{INDENT}return Fail({error}, {start}must be {bound.op} {limit}, got " +'
-                yield f'{INDENT * 2}Text({place}) + "; the nearest legal value is {nearest}");'
+                yield f"{INDENT * 2}Text({place}){f' + {string(advice)}' if advice else ''});"
                 yield "}"
 
     def _dtypes(self) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -134,6 +135,17 @@ class ParamSpec:
         value = Symbol(self.name)
         limits = ((">", self.gt), (">=", self.ge), ("<", self.lt), ("<=", self.le))
         return tuple(Compare(op, value, Const(limit)) for op, limit in limits if limit is not None)
+
+    def nearest(self, bound: Compare) -> str:
+        """Advice for a value that one of its bounds excludes; of an exclusive bound on a float, which has no
+        nearest value worth writing, none."""
+        limit, exclusive = bound.right.evaluate({}), bound.op in "<>"
+        if self.type is not int:
+            return "" if exclusive else f"; the nearest legal value is {self.type(limit)}"
+        down = bound.op.startswith("<")
+        inside = math.floor(limit) if down else math.ceil(limit)
+        step = (-1 if down else 1) if exclusive and inside == limit else 0
+        return f"; the nearest legal value is {inside + step}"
 
 
 @dataclass(frozen=True)

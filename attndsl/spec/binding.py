@@ -158,10 +158,8 @@ def _in_range(operator: Operator, spec: ParamSpec, value: Any) -> Any:
     for bound in spec.bounds():
         if not bound.evaluate({spec.name: value}):
             limit = bound.right.evaluate({})
-            nearest = limit + {">": 1, "<": -1}.get(bound.op, 0) if isinstance(limit, int) else limit
             raise (spec.error or errors.RangeError)(
-                f"{operator.name}: {spec.name}: must be {bound.op} {limit}, got {value};"
-                f" the nearest legal value is {nearest}"
+                f"{operator.name}: {spec.name}: must be {bound.op} {limit}, got {value}{spec.nearest(bound)}"
             )
     return value
 

@@ -45,12 +45,12 @@ from attndsl.questions import dtype_of, given, layout_of, rows_of, split_of
 from attndsl.source_line import author_line
 from attndsl.spec.arguments import TensorSpec
 from attndsl.spec.errors import GraphError, SpecError
-from attndsl.symbolic import Compare, Const, Expr, ExprLike, Load, Symbol, as_expr, negation
+from attndsl.symbolic import Compare, Const, Expr, ExprLike, Load, Symbol, TakesScalars, as_expr, negation
 
 Operand: TypeAlias = "Value | Expr | int | float"
 
 
-class Value:
+class Value(TakesScalars):
     """A value of the computation; ``node`` is its graph node."""
 
     __slots__ = ("node",)

@@ -12,7 +12,7 @@ import pytest
 from attndsl import ops
 from attndsl.emulator.toolchain import find_compiler
 from attndsl.errors import UserError
-from attndsl.spec import errors
+from attndsl.spec import Operator, attend, errors
 
 from .host_calls import Untold, checked
 
@@ -149,6 +149,39 @@ def test_numbers_are_spelled_as_python_spells_them(number, folder):
     call = sa_errors.pa(qScale=number)
     _, _, found = checked(ops.self_attention, call, folder)
     assert found == ([] if number == 1.0 else in_python("self_attention", call)[2])
+
+
+def with_ranges():
+    op = Operator("ranges")
+    B, N, Q, T, D = op.dims("B N Q T D")
+    op.axes(B=B, N=N, K=N, Q=Q, T=T, D=D, E=D)
+    query = op.input("query", "B N Q D", dtype="float16")
+    key = op.input("key", "B N T D", dtype=query, axes="B K T D")
+    op.param("open", float, default=1.0, gt=0.0, lt=4)
+    op.param("closed", float, default=1.0, ge=0, le=4.0)
+    op.param("count", int, default=1, gt=0.5, lt=4)
+    op.output("out", attend.softmax(attend.scores(query, key)) @ attend.rows(key), like=query)
+    return op
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"open": 0.0}, "must be > 0.0, got 0.0"),
+        ({"open": 4.5}, "must be < 4, got 4.5"),
+        ({"closed": -0.5}, "must be >= 0, got -0.5; the nearest legal value is 0.0"),
+        ({"closed": 4.5}, "must be <= 4.0, got 4.5; the nearest legal value is 4.0"),
+        ({"count": 0}, "must be > 0.5, got 0; the nearest legal value is 1"),
+        ({"count": 4}, "must be < 4, got 4; the nearest legal value is 3"),
+    ],
+)
+def test_the_nearest_value_of_a_range_is_legal_or_left_out(wrong, said, folder):
+    half = np.ones((1, 1, 4, 16), np.float16)
+    call, (name,) = {"query": half, "key": half} | wrong, wrong
+    with pytest.raises(errors.RangeError) as caught:
+        with_ranges().bind(**call)
+    assert str(caught.value) == f"ranges: {name}: {said}"
+    assert checked(with_ranges(), call, folder)[:2] == ("RangeError", str(caught.value))
 
 
 def test_a_check_that_is_left_out_would_be_noticed(folder):

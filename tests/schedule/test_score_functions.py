@@ -24,6 +24,7 @@ DECLARED = {
 FUNCTIONS = {
     "soft-capping": "1.5 * attend.tanh(s / 1.5)",
     "soft-capping by a parameter": "attend.tanh(s / cap) * cap",
+    "a parameter with them": "cap * attend.tanh((cap - s) / cap) + cap / (cap + s + 9.0)",
     "by a number of each head": "s / slope",
     "of a number": "2.0 / (s + 9.0)",
     "of a number of each head": "slope / (s + 9.0)",
