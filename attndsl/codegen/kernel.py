@@ -23,6 +23,7 @@ from attndsl.hardware import ATLAS_A2, Core
 from attndsl.schedule.compile import Compiled
 from attndsl.schedule.specialisation import Specialisation, feature_names, kernel_suffix
 from attndsl.spec.operator import Operator
+from attndsl.spec.settings import spelled
 from attndsl.symbolic import Const, Expr
 from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.instructions.base import cxx
@@ -112,7 +113,7 @@ class KernelText:
     guard: str
     summary: str
     document: str
-    specialisation: str
+    specialisation: tuple[str, ...]
     schedule: tuple[str, ...]
     pipeline: tuple[str, ...]
     arguments: tuple[str, ...]
@@ -153,8 +154,7 @@ def kernel_text(compiled: Compiled) -> KernelText:
     bodies = (cube.body(program.cores[Core.AIC]), vector.body(program.cores[Core.AIV]))
     shared = share(program, (cube.functions, vector.functions), bodies)
     helpers = kernel_helpers(_all_expressions(program))
-    special, names = compiled.specialisation, names_of(compiled.operator)
-    features = ", ".join(name for name in feature_names(compiled.operator) if name in special.features)
+    names = names_of(compiled.operator)
     return KernelText(
         name=kernel_name(compiled),
         class_name=f"{pascal(names.op)}Kernel",
@@ -163,8 +163,7 @@ def kernel_text(compiled: Compiled) -> KernelText:
         guard=f"ATTNDSL_{kernel_name(compiled).upper()}_H",
         summary=comment(program.summary or compiled.operator.name),
         document=comment(compiled.operator.document),
-        specialisation=f"{special.dtype}, head sizes {special.bucket - 15} to {special.bucket}"
-        + (f", with {features}" if features else ""),
+        specialisation=tuple(_specialisation(compiled)),
         schedule=tuple(map(_choice, compiled.schedule_text.split("\n"))),
         pipeline=tuple(_pipeline(compiled.joint, shared.names)),
         arguments=tuple(names.address(tensor.name) for tensor in program.parameters),
@@ -188,6 +187,22 @@ def kernel_text(compiled: Compiled) -> KernelText:
         ctypes=CXX_SCALARS,
         helpers=helpers,
     )
+
+
+def _specialisation(compiled: Compiled) -> Iterator[str]:
+    """What calls of the kernel have in common, one line each."""
+    operator, special = compiled.operator, compiled.specialisation
+    yield f"dtype {special.dtype}"
+    values = special.value_bucket or special.bucket
+    sizes = dict.fromkeys((str(operator.axis_extents["D"]), str(operator.axis_extents["E"])))
+    for name, bucket in zip(sizes, (special.bucket, values), strict=False):
+        yield f"head size {comment(name)} from {bucket - ATLAS_A2.fractal + 1} to {bucket}"
+    features = ", ".join(name for name in feature_names(operator) if name in special.features)
+    if features:
+        yield f"with {features}"
+    for name, value in special.settings:
+        if value is not None:
+            yield comment(f"{name} = {spelled(operator, name, value)}")
 
 
 def _choice(line: str) -> str:

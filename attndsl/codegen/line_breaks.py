@@ -25,6 +25,8 @@ def wrap(line: str, width: int = WIDTH) -> list[str]:
     code, comment = _split_comment(code)
     if comment:
         return [pad + comment, *wrap(pad + code, width)]
+    if re.match(r"for \(.*;", code):
+        return _loop(code, pad, width)
     left, equals, right = code.partition(" = ")
     if equals and "(" not in left and '"' not in left:
         return [f"{pad}{left} =", *wrap(f"{pad}{_INDENT}{right}", width)]
@@ -44,6 +46,14 @@ def wrap(line: str, width: int = WIDTH) -> list[str]:
     deeper = (_at_operators(code, depth, room) for depth in range(1, _DEEPEST))
     pieces = next((pieces for pieces in deeper if len(pieces) > 1), [code])
     return _continued(pieces, pad, width) if len(pieces) > 1 else lines
+
+
+def _loop(code: str, pad: str, width: int) -> list[str]:
+    """The head of a loop, its clauses under each other."""
+    clauses = [piece.strip() for piece in code.split(";")]
+    lines = [f"{piece};" for piece in clauses[:-1]] + clauses[-1:]
+    inside = " " * len("for (")
+    return [part for i, line in enumerate(lines) for part in wrap(pad + inside * bool(i) + line, width)]
 
 
 def _continued(pieces: list[str], pad: str, width: int) -> list[str]:

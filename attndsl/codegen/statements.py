@@ -16,7 +16,7 @@ from attndsl.tile.instructions import Instruction
 from attndsl.tile.instructions.base import cxx
 from attndsl.tile.naming import list_member
 from attndsl.tile.program import CORE_SCALARS, Program
-from attndsl.tile.scalars import free
+from attndsl.tile.scalars import binds, free
 from attndsl.tile.statements import (
     Alloc,
     Barrier,
@@ -42,7 +42,8 @@ _INDENT = "    "
 class Function:
     """A member function of the generated kernel class: a stage.
 
-    ``parameters`` are declarations; ``part`` names the attention whose stage it is, if there are several.
+    ``parameters`` are declarations, in the order in which the kernel defines them; ``part`` names the
+    attention whose stage it is, if there are several.
     """
 
     name: str
@@ -63,6 +64,8 @@ class Writer:
     def __init__(self, program: Program, spelling: Spelling) -> None:
         self._spelling = spelling
         self._given = {field.name for field in program.tiling} | {scalar.name for scalar in CORE_SCALARS}
+        defined = dict.fromkeys(name for item in program.statements() for name in binds(item))
+        self._definitions = {name: place for place, name in enumerate(defined)}
         self.functions: list[Function] = []
 
     def body(self, tree: Seq) -> tuple[str, ...]:
@@ -189,7 +192,8 @@ class Writer:
                 outer = set(held) & {*item.reads(), *item.writes()}
                 if outer:
                     raise InternalError(f"stage {stage.name} uses {outer.pop().name}, a slot of its caller")
-        scalars = tuple(symbol for name, symbol in free(stage).items() if name not in self._given)
+        taken = (symbol for name, symbol in free(stage).items() if name not in self._given)
+        scalars = tuple(sorted(taken, key=lambda symbol: self._definitions.get(symbol.name, -1)))
         if stage.name not in {function.name for function in self.functions}:
             parameters = tuple(f"int64_t {_name(symbol)}" for symbol in scalars)
             lines = tuple(self._inside(stage.body, ()))

@@ -146,9 +146,9 @@ def describe(schedule: Schedule, stated: Mapping[str, object], meant: Sequence[M
     width = max(len(field.name) for field in fields(schedule))
     lines = []
     for name, value in values.items():
-        by = "stated" if name in stated and stated[name] == value else "filled in"
+        by = "spec" if name in stated and stated[name] == value else "default"
         if name in reasons:
-            instead = f", not {stated[name]} as stated" if stated.get(name, value) != value else ""
-            by = f"meant: {reasons[name].why} ({reasons[name].where}){instead}"
+            instead = f", not {stated[name]} as in the spec" if stated.get(name, value) != value else ""
+            by = f"needed: {reasons[name].why} ({reasons[name].where}){instead}"
         lines.append(f"  {name:<{width}}  {value!s:<6} {by}")
     return "\n".join(lines)

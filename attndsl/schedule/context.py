@@ -22,6 +22,7 @@ from attndsl.schedule.scalars import CHUNK, LANES, R0, own_rows
 from attndsl.schedule.tensor_layouts import stride_value
 from attndsl.source_line import SourceLine
 from attndsl.symbolic import (
+    Binary,
     Compare,
     Const,
     Expr,
@@ -294,12 +295,20 @@ class Context:
         return self.buffer(name, MemorySpace.UB, dtype, elements, meaning, slots)
 
 
+_WORDS = {"+": "Plus", "-": "Minus", "*": "Times"}
+_LONGEST_STEM = 32
+
+
 def _stem(expr: Expr) -> str:
     """A name for what the host knows: its own, or what it asks; empty where neither tells."""
     if isinstance(expr, Symbol):
         return expr.name
     if isinstance(expr, Compare) and expr.op == "==" and isinstance(expr.left, Symbol):
         return f"{expr.left.name}Is{expr.right}" if isinstance(expr.right, Const) else ""
+    if isinstance(expr, Binary) and expr.op in _WORDS:
+        left, right = (str(side) if isinstance(side, Const) else _stem(side) for side in expr.children())
+        named = left.isidentifier() and right.isalnum() and len(left) + len(right) < _LONGEST_STEM
+        return f"{left}{_WORDS[expr.op]}{right}" if named else ""
     return ""
 
 

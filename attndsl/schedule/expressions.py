@@ -71,7 +71,7 @@ def expression(context: Context, node: nodes.Node, base: nodes.Node, depth: int 
 def name_of(node: nodes.Node) -> str:
     """What an operand is called: by the tensors it is made of, else by its being computed."""
     names = [each.name for each in node.walk() if isinstance(each, nodes.Input)]
-    return "_".join(dict.fromkeys(names)) if names else "bias"
+    return "_".join(dict.fromkeys(names)) if names else "operand"
 
 
 def _copied(context: Context, target: Buffer, node: nodes.Node) -> list[Statement]:

@@ -14,6 +14,7 @@ from attndsl.schedule.stored import stored_plain
 from attndsl.symbolic import Const, Expr, Symbol, minimum, product, select
 from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.instructions import Convert, LoadRows, StoreRows, WithScalar
+from attndsl.tile.naming import camel
 from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, SUB_BLOCK
 from attndsl.tile.statements import Alloc, For, If, Let, Stage, seq
 
@@ -52,7 +53,9 @@ def scaled_query(context: Context, factor: Expr) -> GlobalTensor:
     """The workspace tensor of scaled queries; none where the factor is 1."""
     elements = select(factor != 1.0, _elements(context), 0)
     name = context.rows.query.name
-    return context.inventory.tensor(f"scaled_{name}", context.dtype, elements, "device", f"scaled {name}")
+    return context.inventory.tensor(
+        camel(f"scaled_{name}"), context.dtype, elements, "device", f"scaled {name}"
+    )
 
 
 def scale_query(context: Context) -> Stage:

@@ -244,19 +244,19 @@ def test_the_printed_schedule_tells_who_chose():
     stated = {"tile_k": 256, "split_kv": "auto"}
     lines = describe(resolve(stated), stated).splitlines()
     found = {line.split()[0]: line.split(maxsplit=2)[1:] for line in lines}
-    assert found["tile_k"] == ["256", "stated"]
-    assert found["split_kv"] == ["auto", "stated"]
-    assert found["ring"] == ["3", "filled in"]
+    assert found["tile_k"] == ["256", "spec"]
+    assert found["split_kv"] == ["auto", "spec"]
+    assert found["ring"] == ["3", "default"]
     assert set(found) == set(LEGAL)
     shrunk = describe(Schedule(tile_k=128), {"ring": 3})
-    assert "tile_k    128    filled in" in shrunk
+    assert "tile_k    128    default" in shrunk
 
 
 STATED = "op.schedule(max_rows=128, base_n=64"
 
 
 @pytest.mark.parametrize(
-    ("stated", "instead"), [("", ""), (", split_kv=1", ""), (", split_kv=4", ", not 4 as stated")]
+    ("stated", "instead"), [("", ""), (", split_kv=1", ""), (", split_kv=4", ", not 4 as in the spec")]
 )
 def test_what_the_computation_leaves_no_choice_in(tmp_path, stated, instead):
     """Row statistics need all keys of a row: the table says so, and the kernel never splits them."""
@@ -266,7 +266,7 @@ def test_what_the_computation_leaves_no_choice_in(tmp_path, stated, instead):
     operator = load_file(tmp_path / "changed.py")
     compiled = compile_operator(operator, Specialisation(dtype="float16", bucket=32, value_bucket=32))
     (line,) = (line for line in compiled.schedule_text.splitlines() if "split_kv" in line)
-    words = r"  split_kv  1      meant: row statistics are of all keys \(changed\.py:\d+\)"
+    words = r"  split_kv  1      needed: row statistics are of all keys \(changed\.py:\d+\)"
     assert re.fullmatch(words + instead, line)
     (splits,) = (field.value for field in compiled.program.tiling if field.name == "splits")
     assert splits.same(Const(1))
@@ -275,7 +275,7 @@ def test_what_the_computation_leaves_no_choice_in(tmp_path, stated, instead):
 def test_what_is_meant_stays_when_a_choice_is_free(tmp_path):
     operator = with_schedule(tmp_path, split_kv=4)
     compiled = compile_operator(operator, Specialisation(dtype="float16", bucket=64))
-    assert compiled.meant == () and "split_kv  4      stated" in compiled.schedule_text
+    assert compiled.meant == () and "split_kv  4      spec" in compiled.schedule_text
 
 
 # Bytes from the programming guide; UB without the 8 KiB that Select uses, L1 without its last 256 bytes.

@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from attndsl.hardware import ATLAS_A2
-from attndsl.symbolic import Expr, Symbol, as_expr
+from attndsl.symbolic import Const, Expr, Symbol, as_expr
 from attndsl.tile.buffers import Region, item_bytes
 from attndsl.tile.instructions.base import Machine, Names, cxx, is_one, repeat_elements, view
 from attndsl.tile.instructions.limits import Finding, dtype_rule, multiple_rule, name_rule
@@ -30,6 +30,10 @@ COMPARISONS |= {"GE": np.greater_equal, "LE": np.less_equal}
 # Lanes and blocks of a repeat of fp32.
 _LANES = repeat_elements("float32")
 _BLOCKS = ATLAS_A2.repeat // ATLAS_A2.block
+_FILL_MASK = (
+    f"    const int64_t stop = fillEnd - fillBase < {_LANES} ? fillEnd - fillBase : {_LANES};",
+    f"    uint64_t mask[2] = {{(~uint64_t(0) << skipped) & (~uint64_t(0) >> ({_LANES} - stop)), 0}};",
+)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -274,40 +278,47 @@ class FillInterval(VectorInstruction):
 
     def text(self, names: Names) -> str:
         value = f"float({names.expr(self.value)})"
-        bounds = f"const int64_t fillBegin = {names.expr(self.begin)}, fillEnd = {names.expr(self.end)};"
-        base, lane = Symbol("fillBase"), Symbol("fillLane")
-        masked = [
-            f"const int64_t skipped = fillBegin > {base} ? fillBegin - {base} : 0;",
-            f"const int64_t stop = fillEnd - {base} < {_LANES} ? fillEnd - {base} : {_LANES};",
-            f"uint64_t lanes[2] = {{(~uint64_t(0) << skipped) & (~uint64_t(0) >> ({_LANES} - stop)), 0}};",
+        bounds = [
+            f"const int64_t fillBegin = {names.expr(self.begin)};",
+            f"const int64_t fillEnd = {names.expr(self.end)};",
         ]
-        place = names.local(self.dst.buffer, self.dst.offset + base)
+        place = names.local(self.dst.buffer, self.dst.offset + Symbol("fillBase"))
         if is_one(self.dst.rows):
-            rest = names.local(self.dst.buffer, self.dst.offset + lane)
-            lines = [
-                bounds,
-                "int64_t fillLane = fillBegin;",
-                f"if (fillLane % {_LANES} != 0 && fillLane < fillEnd) {{",
-                f"    const int64_t fillBase = fillLane / {_LANES} * {_LANES};",
-                *("    " + line for line in masked),
-                f"    Duplicate({place}, {value}, lanes, 1, 1, {_BLOCKS});",
-                "    fillLane = fillBase + stop;",
-                "}",
-                "if (fillLane < fillEnd) {",
-                f"    Duplicate({rest}, {value}, fillEnd - fillLane);",
-                "}",
-            ]
-            return "\n".join(lines)
+            return "\n".join([*bounds, *self._one_row(names, place, value)])
         rows, stride = names.expr(self.dst.rows), repeat_stride(names, self.dst)
         lines = [
-            bounds,
+            *bounds,
             f"for (int64_t fillBase = fillBegin / {_LANES} * {_LANES}; "
             f"fillBegin < fillEnd && fillBase < fillEnd; fillBase += {_LANES}) {{",
-            *("    " + line for line in masked),
-            f"    Duplicate({place}, {value}, lanes, {rows}, 1, {stride});",
+            "    const int64_t skipped = fillBegin > fillBase ? fillBegin - fillBase : 0;",
+            *_FILL_MASK,
+            f"    Duplicate({place}, {value}, mask, {rows}, 1, {stride});",
             "}",
         ]
         return "\n".join(lines)
+
+    def _one_row(self, names: Names, place: str, value: str) -> list[str]:
+        """Up to the next whole repeat by a mask, from there by a count."""
+        if self.begin.same(Const(0)):
+            return [
+                "if (fillBegin < fillEnd) {",
+                f"    Duplicate({names.local(self.dst.buffer, self.dst.offset)}, {value}, fillEnd);",
+                "}",
+            ]
+        rest = names.local(self.dst.buffer, self.dst.offset + Symbol("fillLane"))
+        return [
+            "int64_t fillLane = fillBegin;",
+            f"if (fillLane % {_LANES} != 0 && fillLane < fillEnd) {{",
+            f"    const int64_t fillBase = fillLane / {_LANES} * {_LANES};",
+            "    const int64_t skipped = fillLane - fillBase;",
+            *_FILL_MASK,
+            f"    Duplicate({place}, {value}, mask, 1, 1, {_BLOCKS});",
+            "    fillLane = fillBase + stop;",
+            "}",
+            "if (fillLane < fillEnd) {",
+            f"    Duplicate({rest}, {value}, fillEnd - fillLane);",
+            "}",
+        ]
 
     def limits(self) -> Iterator[Finding]:
         yield from super().limits()

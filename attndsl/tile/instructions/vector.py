@@ -165,8 +165,8 @@ class FillLanes(VectorInstruction):
     def text(self, names: Names) -> str:
         lane, rows = names.expr(self.first_lane), names.expr(self.dst.rows)
         return (
-            f"uint64_t lanes[2] = {{~uint64_t(0) << ({lane}), 0}};\n"
-            f"Duplicate({operands(names, self.dst)}, float({names.expr(self.value)}), lanes, {rows}, 1, "
+            f"uint64_t mask[2] = {{~uint64_t(0) << ({lane}), 0}};\n"
+            f"Duplicate({operands(names, self.dst)}, float({names.expr(self.value)}), mask, {rows}, 1, "
             f"{repeat_stride(names, self.dst)});"
         )
 

@@ -3,20 +3,24 @@
  * Attention over compressed keys, and the key blocks that matter most to each token.
  *
  * Contract: mindspore.ops.nsa_compress_attention
- * Specialised on float16, head sizes 113 to 128, with atten_mask.
+ * Specialised on
+ *   dtype float16
+ *   head size D1 from 113 to 128
+ *   head size D2 from 113 to 128
+ *   with atten_mask
  * Batch, heads, lengths and strides are run-time values.
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
  * Schedule
- *   tile_k    512    filled in
- *   ring      3      filled in
- *   rows      8      filled in
- *   base_n    64     stated
- *   base_k    128    filled in
- *   slots     2      filled in
- *   max_rows  128    stated
- *   split_kv  1      meant: row statistics are of all keys (nsa_compress_attention.py:146)
- *   cores     auto   filled in
+ *   tile_k    512    default
+ *   ring      3      default
+ *   rows      8      default
+ *   base_n    64     spec
+ *   base_k    128    default
+ *   slots     2      default
+ *   max_rows  128    spec
+ *   split_kv  1      needed: row statistics are of all keys (nsa_compress_attention.py:146)
+ *   cores     auto   default
  *
  * Step t of an item, the cube running ahead:
  *   AIC  ScoreTile     tile t      raises kScoreRingReady
@@ -40,6 +44,7 @@ namespace nsa_compress_attention_float16_d128_e128_atten_mask {
 
 using namespace AscendC;
 
+// Chosen by the schedule above: loops below and the plan of op_host are written for these values.
 constexpr int64_t kValueDimBucket = 128;  // head size of values and results, padded to 16
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
 constexpr int64_t kBaseN = 64;  // keys or value columns of one matrix multiply
@@ -116,6 +121,8 @@ constexpr uint32_t kOutL0 = 0x10000;  // 2 x 32768: weighted sum of values, Nz
 constexpr uint32_t kOutL0Slot = 32768;
 
 // Event ids by pipe pair. "Ready": the content may be read; "Free": the slot may be written again.
+// "Done", "Taken": a pipe waits for all of another's work, and is waited for before that goes on. What lives
+// together has one event, named after its first buffer.
 constexpr int32_t kScoreL0Free = 0;  // FIX_M, scoreL0: one id a slot
 constexpr int32_t kOutL0Free = 2;  // FIX_M, outL0: one id a slot
 constexpr int32_t kLeftL0Ready = 0;  // MTE1_M, leftL0, rightL0: one id a slot
@@ -300,22 +307,22 @@ public:
             const int64_t keyStart = batch == 0 ? 0 : actualCmpSeqKvlenGm_.GetValue(batch - 1);
             const int64_t valueStart = batch == 0 ? 0 : actualCmpSeqKvlenGm_.GetValue(batch - 1);
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
-            LoadQuery(tiles, heads, firstToken, firstQuery, firstHead, queries, rowFractals);
+            LoadQuery(firstHead, heads, firstQuery, queries, rowFractals, firstToken, tiles);
             SetFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
             WaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
             for (int64_t step = 0; step < tiles + 2; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
-                    ScoreTile(tile, firstTile, keyEnd, kvHead, keyStart, rowFractals, taskRows);
+                    ScoreTile(kvHead, taskRows, rowFractals, keyEnd, firstTile, keyStart, tile);
                 }
                 if (step >= 2) {
                     const int64_t tile = step - 2;
-                    WeightedTile(tile, firstTile, keyEnd, kvHead, valueStart, taskRows, rowFractals);
+                    WeightedTile(kvHead, taskRows, rowFractals, keyEnd, firstTile, valueStart, tile);
                 }
             }
             for (int64_t step = 0; step < tiles; ++step) {
                 const int64_t tile = step;
-                ScoreAgain(tile, firstTile, keyEnd, kvHead, keyStart, rowFractals, taskRows);
+                ScoreAgain(kvHead, taskRows, rowFractals, keyEnd, firstTile, keyStart, tile);
             }
             SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
         }
@@ -378,15 +385,15 @@ public:
             for (int64_t step = 0; step < tiles + 2; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
-                    SoftmaxTile(tile, firstTile, keyEnd, rows, rowBegin, heads, firstQuery);
+                    SoftmaxTile(heads, firstQuery, keyEnd, firstTile, tile, rowBegin, rows);
                 }
                 if (step >= 2) {
                     const int64_t tile = step - 2;
-                    UpdateTile(tile, rows, rowBegin);
+                    UpdateTile(tile, rowBegin, rows);
                 }
             }
-            WriteStatistics(rows, heads, firstHead, firstQuery, rowBegin, firstToken);
-            WriteRows(rows, heads, firstHead, firstQuery, rowBegin, firstToken);
+            WriteStatistics(firstHead, heads, firstQuery, firstToken, rowBegin, rows);
+            WriteRows(firstHead, heads, firstQuery, firstToken, rowBegin, rows);
             const int64_t corePositions = rows / heads;
             const int64_t totalBlocks =
                 actualSelSeqKvlenGm_.GetValue(batch)
@@ -397,12 +404,12 @@ public:
             for (int64_t step = 0; step < tiles + 2; ++step) {
                 if (step >= 2) {
                     const int64_t tile = step - 2;
-                    SelectTile(tile, firstTile, keyEnd, corePositions, rows, rowBegin, heads, firstQuery,
-                        tiles, totalBlocks);
+                    SelectTile(heads, firstQuery, keyEnd, firstTile, tiles, tile, rowBegin, rows,
+                        corePositions, totalBlocks);
                 }
             }
-            SelectRest(corePositions, selectionTiles, tiles, totalBlocks);
-            WriteSelection(rows, heads, corePositions, firstToken, firstQuery, rowBegin, kvHead);
+            SelectRest(tiles, corePositions, totalBlocks, selectionTiles);
+            WriteSelection(kvHead, heads, firstQuery, firstToken, rowBegin, rows, corePositions);
         }
         WaitFlag<HardEvent::MTE3_V>(kProbFree);
         WaitFlag<HardEvent::MTE3_V>(kProbFree + 1);
@@ -448,8 +455,8 @@ private:
     // Cube stages
 
     // Query rows of the task from global memory to L1.
-    __aicore__ inline void LoadQuery(int64_t tiles, int64_t heads, int64_t firstToken, int64_t firstQuery,
-        int64_t firstHead, int64_t queries, int64_t rowFractals)
+    __aicore__ inline void LoadQuery(int64_t firstHead, int64_t heads, int64_t firstQuery, int64_t queries,
+        int64_t rowFractals, int64_t firstToken, int64_t tiles)
     {
         if (tiles > 0) {
             if (heads == 1 && queryStrideS_ <= 65535) {
@@ -468,8 +475,8 @@ private:
     }
 
     // Scores of one key tile, query times keys transposed, to their ring slot.
-    __aicore__ inline void ScoreTile(int64_t tile, int64_t firstTile, int64_t keyEnd, int64_t kvHead,
-        int64_t keyStart, int64_t rowFractals, int64_t taskRows)
+    __aicore__ inline void ScoreTile(int64_t kvHead, int64_t taskRows, int64_t rowFractals, int64_t keyEnd,
+        int64_t firstTile, int64_t keyStart, int64_t tile)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
@@ -536,8 +543,8 @@ private:
     }
 
     // Weighted sum of one tile's values, probabilities times values, to its ring slot.
-    __aicore__ inline void WeightedTile(int64_t tile, int64_t firstTile, int64_t keyEnd, int64_t kvHead,
-        int64_t valueStart, int64_t taskRows, int64_t rowFractals)
+    __aicore__ inline void WeightedTile(int64_t kvHead, int64_t taskRows, int64_t rowFractals, int64_t keyEnd,
+        int64_t firstTile, int64_t valueStart, int64_t tile)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
@@ -627,8 +634,8 @@ private:
     }
 
     // Scores of one key tile, query times keys transposed, to their ring slot.
-    __aicore__ inline void ScoreAgain(int64_t tile, int64_t firstTile, int64_t keyEnd, int64_t kvHead,
-        int64_t keyStart, int64_t rowFractals, int64_t taskRows)
+    __aicore__ inline void ScoreAgain(int64_t kvHead, int64_t taskRows, int64_t rowFractals, int64_t keyEnd,
+        int64_t firstTile, int64_t keyStart, int64_t tile)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
@@ -757,8 +764,8 @@ private:
     }
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
-    __aicore__ inline void SoftmaxTile(int64_t tile, int64_t firstTile, int64_t keyEnd, int64_t rows,
-        int64_t rowBegin, int64_t heads, int64_t firstQuery)
+    __aicore__ inline void SoftmaxTile(int64_t heads, int64_t firstQuery, int64_t keyEnd, int64_t firstTile,
+        int64_t tile, int64_t rowBegin, int64_t rows)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
@@ -786,8 +793,9 @@ private:
                 WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
                 Muls(score, score, float(scaleValue_), span);
                 // score = -3.40282e+38 where atten_mask hides the key  (nsa_compress_attention.py:134)
-                for (int64_t position = 0; position < (rowBegin + r0 + chunk - 1) / heads
-                    - (rowBegin + r0) / heads + 1; ++position) {
+                for (int64_t position = 0;
+                     position < (rowBegin + r0 + chunk - 1) / heads - (rowBegin + r0) / heads + 1;
+                     ++position) {
                     PipeBarrier<PIPE_V>();
                     Cast(attenMaskHalf_, attenMaskBytes[position * 512], RoundMode::CAST_NONE, keys);
                     PipeBarrier<PIPE_V>();
@@ -805,8 +813,8 @@ private:
                 if (keys % kRepeatLanes != 0) {
                     PipeBarrier<PIPE_V>();
                     {
-                        uint64_t lanes[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
-                        Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(kLowest), lanes, chunk, 1,
+                        uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
+                        Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(kLowest), mask, chunk, 1,
                             kTileKeys / 8);
                     }
                 }
@@ -839,8 +847,8 @@ private:
                 if (keys % kRepeatLanes != 0) {
                     PipeBarrier<PIPE_V>();
                     {
-                        uint64_t lanes[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
-                        Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(0), lanes, chunk, 1,
+                        uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
+                        Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(0), mask, chunk, 1,
                             kTileKeys / 8);
                     }
                 }
@@ -876,7 +884,7 @@ private:
     }
 
     // Adds one tile's weighted sum to the running one, rescaled to the new maximum.
-    __aicore__ inline void UpdateTile(int64_t tile, int64_t rows, int64_t rowBegin)
+    __aicore__ inline void UpdateTile(int64_t tile, int64_t rowBegin, int64_t rows)
     {
         const int64_t slot = tile % kRing;
         CrossCoreWaitFlag(kOutRingReady);
@@ -910,8 +918,8 @@ private:
     }
 
     // Maxima and sums of finished rows to their results.
-    __aicore__ inline void WriteStatistics(int64_t rows, int64_t heads, int64_t firstHead, int64_t firstQuery,
-        int64_t rowBegin, int64_t firstToken)
+    __aicore__ inline void WriteStatistics(int64_t firstHead, int64_t heads, int64_t firstQuery,
+        int64_t firstToken, int64_t rowBegin, int64_t rows)
     {
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
@@ -974,8 +982,8 @@ private:
     }
 
     // Rows of a finished item: normalised, to the output.
-    __aicore__ inline void WriteRows(int64_t rows, int64_t heads, int64_t firstHead, int64_t firstQuery,
-        int64_t rowBegin, int64_t firstToken)
+    __aicore__ inline void WriteRows(int64_t firstHead, int64_t heads, int64_t firstQuery, int64_t firstToken,
+        int64_t rowBegin, int64_t rows)
     {
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
@@ -1040,8 +1048,9 @@ private:
     }
 
     // Probabilities of one tile, summed over heads; the blocks that it completes to the best.
-    __aicore__ inline void SelectTile(int64_t tile, int64_t firstTile, int64_t keyEnd, int64_t corePositions,
-        int64_t rows, int64_t rowBegin, int64_t heads, int64_t firstQuery, int64_t tiles, int64_t totalBlocks)
+    __aicore__ inline void SelectTile(int64_t heads, int64_t firstQuery, int64_t keyEnd, int64_t firstTile,
+        int64_t tiles, int64_t tile, int64_t rowBegin, int64_t rows, int64_t corePositions,
+        int64_t totalBlocks)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
@@ -1075,8 +1084,9 @@ private:
                 WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
                 Muls(score, score, float(scaleValue_), span);
                 // score = -3.40282e+38 where atten_mask hides the key  (nsa_compress_attention.py:134)
-                for (int64_t position = 0; position < (rowBegin + r0 + chunk - 1) / heads
-                    - (rowBegin + r0) / heads + 1; ++position) {
+                for (int64_t position = 0;
+                     position < (rowBegin + r0 + chunk - 1) / heads - (rowBegin + r0) / heads + 1;
+                     ++position) {
                     PipeBarrier<PIPE_V>();
                     Cast(attenMaskHalf_, attenMaskBytes[position * 512], RoundMode::CAST_NONE, keys);
                     PipeBarrier<PIPE_V>();
@@ -1094,8 +1104,8 @@ private:
                 if (keys % kRepeatLanes != 0) {
                     PipeBarrier<PIPE_V>();
                     {
-                        uint64_t lanes[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
-                        Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(kLowest), lanes, chunk, 1,
+                        uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
+                        Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(kLowest), mask, chunk, 1,
                             kTileKeys / 8);
                     }
                 }
@@ -1111,8 +1121,8 @@ private:
                 if (keys % kRepeatLanes != 0) {
                     PipeBarrier<PIPE_V>();
                     {
-                        uint64_t lanes[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
-                        Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(0), lanes, chunk, 1,
+                        uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
+                        Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(0), mask, chunk, 1,
                             kTileKeys / 8);
                     }
                 }
@@ -1201,8 +1211,8 @@ private:
     }
 
     // Blocks whose windows end behind the last tile, as if tiles without keys followed.
-    __aicore__ inline void SelectRest(int64_t corePositions, int64_t selectionTiles, int64_t tiles,
-        int64_t totalBlocks)
+    __aicore__ inline void SelectRest(int64_t tiles, int64_t corePositions, int64_t totalBlocks,
+        int64_t selectionTiles)
     {
         if (corePositions > 0) {
             for (int64_t tile = tiles; tile < selectionTiles; ++tile) {
@@ -1286,8 +1296,8 @@ private:
     }
 
     // Numbers of the best blocks of each position to the result.
-    __aicore__ inline void WriteSelection(int64_t rows, int64_t heads, int64_t corePositions,
-        int64_t firstToken, int64_t firstQuery, int64_t rowBegin, int64_t kvHead)
+    __aicore__ inline void WriteSelection(int64_t kvHead, int64_t heads, int64_t firstQuery,
+        int64_t firstToken, int64_t rowBegin, int64_t rows, int64_t corePositions)
     {
         for (int64_t r0 = 0; r0 < rows; r0 += 16 * heads) {
             const int64_t position0 = r0 / heads;

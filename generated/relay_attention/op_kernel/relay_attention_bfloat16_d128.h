@@ -3,20 +3,22 @@
  * Attention of one new query token a batch row over its own keys and those of its share group.
  *
  * Contract: ATB RelayAttentionOperation
- * Specialised on bfloat16, head sizes 113 to 128.
+ * Specialised on
+ *   dtype bfloat16
+ *   head size D from 113 to 128
  * Batch, heads, lengths and strides are run-time values.
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
  * Schedule
- *   tile_k    512    filled in
- *   ring      3      filled in
- *   rows      8      filled in
- *   base_n    64     stated
- *   base_k    128    filled in
- *   slots     2      filled in
- *   max_rows  128    stated
- *   split_kv  auto   filled in
- *   cores     auto   filled in
+ *   tile_k    512    default
+ *   ring      3      default
+ *   rows      8      default
+ *   base_n    64     spec
+ *   base_k    128    default
+ *   slots     2      default
+ *   max_rows  128    spec
+ *   split_kv  auto   default
+ *   cores     auto   default
  *
  * Step t of an item, the cube running ahead:
  *   over key:
@@ -44,6 +46,7 @@ namespace relay_attention_bfloat16_d128 {
 
 using namespace AscendC;
 
+// Chosen by the schedule above: loops below and the plan of op_host are written for these values.
 constexpr int64_t kHeadDimBucket = 128;  // head size this kernel is specialised on, padded to 16
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
 constexpr int64_t kBaseN = 64;  // keys or value columns of one matrix multiply
@@ -112,6 +115,8 @@ constexpr uint32_t kOutL0 = 0x10000;  // 2 x 32768: weighted sum of values, Nz
 constexpr uint32_t kOutL0Slot = 32768;
 
 // Event ids by pipe pair. "Ready": the content may be read; "Free": the slot may be written again.
+// "Done", "Taken": a pipe waits for all of another's work, and is waited for before that goes on. What lives
+// together has one event, named after its first buffer.
 constexpr int32_t kScoreL0Free = 0;  // FIX_M, scoreL0: one id a slot
 constexpr int32_t kOutL0Free = 2;  // FIX_M, outL0: one id a slot
 constexpr int32_t kLeftL0Ready = 0;  // MTE1_M, leftL0, rightL0: one id a slot
@@ -304,11 +309,11 @@ public:
             for (int64_t step = 0; step < tiles + 2; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
-                    ScoreTile(keySegment, tile, firstTile, keyEnd, kvHead, rowFractals, taskRows);
+                    ScoreTile(keySegment, kvHead, taskRows, rowFractals, keyEnd, firstTile, tile);
                 }
                 if (step >= 2) {
                     const int64_t tile = step - 2;
-                    WeightedTile(keySegment, tile, firstTile, keyEnd, kvHead, taskRows, rowFractals);
+                    WeightedTile(keySegment, kvHead, taskRows, rowFractals, keyEnd, firstTile, tile);
                 }
             }
             SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
@@ -342,17 +347,17 @@ public:
             keyShareGm_.SetGlobalBuffer(keyShareList_.GetDataPtr<bfloat16_t>(static_cast<uint32_t>(listEntry)));
             valueShareGm_.SetGlobalBuffer(valueShareList_.GetDataPtr<bfloat16_t>(static_cast<uint32_t>(listEntry)));
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
-            LoadQueryKeyShare(tiles, members, heads, firstHead, rowFractals);
+            LoadQueryKeyShare(firstHead, heads, rowFractals, tiles, members);
             SetFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
             WaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
             for (int64_t step = 0; step < tiles + 2; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
-                    ScoreTile(keyShareSegment, tile, firstTile, keyEnd, kvHead, rowFractals, taskRows);
+                    ScoreTile(keyShareSegment, kvHead, taskRows, rowFractals, keyEnd, firstTile, tile);
                 }
                 if (step >= 2) {
                     const int64_t tile = step - 2;
-                    WeightedTile(keyShareSegment, tile, firstTile, keyEnd, kvHead, taskRows, rowFractals);
+                    WeightedTile(keyShareSegment, kvHead, taskRows, rowFractals, keyEnd, firstTile, tile);
                 }
             }
             SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
@@ -412,16 +417,16 @@ public:
             for (int64_t step = 0; step < tiles + 2; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
-                    SoftmaxTile(keySegment, tile, firstTile, keyEnd, rows, rowBegin);
+                    SoftmaxTile(keySegment, keyEnd, firstTile, tile, rowBegin, rows);
                 }
                 if (step >= 2) {
                     const int64_t tile = step - 2;
-                    UpdateTile(keySegment, tile, rows, rowBegin);
+                    UpdateTile(keySegment, tile, rowBegin, rows);
                 }
             }
             SetFlag<HardEvent::V_MTE3>(kRowMaxReady);
             WaitFlag<HardEvent::V_MTE3>(kRowMaxReady);
-            WriteRowsKey(rows, firstHead, rowBegin, split, batch);
+            WriteRowsKey(split, batch, firstHead, rowBegin, rows);
             SetFlag<HardEvent::MTE3_V>(kRowMaxFree);
         }
         for (int64_t item = blockIndex_; item < itemsKeyShare_; item += blockCount_) {
@@ -457,16 +462,16 @@ public:
             for (int64_t step = 0; step < tiles + 2; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
-                    SoftmaxTile(keyShareSegment, tile, firstTile, keyEnd, rows, rowBegin);
+                    SoftmaxTile(keyShareSegment, keyEnd, firstTile, tile, rowBegin, rows);
                 }
                 if (step >= 2) {
                     const int64_t tile = step - 2;
-                    UpdateTile(keyShareSegment, tile, rows, rowBegin);
+                    UpdateTile(keyShareSegment, tile, rowBegin, rows);
                 }
             }
             SetFlag<HardEvent::V_MTE3>(kRowMaxReady);
             WaitFlag<HardEvent::V_MTE3>(kRowMaxReady);
-            WriteRowsKeyShare(rows, firstHead, rowBegin, heads, split);
+            WriteRowsKeyShare(split, firstHead, heads, rowBegin, rows);
             SetFlag<HardEvent::MTE3_V>(kRowMaxFree);
         }
         MergePartials();
@@ -552,8 +557,8 @@ private:
     }
 
     // Scores of one key tile, query times keys transposed, to their ring slot.
-    __aicore__ inline void ScoreTile(const Segment &segment, int64_t tile, int64_t firstTile, int64_t keyEnd,
-        int64_t kvHead, int64_t rowFractals, int64_t taskRows)
+    __aicore__ inline void ScoreTile(const Segment &segment, int64_t kvHead, int64_t taskRows,
+        int64_t rowFractals, int64_t keyEnd, int64_t firstTile, int64_t tile)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
@@ -623,8 +628,8 @@ private:
     }
 
     // Weighted sum of one tile's values, probabilities times values, to its ring slot.
-    __aicore__ inline void WeightedTile(const Segment &segment, int64_t tile, int64_t firstTile,
-        int64_t keyEnd, int64_t kvHead, int64_t taskRows, int64_t rowFractals)
+    __aicore__ inline void WeightedTile(const Segment &segment, int64_t kvHead, int64_t taskRows,
+        int64_t rowFractals, int64_t keyEnd, int64_t firstTile, int64_t tile)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
@@ -715,8 +720,8 @@ private:
     }
 
     // Query rows of the task from global memory to L1.
-    __aicore__ inline void LoadQueryKeyShare(int64_t tiles, int64_t members, int64_t heads, int64_t firstHead,
-        int64_t rowFractals)
+    __aicore__ inline void LoadQueryKeyShare(int64_t firstHead, int64_t heads, int64_t rowFractals,
+        int64_t tiles, int64_t members)
     {
         if (tiles > 0) {
             for (int64_t member = 0; member < members; ++member) {
@@ -739,8 +744,8 @@ private:
     }
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
-    __aicore__ inline void SoftmaxTile(const Segment &segment, int64_t tile, int64_t firstTile,
-        int64_t keyEnd, int64_t rows, int64_t rowBegin)
+    __aicore__ inline void SoftmaxTile(const Segment &segment, int64_t keyEnd, int64_t firstTile,
+        int64_t tile, int64_t rowBegin, int64_t rows)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
@@ -765,8 +770,8 @@ private:
                 if (keys % kRepeatLanes != 0) {
                     PipeBarrier<PIPE_V>();
                     {
-                        uint64_t lanes[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
-                        Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(kLowest), lanes, chunk, 1,
+                        uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
+                        Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(kLowest), mask, chunk, 1,
                             kTileKeys / 8);
                     }
                 }
@@ -799,8 +804,8 @@ private:
                 if (keys % kRepeatLanes != 0) {
                     PipeBarrier<PIPE_V>();
                     {
-                        uint64_t lanes[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
-                        Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(0), lanes, chunk, 1,
+                        uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
+                        Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(0), mask, chunk, 1,
                             kTileKeys / 8);
                     }
                 }
@@ -838,7 +843,7 @@ private:
     }
 
     // Adds one tile's weighted sum to the running one, rescaled to the new maximum.
-    __aicore__ inline void UpdateTile(const Segment &segment, int64_t tile, int64_t rows, int64_t rowBegin)
+    __aicore__ inline void UpdateTile(const Segment &segment, int64_t tile, int64_t rowBegin, int64_t rows)
     {
         const int64_t slot = tile % kRing;
         CrossCoreWaitFlag(segment.outRingReady);
@@ -873,8 +878,8 @@ private:
     }
 
     // Rows of a finished item: maxima, sums and weighted sums, to be merged behind all items.
-    __aicore__ inline void WriteRowsKey(int64_t rows, int64_t firstHead, int64_t rowBegin, int64_t split,
-        int64_t batch)
+    __aicore__ inline void WriteRowsKey(int64_t split, int64_t batch, int64_t firstHead, int64_t rowBegin,
+        int64_t rows)
     {
         PipeBarrier<PIPE_V>();
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
@@ -913,8 +918,8 @@ private:
     }
 
     // Rows of a finished item: maxima, sums and weighted sums, to be merged behind all items.
-    __aicore__ inline void WriteRowsKeyShare(int64_t rows, int64_t firstHead, int64_t rowBegin, int64_t heads,
-        int64_t split)
+    __aicore__ inline void WriteRowsKeyShare(int64_t split, int64_t firstHead, int64_t heads,
+        int64_t rowBegin, int64_t rows)
     {
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);

@@ -140,11 +140,11 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValue(const Problem &problem)
     tiling.partialOutOffset =
         tiling.partialSumOffset
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.scaled_queryOffset =
+    tiling.scaledQueryOffset =
         tiling.partialOutOffset
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     tiling.workspaceBytes =
-        tiling.scaled_queryOffset
+        tiling.scaledQueryOffset
             + RoundUp((problem.qScale != 1.0f
                 ? problem.nTokens * problem.headNum * problem.headSizeValue
                 : 0) * 2,
@@ -233,11 +233,11 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueAttentionMaskMaskTypeNORM(
     tiling.partialOutOffset =
         tiling.partialSumOffset
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.scaled_queryOffset =
+    tiling.scaledQueryOffset =
         tiling.partialOutOffset
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     tiling.workspaceBytes =
-        tiling.scaled_queryOffset
+        tiling.scaledQueryOffset
             + RoundUp((problem.qScale != 1.0f
                 ? problem.nTokens * problem.headNum * problem.headSizeValue
                 : 0) * 2,
@@ -302,11 +302,11 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueBatchStatusCacheKLayerCach
     tiling.partialOutOffset =
         tiling.partialSumOffset
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.scaled_queryOffset =
+    tiling.scaledQueryOffset =
         tiling.partialOutOffset
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     tiling.workspaceBytes =
-        tiling.scaled_queryOffset
+        tiling.scaledQueryOffset
             + RoundUp((problem.qScale != 1.0f
                 ? problem.nTokens * problem.headNum * problem.headSizeValue
                 : 0) * 2,
@@ -386,11 +386,11 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDIN
     tiling.partialOutOffset =
         tiling.partialSumOffset
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.scaled_queryOffset =
+    tiling.scaledQueryOffset =
         tiling.partialOutOffset
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     tiling.workspaceBytes =
-        tiling.scaled_queryOffset
+        tiling.scaledQueryOffset
             + RoundUp((problem.qScale != 1.0f
                 ? problem.nTokens * problem.headNum * problem.headSizeValue
                 : 0) * 2,
@@ -471,11 +471,11 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueClampTypeMINMAX(const Prob
     tiling.partialOutOffset =
         tiling.partialSumOffset
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.scaled_queryOffset =
+    tiling.scaledQueryOffset =
         tiling.partialOutOffset
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     tiling.workspaceBytes =
-        tiling.scaled_queryOffset
+        tiling.scaledQueryOffset
             + RoundUp((problem.qScale != 1.0f
                 ? problem.nTokens * problem.headNum * problem.headSizeValue
                 : 0) * 2,
@@ -568,11 +568,11 @@ inline SelfAttentionTiling TileFloat16D128E128AttentionMaskInputLayoutBNSDQueryB
     tiling.partialOutOffset =
         tiling.partialSumOffset
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.scaled_queryOffset =
+    tiling.scaledQueryOffset =
         tiling.partialOutOffset
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     tiling.workspaceBytes =
-        tiling.scaled_queryOffset
+        tiling.scaledQueryOffset
             + RoundUp((problem.qScale != 1.0f
                 ? problem.batch * problem.headNum * problem.qRows * problem.headSizeValue
                 : 0) * 2,
@@ -646,11 +646,11 @@ inline SelfAttentionTiling TileFloat16D128E128(const Problem &problem)
     tiling.partialOutOffset =
         tiling.partialSumOffset
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.scaled_queryOffset =
+    tiling.scaledQueryOffset =
         tiling.partialOutOffset
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     tiling.workspaceBytes =
-        tiling.scaled_queryOffset
+        tiling.scaledQueryOffset
             + RoundUp((problem.qScale != 1.0f
                 ? problem.nTokens * problem.headNum * problem.headSizeValue
                 : 0) * 2,
@@ -731,11 +731,11 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueAttentionMaskAttentionMask
     tiling.partialOutOffset =
         tiling.partialSumOffset
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.scaled_queryOffset =
+    tiling.scaledQueryOffset =
         tiling.partialOutOffset
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     tiling.workspaceBytes =
-        tiling.scaled_queryOffset
+        tiling.scaledQueryOffset
             + RoundUp((problem.qScale != 1.0f
                 ? problem.nTokens * problem.headNum * problem.headSizeValue
                 : 0) * 2,
@@ -825,11 +825,11 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueAttentionMaskAttentionMask
     tiling.partialOutOffset =
         tiling.partialSumOffset
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.scaled_queryOffset =
+    tiling.scaledQueryOffset =
         tiling.partialOutOffset
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     tiling.workspaceBytes =
-        tiling.scaled_queryOffset
+        tiling.scaledQueryOffset
             + RoundUp((problem.qScale != 1.0f
                 ? problem.nTokens * problem.headNum * problem.headSizeValue
                 : 0) * 2,
@@ -911,11 +911,11 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueAttentionMaskAttentionMask
     tiling.partialOutOffset =
         tiling.partialSumOffset
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.scaled_queryOffset =
+    tiling.scaledQueryOffset =
         tiling.partialOutOffset
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     tiling.workspaceBytes =
-        tiling.scaled_queryOffset
+        tiling.scaledQueryOffset
             + RoundUp((problem.qScale != 1.0f
                 ? problem.nTokens * problem.headNum * problem.headSizeValue
                 : 0) * 2,
@@ -995,11 +995,11 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueMaskTypeSLIDINGWINDOWCOMPR
     tiling.partialOutOffset =
         tiling.partialSumOffset
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.scaled_queryOffset =
+    tiling.scaledQueryOffset =
         tiling.partialOutOffset
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     tiling.workspaceBytes =
-        tiling.scaled_queryOffset
+        tiling.scaledQueryOffset
             + RoundUp((problem.qScale != 1.0f
                 ? problem.nTokens * problem.headNum * problem.headSizeValue
                 : 0) * 2,
@@ -1080,11 +1080,11 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueKeyPaddedValuePadded(const
     tiling.partialOutOffset =
         tiling.partialSumOffset
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.scaled_queryOffset =
+    tiling.scaledQueryOffset =
         tiling.partialOutOffset
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     tiling.workspaceBytes =
-        tiling.scaled_queryOffset
+        tiling.scaledQueryOffset
             + RoundUp((problem.qScale != 1.0f
                 ? problem.nTokens * problem.headNum * problem.headSizeValue
                 : 0) * 2,
@@ -1171,11 +1171,11 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueQueryPadded(const Problem 
     tiling.partialOutOffset =
         tiling.partialSumOffset
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.scaled_queryOffset =
+    tiling.scaledQueryOffset =
         tiling.partialOutOffset
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     tiling.workspaceBytes =
-        tiling.scaled_queryOffset
+        tiling.scaledQueryOffset
             + RoundUp((problem.qScale != 1.0f
                 ? problem.batch * problem.headNum * problem.qRows * problem.headSizeValue
                 : 0) * 2,
@@ -1255,11 +1255,11 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueAttentionMaskMaskTypeALIBI
     tiling.partialOutOffset =
         tiling.partialSumOffset
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.scaled_queryOffset =
+    tiling.scaledQueryOffset =
         tiling.partialOutOffset
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     tiling.workspaceBytes =
-        tiling.scaled_queryOffset
+        tiling.scaledQueryOffset
             + RoundUp((problem.qScale != 1.0f
                 ? problem.nTokens * problem.headNum * problem.headSizeValue
                 : 0) * 2,
@@ -1316,11 +1316,11 @@ inline SelfAttentionTiling TileFloat16D128E128CacheKListCacheVList(const Problem
     tiling.partialOutOffset =
         tiling.partialSumOffset
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.scaled_queryOffset =
+    tiling.scaledQueryOffset =
         tiling.partialOutOffset
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     tiling.workspaceBytes =
-        tiling.scaled_queryOffset
+        tiling.scaledQueryOffset
             + RoundUp((problem.qScale != 1.0f
                 ? problem.nTokens * problem.headNum * problem.headSizeValue
                 : 0) * 2,
@@ -1404,11 +1404,11 @@ inline SelfAttentionTiling TileBfloat16D128E128KeyValueAttentionMaskMaskTypeNORM
     tiling.partialOutOffset =
         tiling.partialSumOffset
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.scaled_queryOffset =
+    tiling.scaledQueryOffset =
         tiling.partialOutOffset
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     tiling.workspaceBytes =
-        tiling.scaled_queryOffset
+        tiling.scaledQueryOffset
             + RoundUp((problem.qScale != 1.0f
                 ? problem.nTokens * problem.headNum * problem.headSizeValue
                 : 0) * 2,
@@ -1496,11 +1496,11 @@ inline SelfAttentionTiling TileBfloat16D128E128AttentionMaskInputLayoutBNSDQuery
     tiling.partialOutOffset =
         tiling.partialSumOffset
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.scaled_queryOffset =
+    tiling.scaledQueryOffset =
         tiling.partialOutOffset
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     tiling.workspaceBytes =
-        tiling.scaled_queryOffset
+        tiling.scaledQueryOffset
             + RoundUp((problem.qScale != 1.0f
                 ? problem.batch * problem.headNum * problem.qRows * problem.headSizeValue
                 : 0) * 2,
@@ -1585,11 +1585,11 @@ inline SelfAttentionTiling TileBfloat16D128E128KeyValueAttentionMaskAttentionMas
     tiling.partialOutOffset =
         tiling.partialSumOffset
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 8 * 4, 512);
-    tiling.scaled_queryOffset =
+    tiling.scaledQueryOffset =
         tiling.partialOutOffset
             + RoundUp((tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0) * 128 * 4, 512);
     tiling.workspaceBytes =
-        tiling.scaled_queryOffset
+        tiling.scaledQueryOffset
             + RoundUp((problem.qScale != 1.0f
                 ? problem.nTokens * problem.headNum * problem.headSizeValue
                 : 0) * 2,

@@ -3,20 +3,26 @@
  * Attention of new tokens over a key/value cache that they are appended to (calcType 0, 1, 2).
  *
  * Contract: ATB SelfAttentionOperation
- * Specialised on bfloat16, head sizes 113 to 128, with key, value, batchStatus.
+ * Specialised on
+ *   dtype bfloat16
+ *   head size headSize from 113 to 128
+ *   head size headSizeV from 113 to 128
+ *   with key, value, batchStatus
+ *   layout(cacheK) = layer
+ *   layout(cacheV) = layer
  * Batch, heads, lengths and strides are run-time values.
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
  * Schedule
- *   tile_k    512    filled in
- *   ring      3      filled in
- *   rows      8      filled in
- *   base_n    128    filled in
- *   base_k    128    filled in
- *   slots     2      filled in
- *   max_rows  64     filled in
- *   split_kv  auto   filled in
- *   cores     auto   filled in
+ *   tile_k    512    default
+ *   ring      3      default
+ *   rows      8      default
+ *   base_n    128    default
+ *   base_k    128    default
+ *   slots     2      default
+ *   max_rows  64     default
+ *   split_kv  auto   default
+ *   cores     auto   default
  *
  * Step t of an item, the cube running ahead:
  *   AIC  ScoreTile     tile t      raises kScoreRingReady
@@ -37,6 +43,7 @@ namespace self_attention_bfloat16_d128_e128_key_value_batchStatus_cacheK_layer_c
 
 using namespace AscendC;
 
+// Chosen by the schedule above: loops below and the plan of op_host are written for these values.
 constexpr int64_t kValueDimBucket = 128;  // head size of values and results, padded to 16
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
 constexpr int64_t kBaseN = 128;  // keys or value columns of one matrix multiply
@@ -111,6 +118,8 @@ constexpr uint32_t kOutL0 = 0x10000;  // 2 x 32768: weighted sum of values, Nz
 constexpr uint32_t kOutL0Slot = 32768;
 
 // Event ids by pipe pair. "Ready": the content may be read; "Free": the slot may be written again.
+// "Done", "Taken": a pipe waits for all of another's work, and is waited for before that goes on. What lives
+// together has one event, named after its first buffer.
 constexpr int32_t kScoreL0Free = 0;  // FIX_M, scoreL0: one id a slot
 constexpr int32_t kOutL0Free = 2;  // FIX_M, outL0: one id a slot
 constexpr int32_t kLeftL0Ready = 0;  // MTE1_M, leftL0, rightL0: one id a slot
@@ -202,7 +211,7 @@ public:
         partialMaxOffset_ = tiling.partialMaxOffset;
         partialSumOffset_ = tiling.partialSumOffset;
         partialOutOffset_ = tiling.partialOutOffset;
-        scaled_queryOffset_ = tiling.scaled_queryOffset;
+        scaledQueryOffset_ = tiling.scaledQueryOffset;
         blockCount_ = GetBlockNum();
         blockIndex_ = GetBlockIdx();
         if ASCEND_IS_AIV {
@@ -224,7 +233,7 @@ public:
         Bind(partialMaxGm_, workspace + partialMaxOffset_);
         Bind(partialSumGm_, workspace + partialSumOffset_);
         Bind(partialOutGm_, workspace + partialOutOffset_);
-        Bind(scaledQueryGm_, workspace + scaled_queryOffset_);
+        Bind(scaledQueryGm_, workspace + scaledQueryOffset_);
         if ASCEND_IS_AIC {
             pipe.InitBuffer(l1Storage_, 278528);
             l1_ = l1Storage_.Get<uint8_t>();
@@ -303,19 +312,19 @@ public:
             const int64_t newValueStart = KeysBefore(batch);
             const int64_t valuePosition = MaxOf(tokenOffsetOfBatch - queryLength, 0);
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
-            LoadQuery(tiles, heads, firstToken, firstQuery, firstHead, queries, rowFractals);
+            LoadQuery(firstHead, heads, firstQuery, queries, rowFractals, firstToken, tiles);
             SetFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
             WaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
             for (int64_t step = 0; step < tiles + 2; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
-                    ScoreTile(tile, firstTile, keyEnd, batch, kvHead, newKeyStart, keyPosition, rowFractals,
-                        taskRows);
+                    ScoreTile(kvHead, batch, taskRows, rowFractals, keyEnd, firstTile, newKeyStart,
+                        keyPosition, tile);
                 }
                 if (step >= 2) {
                     const int64_t tile = step - 2;
-                    WeightedTile(tile, firstTile, keyEnd, batch, kvHead, newValueStart, taskRows, rowFractals,
-                        valuePosition);
+                    WeightedTile(kvHead, batch, taskRows, rowFractals, keyEnd, firstTile, newValueStart,
+                        valuePosition, tile);
                 }
             }
             SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
@@ -383,16 +392,16 @@ public:
             for (int64_t step = 0; step < tiles + 2; ++step) {
                 if (step < tiles) {
                     const int64_t tile = step;
-                    SoftmaxTile(tile, firstTile, keyEnd, rows, rowBegin);
+                    SoftmaxTile(keyEnd, firstTile, tile, rowBegin, rows);
                 }
                 if (step >= 2) {
                     const int64_t tile = step - 2;
-                    UpdateTile(tile, rows, rowBegin);
+                    UpdateTile(tile, rowBegin, rows);
                 }
             }
             SetFlag<HardEvent::V_MTE3>(kRowMaxReady);
             WaitFlag<HardEvent::V_MTE3>(kRowMaxReady);
-            WriteRows(rows, heads, firstHead, firstQuery, rowBegin, firstToken, split);
+            WriteRows(split, firstHead, heads, firstQuery, firstToken, rowBegin, rows);
             SetFlag<HardEvent::MTE3_V>(kRowMaxFree);
         }
         if (splits_ > 1) {
@@ -474,8 +483,8 @@ private:
     }
 
     // Query rows of the task from global memory to L1.
-    __aicore__ inline void LoadQuery(int64_t tiles, int64_t heads, int64_t firstToken, int64_t firstQuery,
-        int64_t firstHead, int64_t queries, int64_t rowFractals)
+    __aicore__ inline void LoadQuery(int64_t firstHead, int64_t heads, int64_t firstQuery, int64_t queries,
+        int64_t rowFractals, int64_t firstToken, int64_t tiles)
     {
         if (tiles > 0) {
             if (queryIsScaled_) {
@@ -509,8 +518,8 @@ private:
     }
 
     // Scores of one key tile, query times keys transposed, to their ring slot.
-    __aicore__ inline void ScoreTile(int64_t tile, int64_t firstTile, int64_t keyEnd, int64_t batch,
-        int64_t kvHead, int64_t newKeyStart, int64_t keyPosition, int64_t rowFractals, int64_t taskRows)
+    __aicore__ inline void ScoreTile(int64_t kvHead, int64_t batch, int64_t taskRows, int64_t rowFractals,
+        int64_t keyEnd, int64_t firstTile, int64_t newKeyStart, int64_t keyPosition, int64_t tile)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
@@ -600,8 +609,8 @@ private:
     }
 
     // Weighted sum of one tile's values, probabilities times values, to its ring slot.
-    __aicore__ inline void WeightedTile(int64_t tile, int64_t firstTile, int64_t keyEnd, int64_t batch,
-        int64_t kvHead, int64_t newValueStart, int64_t taskRows, int64_t rowFractals, int64_t valuePosition)
+    __aicore__ inline void WeightedTile(int64_t kvHead, int64_t batch, int64_t taskRows, int64_t rowFractals,
+        int64_t keyEnd, int64_t firstTile, int64_t newValueStart, int64_t valuePosition, int64_t tile)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
@@ -716,8 +725,9 @@ private:
     __aicore__ inline void ScaleQuery()
     {
         if (queryIsScaled_) {
-            for (int64_t firstElement = (blockIndex_ * 2
-                + subBlock_) * 4096; firstElement < queryElements_; firstElement += blockCount_ * 8192) {
+            for (int64_t firstElement = (blockIndex_ * 2 + subBlock_) * 4096;
+                 firstElement < queryElements_;
+                 firstElement += blockCount_ * 8192) {
                 const int64_t elements = MinOf(4096, queryElements_ - firstElement);
                 WaitFlag<HardEvent::V_MTE2>(kQueryPartFree);
                 DataCopyPad(queryPart_, queryGm_[firstElement], DataCopyExtParams(1, elements * 2, 0, 0, 0),
@@ -762,8 +772,8 @@ private:
     }
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
-    __aicore__ inline void SoftmaxTile(int64_t tile, int64_t firstTile, int64_t keyEnd, int64_t rows,
-        int64_t rowBegin)
+    __aicore__ inline void SoftmaxTile(int64_t keyEnd, int64_t firstTile, int64_t tile, int64_t rowBegin,
+        int64_t rows)
     {
         const int64_t slot = tile % kRing;
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
@@ -787,8 +797,8 @@ private:
                 if (keys % kRepeatLanes != 0) {
                     PipeBarrier<PIPE_V>();
                     {
-                        uint64_t lanes[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
-                        Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(kLowest), lanes, chunk, 1,
+                        uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
+                        Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(kLowest), mask, chunk, 1,
                             kTileKeys / 8);
                     }
                 }
@@ -821,8 +831,8 @@ private:
                 if (keys % kRepeatLanes != 0) {
                     PipeBarrier<PIPE_V>();
                     {
-                        uint64_t lanes[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
-                        Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(0), lanes, chunk, 1,
+                        uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
+                        Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(0), mask, chunk, 1,
                             kTileKeys / 8);
                     }
                 }
@@ -859,7 +869,7 @@ private:
     }
 
     // Adds one tile's weighted sum to the running one, rescaled to the new maximum.
-    __aicore__ inline void UpdateTile(int64_t tile, int64_t rows, int64_t rowBegin)
+    __aicore__ inline void UpdateTile(int64_t tile, int64_t rowBegin, int64_t rows)
     {
         const int64_t slot = tile % kRing;
         CrossCoreWaitFlag(kOutRingReady);
@@ -893,8 +903,8 @@ private:
     }
 
     // Rows of a finished item: normalised to the output, or kept as a partial of their key split.
-    __aicore__ inline void WriteRows(int64_t rows, int64_t heads, int64_t firstHead, int64_t firstQuery,
-        int64_t rowBegin, int64_t firstToken, int64_t split)
+    __aicore__ inline void WriteRows(int64_t split, int64_t firstHead, int64_t heads, int64_t firstQuery,
+        int64_t firstToken, int64_t rowBegin, int64_t rows)
     {
         if (splits_ == 1) {
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
@@ -1211,7 +1221,7 @@ private:
     int64_t partialMaxOffset_ = 0;
     int64_t partialSumOffset_ = 0;
     int64_t partialOutOffset_ = 0;
-    int64_t scaled_queryOffset_ = 0;
+    int64_t scaledQueryOffset_ = 0;
     int64_t blockIndex_ = 0;
     int64_t blockCount_ = 0;
     int64_t subBlock_ = 0;

@@ -53,7 +53,7 @@ struct SelfAttentionTiling {
     int64_t partialMaxOffset;  // bytes from the workspace to the row maxima of key splits
     int64_t partialSumOffset;  // bytes from the workspace to the row sums of key splits
     int64_t partialOutOffset;  // bytes from the workspace to the weighted sums of key splits
-    int64_t scaled_queryOffset;  // bytes from the workspace to the scaled query
+    int64_t scaledQueryOffset;  // bytes from the workspace to the scaled query
     int64_t workspaceBytes;  // bytes of the user workspace
     int64_t attentionMaskPitch0;  // elements of attentionMask behind dimension 0
     // -3e+38 if kernelType == 1 and (calcType == 0 or calcType == 1 or calcType == 3) and (maskType == 1 or maskType == 3 or maskType == 7 or maskType == 8) else 1.0

@@ -243,8 +243,8 @@ public:
         std::vector<int64_t> counts;
         for (int64_t i = 0; i < entries; ++i) {
             Tensor entry = list.entries[static_cast<size_t>(i)];
-            for (size_t dim = 0; dim < layouts[0].dims.size()
-                && entry.shape.size() < layouts[0].dims.size() &&
+            for (size_t dim = 0;
+                 dim < layouts[0].dims.size() && entry.shape.size() < layouts[0].dims.size() &&
                  IsNumber(layouts[0].dims[dim]); ++dim) {
                 entry.shape.insert(entry.shape.begin(), 1);
             }
