@@ -18,9 +18,9 @@ from attndsl.schedule.block_selection_context import (
     STEP_POSITIONS,
     TOTAL_BLOCKS,
     USED_LANES,
+    before,
     lane_blocks,
     last_of,
-    limits,
     pitch,
     positions_per_step,
     selection_buffers,
@@ -76,11 +76,11 @@ def number_lanes(context: Context) -> Seq:
 
 def next_window(context: Context) -> For:
     """The last keys of the tile before to the front of each row, zeros behind them."""
-    b, before, size = selection_buffers(context), limits(context).before, context.schedule.tile_k
+    b, reach, size = selection_buffers(context), before(context), context.tile_keys
     row = POSITION * pitch(context)
     body = seq(
-        CopyLanes(dst=whole(b.window, row, before), src=whole(b.window, row + size, before)),
-        Fill(dst=whole(b.window, row + before, size), value=Const(0)),
+        CopyLanes(dst=whole(b.window, row, reach), src=whole(b.window, row + size, reach)),
+        Fill(dst=whole(b.window, row + reach, size), value=Const(0)),
     )
     return For(var=POSITION, end=POSITIONS, body=body, disjoint=(b.window,))
 
@@ -88,7 +88,7 @@ def next_window(context: Context) -> For:
 def add_row(context: Context, source: Buffer, row: Expr, position: Expr) -> Binary:
     """A row of probabilities to the sums of its position."""
     b = selection_buffers(context)
-    sums = whole(b.window, position * pitch(context) + limits(context).before, KEYS)
+    sums = whole(b.window, position * pitch(context) + before(context), KEYS)
     return Binary(op="Add", dst=sums, first=sums, second=whole(source, row * context.tile_keys, KEYS))
 
 
@@ -128,7 +128,7 @@ def _scores(context: Context, first_key: Expr) -> list[Statement]:
         dst=term,
         src=rows,
         offsets=whole(b.lane_offset, 0, USED_LANES),
-        base=(offset + limits(context).before) * _FP32,
+        base=(offset + before(context)) * _FP32,
         where=node.where,
     )
     add = seq(

@@ -10,7 +10,7 @@ from attndsl.schedule.context import Context
 from attndsl.schedule.row_space import positions_per_core
 from attndsl.schedule.scalars import HEADS, ROWS
 from attndsl.schedule.window_sums import WindowLimits, window_limits
-from attndsl.symbolic import Expr, Symbol, ceil_div, round_up
+from attndsl.symbolic import Expr, Named, Symbol, ceil_div, round_up
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions.sort import GROUP
 from attndsl.tile.statements import Let
@@ -69,10 +69,17 @@ def limits(context: Context) -> WindowLimits:
     return found
 
 
-def pitch(context: Context) -> int:
+def before(context: Context) -> Named:
+    """Lanes of a position's row of ``window`` in front of the tile's."""
+    meaning = "keys of the tile before that windows reach back to"
+    return context.inventory.constant("windowBefore", limits(context).before, meaning)
+
+
+def pitch(context: Context) -> Named:
     """Lanes of a position's row of ``window``."""
     around = limits(context)
-    return around.before + context.schedule.tile_k + around.behind
+    lanes = around.before + context.schedule.tile_k + around.behind
+    return context.inventory.constant("windowRow", lanes, "lanes of a position: a tile and what is around it")
 
 
 def selection_buffers(context: Context) -> SelectionBuffers:
@@ -80,7 +87,7 @@ def selection_buffers(context: Context) -> SelectionBuffers:
     most, lanes, ub = positions_per_core(context.schedule.rows_per_core), lanes_of(context), context.in_ub
     window = "probabilities of a tile summed over heads, behind the last keys of the tile before"
     return SelectionBuffers(
-        window=ub("window", "float32", most * pitch(context), window),
+        window=ub("window", "float32", most * int(pitch(context).value), window),
         best=ub("best", "float32", most * KEPT * _RECORD, "best blocks of each position, sorted records"),
         lane_block=ub("laneBlock", "int32", lanes, "block of each lane within its position"),
         lane_number=ub("laneNumber", "float32", lanes, "the same, to compare"),

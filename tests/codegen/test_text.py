@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 import re
 import subprocess
@@ -240,9 +241,35 @@ def test_long_expressions_are_broken_at_operators():
     ]
 
 
+def test_loops_are_broken_at_their_clauses():
+    head = "for (int64_t turn = 0; turn < CeilDiv(firstRow + cachedRows, windowSize); ++turn) {"
+    assert wrap(head, 60) == [
+        "for (int64_t turn = 0;",
+        "     turn < CeilDiv(firstRow + cachedRows, windowSize);",
+        "     ++turn) {",
+    ]
+    assert wrap(head, 100) == [head]
+
+
 def test_what_is_not_wrapped():
     for line in ("Muls(a, b, c);", "// " + "word " * 30, "x = " + " + ".join(["abcdef"] * 20) + ";"):
         assert wrap(line) == [line]
+
+
+def test_functions_take_the_same_scalars_in_the_same_order():
+    """Of two neighbouring functions with the same numbers in another order, calls would be easily wrong."""
+    count = 0
+    for path in generated_dir().glob("*/op_kernel/*.h"):
+        order: set[tuple[str, str]] = set()
+        for parameters in re.findall(
+            r"__aicore__ inline void \w+\((int64_t[^)]*)\)\n    \{", path.read_text()
+        ):
+            names = re.findall(r"int64_t (\w+)", parameters)
+            pairs = set(itertools.combinations(names, 2))
+            assert not {(later, earlier) for earlier, later in pairs} & order, path.name
+            order |= pairs
+            count += len(pairs)
+    assert count > 1000
 
 
 def test_no_branch_is_left_that_constants_decide():

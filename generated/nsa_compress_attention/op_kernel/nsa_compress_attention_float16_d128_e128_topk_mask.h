@@ -53,6 +53,8 @@ constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
 constexpr int64_t kRing = 3;  // workspace slots between cube and vector cores
 constexpr int64_t kRowsPerVector = 64;  // query rows of one vector core, at most
 constexpr int64_t kRowsPerStep = 8;  // query rows of one vector step
+constexpr int64_t kWindowRow = 544;  // lanes of a position: a tile and what is around it
+constexpr int64_t kWindowBefore = 24;  // keys of the tile before that windows reach back to
 constexpr int64_t kRepeatLanes = 64;  // fp32 lanes of one vector repeat
 constexpr int64_t kFractal = 16;  // rows and columns of a cube fractal
 constexpr float kLowest = -3.4028234663852886e+38f;  // stands for minus infinity where no key was seen
@@ -751,7 +753,7 @@ private:
                 laneBlocks_);
             PipeBarrier<PIPE_V>();
             Adds(laneOffset_[position * laneBlocks_], laneOffset_[position * laneBlocks_],
-                int32_t(position * 2176), laneBlocks_);
+                int32_t(position * (kWindowRow * 4)), laneBlocks_);
         }
         Cast(laneNumber_, laneBlock_, RoundMode::CAST_RINT, 512);
     }
@@ -1037,9 +1039,10 @@ private:
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         PipeBarrier<PIPE_V>();
         for (int64_t position = 0; position < corePositions; ++position) {
-            DataCopy(window_[position * 544], window_[position * 544 + 512], 24);
+            DataCopy(window_[position * kWindowRow], window_[position * kWindowRow + kTileKeys],
+                kWindowBefore);
             PipeBarrier<PIPE_V>();
-            Duplicate(window_[position * 544 + 24], float(0), 512);
+            Duplicate(window_[position * kWindowRow + kWindowBefore], float(0), kTileKeys);
         }
         CrossCoreWaitFlag(kScoreAgainRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
@@ -1091,8 +1094,9 @@ private:
                 }
                 for (int64_t row = 0; row < chunk; ++row) {
                     PipeBarrier<PIPE_V>();
-                    Add(window_[(r0 + row) / heads * 544 + 24], window_[(r0 + row) / heads * 544 + 24],
-                        score[row * kTileKeys], keys);
+                    Add(window_[(r0 + row) / heads * kWindowRow + kWindowBefore],
+                        window_[(r0 + row) / heads * kWindowRow + kWindowBefore], score[row * kTileKeys],
+                        keys);
                 }
                 SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
                 scoreSlot_ ^= 1;
@@ -1113,9 +1117,10 @@ private:
                 Duplicate(blockScore_, float(0), 512);
                 for (int64_t term = 0; term < windowTerms_; ++term) {
                     PipeBarrier<PIPE_V>();
-                    Gather(blockTerm_, window_[position0 * 544], laneOffset_.ReinterpretCast<uint32_t>(),
+                    Gather(blockTerm_, window_[position0 * kWindowRow],
+                        laneOffset_.ReinterpretCast<uint32_t>(),
                         static_cast<uint32_t>((windowStep_ * firstBlock + windowLast_ - firstKey - term
-                            + 24) * 4),
+                            + kWindowBefore) * 4),
                         usedLanes);
                     PipeBarrier<PIPE_V>();
                     Muls(blockTerm_, blockTerm_,
@@ -1197,9 +1202,10 @@ private:
             for (int64_t tile = tiles; tile < selectionTiles; ++tile) {
                 PipeBarrier<PIPE_V>();
                 for (int64_t position = 0; position < corePositions; ++position) {
-                    DataCopy(window_[position * 544], window_[position * 544 + 512], 24);
+                    DataCopy(window_[position * kWindowRow], window_[position * kWindowRow + kTileKeys],
+                        kWindowBefore);
                     PipeBarrier<PIPE_V>();
-                    Duplicate(window_[position * 544 + 24], float(0), 512);
+                    Duplicate(window_[position * kWindowRow + kWindowBefore], float(0), kTileKeys);
                 }
                 const int64_t firstBlock =
                     tile == 0 ? 0 : CeilDiv(tile * kTileKeys - windowLast_, windowStep_);
@@ -1215,10 +1221,10 @@ private:
                         Duplicate(blockScore_, float(0), 512);
                         for (int64_t term = 0; term < windowTerms_; ++term) {
                             PipeBarrier<PIPE_V>();
-                            Gather(blockTerm_, window_[position0 * 544],
+                            Gather(blockTerm_, window_[position0 * kWindowRow],
                                 laneOffset_.ReinterpretCast<uint32_t>(),
                                 static_cast<uint32_t>((windowStep_ * firstBlock + windowLast_
-                                    - tile * kTileKeys - term + 24) * 4),
+                                    - tile * kTileKeys - term + kWindowBefore) * 4),
                                 usedLanes);
                             PipeBarrier<PIPE_V>();
                             Muls(blockTerm_, blockTerm_,
