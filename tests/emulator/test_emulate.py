@@ -311,7 +311,8 @@ def test_functions_that_a_host_program_only_declares(tmp_path):
 def test_a_host_is_told_times_addresses_and_bounds(tmp_path):
     main = tmp_path / "main.cpp"
     main.write_text(
-        '#include "acl/acl.h"\n#include "kernel_operator.h"\n#include "tiling/tiling_api.h"\n'
+        '#include "acl/acl.h"\n#include "acl/acl_prof.h"\n#include "kernel_operator.h"\n#include "platform/platform_ascendc.h"\n'
+        '#include "tiling/tiling_api.h"\n'
         'extern "C" __global__ __aicore__ void wait(uint64_t base) {\n  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);\n'
         "  AscendC::SetSyncBaseAddr(base);\n  if (unlikely(base == 0)) return;\n  AscendC::PipeBarrier<PIPE_ALL>();\n}\n"
         "int main() {\n  aclrtSetDevice(0);\n  aclrtEvent start, end, never;\n  aclrtCreateEvent(&start);\n  aclrtCreateEvent(&end);\n"
@@ -325,7 +326,14 @@ def test_a_host_is_told_times_addresses_and_bounds(tmp_path):
         '  if (strcpy_s(to, 3, "abc") == 0 || sprintf_s(to, 4, "%d", 123) != 3 || sprintf_s(to, 3, "%d", 123) != -1) return 5;\n'
         "  std::vector<int64_t> sizes{4, 32};\n  AscendC::TensorShape shape(sizes);\n  uint32_t most, least;\n"
         "  AscendC::GetAscendDequantMaxMinTmpSize(shape, 4, most, least);\n  if (least != 544 || most != 928) return 6;\n"
-        "  AscendC::GetPadMaxMinTmpSize(shape, 4, most, least);\n  return least == 1024 ? 0 : 7;\n}\n"
+        "  AscendC::GetPadMaxMinTmpSize(shape, 4, most, least);\n  if (least != 1024) return 7;\n"
+        "  auto* platform = platform_ascendc::PlatformAscendCManager::GetInstance();\n  uint64_t bytes = 0;\n"
+        "  platform->ReserveLocalMemory(platform_ascendc::ReservedSize::RESERVED_SIZE_16K);\n"
+        "  platform->GetCoreMemSize(platform_ascendc::CoreMemType::UB, bytes);\n  if (bytes != (176 << 10) - 256) return 8;\n"
+        "  platform->GetCoreMemSize(platform_ascendc::CoreMemType::BT, bytes);\n  if (bytes != 1024) return 9;\n"
+        '  aclprofTensor tensor{0, ACL_FORMAT_ND, ACL_FLOAT, 1, {4}};\n  aclprofTensorInfo info{aclprofStr2Id("a"), 0, 0, 1, 0, 1, nullptr, &tensor};\n'
+        "  aclprofEventAttributes range{ACL_PROF_EVENT_ATTR_VERSION, 8, ACL_PROF_MESSAGE_TYPE_TENSOR_INFO, {&info}};\n"
+        "  return aclprofRangePushEx(&range) + aclprofRangePop();\n}\n"
     )
     report = build_program(main).run()
     assert (report.exit_code, report.findings, report.error) == (0, [], None)
@@ -492,5 +500,5 @@ def test_a_host_asks_what_the_device_has(tmp_path):
     path = tmp_path / "platform.cpp"
     path.write_text(PLATFORM)
     program = build_program(path)
-    assert program.run([]).stdout == "24 48 196608 192 5\n"
-    assert program.run(["Ascend910B4"]).stdout == "20 40 196608 96 5\n"
+    assert program.run([]).stdout == "24 48 196352 192 5\n"
+    assert program.run(["Ascend910B4"]).stdout == "20 40 196352 96 5\n"

@@ -9,9 +9,12 @@ namespace fe {
 class PlatFormInfos;
 }
 
+enum class NpuArch : uint32_t { DAV_1001 = 1001, DAV_2002 = 2002, DAV_2201 = 2201, DAV_3002 = 3002, DAV_3510 = 3510 };
+
 namespace platform_ascendc {
 
-enum class CoreMemType { L0_A = 0, L0_B, L0_C, L1, L2, UB, HBM, RESERVED };
+enum class CoreMemType { L0_A = 0, L0_B, L0_C, L1, L2, UB, HBM, FB, BT, RESERVED };
+enum class ReservedSize { RESERVED_SIZE_8K, RESERVED_SIZE_16K, RESERVED_SIZE_32K };
 enum class SocVersion { ASCEND910 = 0, ASCEND910B, ASCEND310P, ASCEND310B, RESERVED_VERSION = 99999 };
 
 // Cores, MiB of L2 and GiB of memory of a part (platform_config/Ascend910B*.ini, CANN 8.1.RC1).
@@ -43,23 +46,31 @@ class PlatformAscendC {
     return (slices + ratio - 1) / ratio;
   }
   uint32_t GetLibApiWorkSpaceSize() const { return 16u << 20; }
+  // Of UB and L1 the framework keeps 256 bytes, of UB also what was reserved.
   void GetCoreMemSize(const CoreMemType& type, uint64_t& size) const {
     switch (type) {
       case CoreMemType::L0_A: case CoreMemType::L0_B: size = 64u << 10; return;
       case CoreMemType::L0_C: size = 128u << 10; return;
-      case CoreMemType::L1: size = 512u << 10; return;
-      case CoreMemType::UB: size = 192u << 10; return;
+      case CoreMemType::L1: size = (512u << 10) - kReserved; return;
+      case CoreMemType::UB: size = (192u << 10) - kReserved - reserved_; return;
       case CoreMemType::L2: size = static_cast<uint64_t>(part_.l2_mib) << 20; return;
       case CoreMemType::HBM: size = static_cast<uint64_t>(part_.memory_gib) << 30; return;
+      case CoreMemType::FB: size = 2048; return;
+      case CoreMemType::BT: size = 1024; return;
       default: size = 0;
     }
   }
+  void ReserveLocalMemory(ReservedSize size) { reserved_ = (8u << 10) << static_cast<int>(size); }
   // Bytes a cycle and core.
   void GetCoreMemBw(const CoreMemType& type, uint64_t& bytes) const { bytes = type == CoreMemType::L2 ? 110 : type == CoreMemType::HBM ? 32 : 0; }
   SocVersion GetSocVersion() const { return SocVersion::ASCEND910B; }
 
+  NpuArch GetCurNpuArch() const { return NpuArch::DAV_2201; }
+
  private:
+  static constexpr uint32_t kReserved = 256;
   const Part& part_;
+  uint32_t reserved_ = 0;
 };
 
 class PlatformAscendCManager {

@@ -1,0 +1,3 @@
+// The path of newer host programs.
+#pragma once
+#include "tiling/platform/platform_ascendc.h"
