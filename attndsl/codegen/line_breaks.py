@@ -7,19 +7,22 @@ import re
 WIDTH = 110
 _INDENT = "    "
 _CHOICES, _SUMS = ("?", ":", "&&", "||"), ("+", "-")
+_BRACKETS = frozenset("([{")
+_CALL = re.compile(r"(?!(?:if|for|while)\b)[\w:.]+\(")
 _DEEPEST = 5
 """Parentheses inside of which a line is never broken."""
 
 
 def wrap(line: str, width: int = WIDTH) -> list[str]:
     """A line of code in pieces of at most ``width`` columns, broken behind the ``=``, in front of
-    top-level operators of choice and of sums, behind top-level commas, or else at operators further inside.
+    top-level operators of choice and of sums, behind top-level commas, or else at operators further inside
+    or behind the parenthesis of a call.
 
-    Comments and lines without a call are left alone; literals are kept whole. A comment behind code that is
+    Comments and lines without brackets are left alone; literals are kept whole. A comment behind code that is
     too long together with it comes before it.
     """
     code = line.lstrip(" ")
-    if len(line) <= width or code.startswith("//") or "(" not in code:
+    if len(line) <= width or code.startswith("//") or not _BRACKETS.intersection(code):
         return [line]
     pad = line[: len(line) - len(code)]
     code, comment = _split_comment(code)
@@ -45,7 +48,12 @@ def wrap(line: str, width: int = WIDTH) -> list[str]:
         return [piece for part in lines for piece in wrap(part, width)]
     deeper = (_at_operators(code, depth, room) for depth in range(1, _DEEPEST))
     pieces = next((pieces for pieces in deeper if len(pieces) > 1), [code])
-    return _continued(pieces, pad, width) if len(pieces) > 1 else lines
+    if len(pieces) > 1:
+        return _continued(pieces, pad, width)
+    call = _CALL.match(code)
+    if call is None or call.end() == len(code):
+        return lines
+    return [pad + call[0], *wrap(pad + _INDENT + code[call.end() :], width)]
 
 
 def _loop(code: str, pad: str, width: int) -> list[str]:

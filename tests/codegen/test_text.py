@@ -251,6 +251,20 @@ def test_loops_are_broken_at_their_clauses():
     assert wrap(head, 100) == [head]
 
 
+def test_long_arguments_are_broken_inside_or_begin_a_line():
+    load = "LoadTranspose(right[group * columns * (kFractal * kFractal)], value[group * kFractal], 0);"
+    assert wrap(load, 50) == [
+        "LoadTranspose(",
+        "    right[group * columns * (kFractal * kFractal)],",
+        "    value[group * kFractal], 0);",
+    ]
+    assert wrap("Copy(maskGm_[batch * pitch0_ + head * pitch1_ + query * pitch2_], 0);", 40) == [
+        "Copy(maskGm_[batch * pitch0_",
+        "    + head * pitch1_ + query * pitch2_],",
+        "    0);",
+    ]
+
+
 def test_what_is_not_wrapped():
     for line in ("Muls(a, b, c);", "// " + "word " * 30, "x = " + " + ".join(["abcdef"] * 20) + ";"):
         assert wrap(line) == [line]

@@ -32,7 +32,9 @@ enum class DataType {
 
 inline const char *NameOf(DataType dtype)
 {
-    static const char *const kNames[] = {"None", "bfloat16", "bool", "float16", "float32", "float64", "int32", "int64", "int8", "uint32", "uint64", "uint8"};
+    static const char *const kNames[] =
+        {"None", "bfloat16", "bool", "float16", "float32", "float64", "int32", "int64", "int8", "uint32",
+            "uint64", "uint8"};
     return kNames[static_cast<int>(dtype)];
 }
 

@@ -328,7 +328,8 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
                 {call.block_table.given, "paged", {{num_blocks_}, {block_size_}, {kvN_, D_}},
                 {{"given(block_table)", "block_table"
                     + std::string(call.block_table.given ? " is passed" : " is absent")}}},
-                {call.block_table.given && call.input_layout == "BNSD", "paged BNSD", {{num_blocks_}, {kvN_}, {block_size_}, {D_}},
+                {call.block_table.given && call.input_layout == "BNSD", "paged BNSD",
+                    {{num_blocks_}, {kvN_}, {block_size_}, {D_}},
                 {{"given(block_table)", "block_table"
                     + std::string(call.block_table.given ? " is passed" : " is absent")},
                  {"input_layout", "input_layout is " + Text(call.input_layout)}}},
@@ -407,7 +408,8 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
                 {call.block_table.given, "paged", {{num_blocks_}, {block_size_}, {kvN_, D_}},
                 {{"given(block_table)", "block_table"
                     + std::string(call.block_table.given ? " is passed" : " is absent")}}},
-                {call.block_table.given && call.input_layout == "BNSD", "paged BNSD", {{num_blocks_}, {kvN_}, {block_size_}, {D_}},
+                {call.block_table.given && call.input_layout == "BNSD", "paged BNSD",
+                    {{num_blocks_}, {kvN_}, {block_size_}, {D_}},
                 {{"given(block_table)", "block_table"
                     + std::string(call.block_table.given ? " is passed" : " is absent")},
                  {"input_layout", "input_layout is " + Text(call.input_layout)}}},

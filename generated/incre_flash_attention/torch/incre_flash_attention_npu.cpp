@@ -119,7 +119,8 @@ public:
 
     void *Take(size_t bytes)
     {
-        kept_.push_back(at::empty({static_cast<int64_t>(bytes)}, at::TensorOptions(at::kByte).device(device_)));
+        kept_.push_back(
+            at::empty({static_cast<int64_t>(bytes)}, at::TensorOptions(at::kByte).device(device_)));
         return kept_.back().data_ptr();
     }
 

@@ -16,10 +16,14 @@ struct Recipe {
 namespace sample {
 
 const Recipe query{attndsl::DataType::kFloat16, {2, 1024}, 6};
-const std::vector<Recipe> key = {{attndsl::DataType::kFloat16, {33, 4, 128}, 700}, {attndsl::DataType::kFloat16, {33, 4, 128}, 701}};
-const std::vector<Recipe> value = {{attndsl::DataType::kFloat16, {33, 4, 128}, 800}, {attndsl::DataType::kFloat16, {33, 4, 128}, 801}};
-const std::vector<Recipe> keyShare = {{attndsl::DataType::kFloat16, {33, 4, 128}, 900}, {attndsl::DataType::kFloat16, {33, 4, 128}, 901}};
-const std::vector<Recipe> valueShare = {{attndsl::DataType::kFloat16, {33, 4, 128}, 1000}, {attndsl::DataType::kFloat16, {33, 4, 128}, 1001}};
+const std::vector<Recipe> key =
+    {{attndsl::DataType::kFloat16, {33, 4, 128}, 700}, {attndsl::DataType::kFloat16, {33, 4, 128}, 701}};
+const std::vector<Recipe> value =
+    {{attndsl::DataType::kFloat16, {33, 4, 128}, 800}, {attndsl::DataType::kFloat16, {33, 4, 128}, 801}};
+const std::vector<Recipe> keyShare =
+    {{attndsl::DataType::kFloat16, {33, 4, 128}, 900}, {attndsl::DataType::kFloat16, {33, 4, 128}, 901}};
+const std::vector<Recipe> valueShare =
+    {{attndsl::DataType::kFloat16, {33, 4, 128}, 1000}, {attndsl::DataType::kFloat16, {33, 4, 128}, 1001}};
 const Recipe attentionMask{attndsl::DataType::kFloat16, {1}, 11};
 const Recipe seqLen{attndsl::DataType::kInt32, {2}, 0, {1, 1}, 2};
 const Recipe kvSeqLen{attndsl::DataType::kInt32, {2}, 0, {1, 33}, 2};

@@ -344,8 +344,10 @@ public:
             const int64_t tilesPerSplit = CeilDiv(tileTotal, splitsKeyShare_);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
             const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
-            keyShareGm_.SetGlobalBuffer(keyShareList_.GetDataPtr<bfloat16_t>(static_cast<uint32_t>(listEntry)));
-            valueShareGm_.SetGlobalBuffer(valueShareList_.GetDataPtr<bfloat16_t>(static_cast<uint32_t>(listEntry)));
+            keyShareGm_.SetGlobalBuffer(
+                keyShareList_.GetDataPtr<bfloat16_t>(static_cast<uint32_t>(listEntry)));
+            valueShareGm_.SetGlobalBuffer(
+                valueShareList_.GetDataPtr<bfloat16_t>(static_cast<uint32_t>(listEntry)));
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
             LoadQueryKeyShare(firstHead, heads, rowFractals, tiles, members);
             SetFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready);
@@ -662,7 +664,8 @@ private:
                             } else {
                                 for (int64_t row = 0; row < depth; ++row) {
                                     DataCopy(valueL1[row * kFractal],
-                                        segment.valueGm[valueTile + k0 * segment.valueStrideT + d0 + row * segment.valueStrideT],
+                                        segment.valueGm[valueTile + k0 * segment.valueStrideT + d0
+                                            + row * segment.valueStrideT],
                                         Nd2NzParams(1, 1, MinOf(width, headDim_ - d0), 0,
                                             MinOf(width, headDim_ - d0), RoundUp(depth, kFractal), 1, 0));
                                 }
@@ -684,7 +687,8 @@ private:
                                         LoadData2DParams(0, depthFractals, rowFractals, 0, 0, false, 0));
                                 }
                                 for (int64_t depthGroup = 0; depthGroup < depthFractals; ++depthGroup) {
-                                    LoadDataWithTranspose(rightL0[depthGroup * columnFractals * (kFractal * kFractal)],
+                                    LoadDataWithTranspose(
+                                        rightL0[depthGroup * columnFractals * (kFractal * kFractal)],
                                         valueL1[depthGroup * (kFractal * kFractal)],
                                         LoadData2dTransposeParams(0, columnFractals, depthFractals, 0, 0));
                                 }

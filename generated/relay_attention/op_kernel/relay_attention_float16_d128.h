@@ -660,7 +660,8 @@ private:
                             } else {
                                 for (int64_t row = 0; row < depth; ++row) {
                                     DataCopy(valueL1[row * kFractal],
-                                        segment.valueGm[valueTile + k0 * segment.valueStrideT + d0 + row * segment.valueStrideT],
+                                        segment.valueGm[valueTile + k0 * segment.valueStrideT + d0
+                                            + row * segment.valueStrideT],
                                         Nd2NzParams(1, 1, MinOf(width, headDim_ - d0), 0,
                                             MinOf(width, headDim_ - d0), RoundUp(depth, kFractal), 1, 0));
                                 }
@@ -682,7 +683,8 @@ private:
                                         LoadData2DParams(0, depthFractals, rowFractals, 0, 0, false, 0));
                                 }
                                 for (int64_t depthGroup = 0; depthGroup < depthFractals; ++depthGroup) {
-                                    LoadDataWithTranspose(rightL0[depthGroup * columnFractals * (kFractal * kFractal)],
+                                    LoadDataWithTranspose(
+                                        rightL0[depthGroup * columnFractals * (kFractal * kFractal)],
                                         valueL1[depthGroup * (kFractal * kFractal)],
                                         LoadData2dTransposeParams(0, columnFractals, depthFractals, 0, 0));
                                 }

@@ -702,10 +702,12 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
     if (call.cacheK_list.given && call.cacheK_list.list) {
         const Status status = solver.MatchRows(Shaped{"cacheK"}, call.cacheK_list, false,
             batch_, maxSeqLen_, {&layerNum_}, {
-                {call.inputLayout == 0 && !call.batchRunStatusEnable, "layers", {{1}, {1}, {maxSeqLen_}, {kvHeads_, headSize_}},
+                {call.inputLayout == 0 && !call.batchRunStatusEnable, "layers",
+                    {{1}, {1}, {maxSeqLen_}, {kvHeads_, headSize_}},
                 {{"batchRunStatusEnable", "batchRunStatusEnable is " + Text(call.batchRunStatusEnable)},
                  {"inputLayout", "inputLayout is " + Text(call.inputLayout)}}},
-                {call.inputLayout == 0 && call.batchRunStatusEnable, "layer", {{1}, {maxSeqLen_}, {kvHeads_, headSize_}},
+                {call.inputLayout == 0 && call.batchRunStatusEnable, "layer",
+                    {{1}, {maxSeqLen_}, {kvHeads_, headSize_}},
                 {{"batchRunStatusEnable", "batchRunStatusEnable is " + Text(call.batchRunStatusEnable)},
                  {"inputLayout", "inputLayout is " + Text(call.inputLayout)}}},
                 {call.inputLayout == 1, "BNSD", {{1}, {1}, {kvHeads_}, {maxSeqLen_}, {headSize_}},
@@ -717,13 +719,16 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
     }
     else {
         const Status status = solver.Match(Shaped{"cacheK"}, call.cacheK, {
-                {call.inputLayout == 0 && !call.batchRunStatusEnable, "layers", {{layerNum_}, {batch_}, {maxSeqLen_}, {kvHeads_, headSize_}},
+                {call.inputLayout == 0 && !call.batchRunStatusEnable, "layers",
+                    {{layerNum_}, {batch_}, {maxSeqLen_}, {kvHeads_, headSize_}},
                 {{"batchRunStatusEnable", "batchRunStatusEnable is " + Text(call.batchRunStatusEnable)},
                  {"inputLayout", "inputLayout is " + Text(call.inputLayout)}}},
-                {call.inputLayout == 0 && call.batchRunStatusEnable, "layer", {{batch_}, {maxSeqLen_}, {kvHeads_, headSize_}},
+                {call.inputLayout == 0 && call.batchRunStatusEnable, "layer",
+                    {{batch_}, {maxSeqLen_}, {kvHeads_, headSize_}},
                 {{"batchRunStatusEnable", "batchRunStatusEnable is " + Text(call.batchRunStatusEnable)},
                  {"inputLayout", "inputLayout is " + Text(call.inputLayout)}}},
-                {call.inputLayout == 1, "BNSD", {{layerNum_}, {batch_}, {kvHeads_}, {maxSeqLen_}, {headSize_}},
+                {call.inputLayout == 1, "BNSD",
+                    {{layerNum_}, {batch_}, {kvHeads_}, {maxSeqLen_}, {headSize_}},
                 {{"inputLayout", "inputLayout is " + Text(call.inputLayout)}}},
             }, sizes.cacheK_layout);
         if (!status.Ok()) {
@@ -733,10 +738,12 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
     if (call.cacheV_list.given && call.cacheV_list.list) {
         const Status status = solver.MatchRows(Shaped{"cacheV"}, call.cacheV_list, false,
             batch_, maxSeqLen_, {&layerNum_}, {
-                {call.inputLayout == 0 && !call.batchRunStatusEnable, "layers", {{1}, {1}, {maxSeqLen_}, {kvHeads_, headSizeV_}},
+                {call.inputLayout == 0 && !call.batchRunStatusEnable, "layers",
+                    {{1}, {1}, {maxSeqLen_}, {kvHeads_, headSizeV_}},
                 {{"batchRunStatusEnable", "batchRunStatusEnable is " + Text(call.batchRunStatusEnable)},
                  {"inputLayout", "inputLayout is " + Text(call.inputLayout)}}},
-                {call.inputLayout == 0 && call.batchRunStatusEnable, "layer", {{1}, {maxSeqLen_}, {kvHeads_, headSizeV_}},
+                {call.inputLayout == 0 && call.batchRunStatusEnable, "layer",
+                    {{1}, {maxSeqLen_}, {kvHeads_, headSizeV_}},
                 {{"batchRunStatusEnable", "batchRunStatusEnable is " + Text(call.batchRunStatusEnable)},
                  {"inputLayout", "inputLayout is " + Text(call.inputLayout)}}},
                 {call.inputLayout == 1, "BNSD", {{1}, {1}, {kvHeads_}, {maxSeqLen_}, {headSizeV_}},
@@ -748,13 +755,16 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
     }
     else {
         const Status status = solver.Match(Shaped{"cacheV"}, call.cacheV, {
-                {call.inputLayout == 0 && !call.batchRunStatusEnable, "layers", {{layerNum_}, {batch_}, {maxSeqLen_}, {kvHeads_, headSizeV_}},
+                {call.inputLayout == 0 && !call.batchRunStatusEnable, "layers",
+                    {{layerNum_}, {batch_}, {maxSeqLen_}, {kvHeads_, headSizeV_}},
                 {{"batchRunStatusEnable", "batchRunStatusEnable is " + Text(call.batchRunStatusEnable)},
                  {"inputLayout", "inputLayout is " + Text(call.inputLayout)}}},
-                {call.inputLayout == 0 && call.batchRunStatusEnable, "layer", {{batch_}, {maxSeqLen_}, {kvHeads_, headSizeV_}},
+                {call.inputLayout == 0 && call.batchRunStatusEnable, "layer",
+                    {{batch_}, {maxSeqLen_}, {kvHeads_, headSizeV_}},
                 {{"batchRunStatusEnable", "batchRunStatusEnable is " + Text(call.batchRunStatusEnable)},
                  {"inputLayout", "inputLayout is " + Text(call.inputLayout)}}},
-                {call.inputLayout == 1, "BNSD", {{layerNum_}, {batch_}, {kvHeads_}, {maxSeqLen_}, {headSizeV_}},
+                {call.inputLayout == 1, "BNSD",
+                    {{layerNum_}, {batch_}, {kvHeads_}, {maxSeqLen_}, {headSizeV_}},
                 {{"inputLayout", "inputLayout is " + Text(call.inputLayout)}}},
             }, sizes.cacheV_layout);
         if (!status.Ok()) {
@@ -763,13 +773,15 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
     }
     {
         const Status status = solver.Match(Shaped{"attentionMask"}, call.attentionMask, {
-                {call.maskType == 1 || call.maskType == 2 || call.maskType == 7, "square", {{maskRows_}, {maskCols_}},
+                {call.maskType == 1 || call.maskType == 2 || call.maskType == 7, "square",
+                    {{maskRows_}, {maskCols_}},
                 {{"maskType", "maskType is " + Text(call.maskType)}}},
                 {call.maskType == 2, "per head", {{headNum_}, {maskRows_}, {maskCols_}},
                 {{"maskType", "maskType is " + Text(call.maskType)}}},
                 {call.maskType == 1 || call.maskType == 2, "per batch", {{batch_}, {maskRows_}, {maskCols_}},
                 {{"maskType", "maskType is " + Text(call.maskType)}}},
-                {call.maskType == 1 || call.maskType == 2, "full", {{batch_}, {headNum_}, {maskRows_}, {maskCols_}},
+                {call.maskType == 1 || call.maskType == 2, "full",
+                    {{batch_}, {headNum_}, {maskRows_}, {maskCols_}},
                 {{"maskType", "maskType is " + Text(call.maskType)}}},
                 {call.maskType == 3, "128", {{128}, {128}},
                 {{"maskType", "maskType is " + Text(call.maskType)}}},

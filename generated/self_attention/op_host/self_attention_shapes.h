@@ -87,15 +87,20 @@ std::vector<std::optional<std::vector<Integer>>> ResultShapes(
     if (call.cacheV_list.list) {
         solver.Define("batch", static_cast<int64_t>(call.cacheV_list.entries.size()));
         layouts["cacheV"] = solver.Match("cacheV", {
-            {call.inputLayout == 0 && !call.batchRunStatusEnable, "layers", {{1}, {1}, {"maxSeqLen"}, {"kvHeads", "headSizeV"}}},
-            {call.inputLayout == 0 && call.batchRunStatusEnable, "layer", {{1}, {"maxSeqLen"}, {"kvHeads", "headSizeV"}}},
+            {call.inputLayout == 0 && !call.batchRunStatusEnable, "layers",
+                {{1}, {1}, {"maxSeqLen"}, {"kvHeads", "headSizeV"}}},
+            {call.inputLayout == 0 && call.batchRunStatusEnable, "layer",
+                {{1}, {"maxSeqLen"}, {"kvHeads", "headSizeV"}}},
             {call.inputLayout == 1, "BNSD", {{1}, {1}, {"kvHeads"}, {"maxSeqLen"}, {"headSizeV"}}},
         }, true);
     } else {
         layouts["cacheV"] = solver.Match("cacheV", {
-            {call.inputLayout == 0 && !call.batchRunStatusEnable, "layers", {{"layerNum"}, {"batch"}, {"maxSeqLen"}, {"kvHeads", "headSizeV"}}},
-            {call.inputLayout == 0 && call.batchRunStatusEnable, "layer", {{"batch"}, {"maxSeqLen"}, {"kvHeads", "headSizeV"}}},
-            {call.inputLayout == 1, "BNSD", {{"layerNum"}, {"batch"}, {"kvHeads"}, {"maxSeqLen"}, {"headSizeV"}}},
+            {call.inputLayout == 0 && !call.batchRunStatusEnable, "layers",
+                {{"layerNum"}, {"batch"}, {"maxSeqLen"}, {"kvHeads", "headSizeV"}}},
+            {call.inputLayout == 0 && call.batchRunStatusEnable, "layer",
+                {{"batch"}, {"maxSeqLen"}, {"kvHeads", "headSizeV"}}},
+            {call.inputLayout == 1, "BNSD",
+                {{"layerNum"}, {"batch"}, {"kvHeads"}, {"maxSeqLen"}, {"headSizeV"}}},
         });
     }
     if (!solver.Known("nTokens")) {

@@ -135,7 +135,8 @@ public:
         }
         chosen = closest.layout.key;
         if (closest.mismatch.position >= 0 && pending_.empty()) {
-            pending_.push_back(Pending{Keep(rule.name), closest.layout, closest.mismatch, WordsOf(closest.mismatch)});
+            pending_.push_back(
+                Pending{Keep(rule.name), closest.layout, closest.mismatch, WordsOf(closest.mismatch)});
         }
         return Status{};
     }
@@ -222,7 +223,9 @@ public:
         }
         const std::string start = std::string(op_) + ": " + rule.name;
         const std::string situation = Situation(layouts);
-        layouts.erase(std::remove_if(layouts.begin(), layouts.end(), [](const Layout &each) { return each.dims.empty(); }),
+        layouts.erase(
+            std::remove_if(layouts.begin(), layouts.end(),
+                [](const Layout &each) { return each.dims.empty(); }),
                       layouts.end());
         const int64_t entries = static_cast<int64_t>(list.entries.size());
         if (layouts.empty()) {
@@ -337,7 +340,8 @@ private:
 
     Status Applicable(const char *name, std::vector<Layout> &layouts) const
     {
-        layouts.erase(std::remove_if(layouts.begin(), layouts.end(), [](const Layout &each) { return !each.applies; }),
+        layouts.erase(
+            std::remove_if(layouts.begin(), layouts.end(), [](const Layout &each) { return !each.applies; }),
                       layouts.end());
         if (layouts.empty()) {
             return Fail("ShapeError",

@@ -101,11 +101,13 @@ extern "C" __global__ __aicore__ void self_attention_custom(GM_ADDR query, GM_AD
         self_attention_float16_d128_e128::Run(query, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId,
             output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(113020822100007080)) {
-        self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_ALIBI::Run(query,
+        self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_ALIBI::Run(
+            query,
             key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(70660474900007080)) {
-        self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_NORM::Run(query,
+        self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_NORM::Run(
+            query,
             key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(74364683200007080)) {
@@ -163,11 +165,13 @@ extern "C" __global__ __aicore__ void self_attention_custom(GM_ADDR query, GM_AD
         self_attention_bfloat16_d128_e128::Run(query, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId,
             output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(113020822100007081)) {
-        self_attention_bfloat16_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_ALIBI::Run(query,
+        self_attention_bfloat16_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_ALIBI::Run(
+            query,
             key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(70660474900007081)) {
-        self_attention_bfloat16_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_NORM::Run(query,
+        self_attention_bfloat16_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_NORM::Run(
+            query,
             key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(74364683200007081)) {

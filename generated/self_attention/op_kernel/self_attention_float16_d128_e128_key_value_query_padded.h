@@ -476,7 +476,8 @@ private:
             if (queryIsScaled_) {
                 if (heads == 1 && queryStrideQ_ <= 65535) {
                     DataCopy(queryL1_,
-                        scaledQueryGm_[batch * queryStrideB_ + firstHead * queryStrideN_ + firstQuery * queryStrideQ_],
+                        scaledQueryGm_[batch * queryStrideB_ + firstHead * queryStrideN_
+                            + firstQuery * queryStrideQ_],
                         Nd2NzParams(1, queries, headDim_, 0, queryStrideQ_, rowFractals * kFractal, 1, 0));
                 } else {
                     for (int64_t position = 0; position < queries; ++position) {
@@ -500,7 +501,8 @@ private:
             } else {
                 if (heads == 1 && queryStrideQ_ <= 65535) {
                     DataCopy(queryL1_,
-                        queryGm_[batch * queryStrideB_ + firstHead * queryStrideN_ + firstQuery * queryStrideQ_],
+                        queryGm_[batch * queryStrideB_ + firstHead * queryStrideN_
+                            + firstQuery * queryStrideQ_],
                         Nd2NzParams(1, queries, headDim_, 0, queryStrideQ_, rowFractals * kFractal, 1, 0));
                 } else {
                     for (int64_t position = 0; position < queries; ++position) {
@@ -695,7 +697,8 @@ private:
                                     LoadData2DParams(0, depthFractals, rowFractals, 0, 0, false, 0));
                             }
                             for (int64_t depthGroup = 0; depthGroup < depthFractals; ++depthGroup) {
-                                LoadDataWithTranspose(rightL0[depthGroup * columnFractals * (kFractal * kFractal)],
+                                LoadDataWithTranspose(
+                                    rightL0[depthGroup * columnFractals * (kFractal * kFractal)],
                                     valueL1[depthGroup * (kFractal * kFractal)],
                                     LoadData2dTransposeParams(0, columnFractals, depthFractals, 0, 0));
                             }

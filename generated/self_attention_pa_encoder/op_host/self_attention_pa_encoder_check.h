@@ -703,7 +703,8 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
                 {{"inputLayout", "inputLayout is " + Text(call.inputLayout)}}},
                 {call.inputLayout == 0, "merged", {{nTokens_}, {headNum_, headSize_}},
                 {{"inputLayout", "inputLayout is " + Text(call.inputLayout)}}},
-                {call.inputLayout == 0 && call.mlaVHeadSize > 0, "padded", {{batch_}, {qRows_}, {headNum_}, {headSize_}},
+                {call.inputLayout == 0 && call.mlaVHeadSize > 0, "padded",
+                    {{batch_}, {qRows_}, {headNum_}, {headSize_}},
                 {{"inputLayout", "inputLayout is " + Text(call.inputLayout)},
                  {"mlaVHeadSize", "mlaVHeadSize is " + Text(call.mlaVHeadSize)}}},
                 {call.inputLayout == 1, "BNSD", {{batch_}, {headNum_}, {qRows_}, {headSize_}},
@@ -719,7 +720,8 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
                 {{"inputLayout", "inputLayout is " + Text(call.inputLayout)}}},
                 {call.inputLayout == 0, "merged", {{kvRows_}, {kvHeads_, headSize_}},
                 {{"inputLayout", "inputLayout is " + Text(call.inputLayout)}}},
-                {call.inputLayout == 0 && call.mlaVHeadSize > 0, "padded", {{batch_}, {kvRows_}, {kvHeads_}, {headSize_}},
+                {call.inputLayout == 0 && call.mlaVHeadSize > 0, "padded",
+                    {{batch_}, {kvRows_}, {kvHeads_}, {headSize_}},
                 {{"inputLayout", "inputLayout is " + Text(call.inputLayout)},
                  {"mlaVHeadSize", "mlaVHeadSize is " + Text(call.mlaVHeadSize)}}},
                 {call.inputLayout == 1, "BNSD", {{batch_}, {kvHeads_}, {kvRows_}, {headSize_}},
@@ -735,7 +737,8 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
                 {{"inputLayout", "inputLayout is " + Text(call.inputLayout)}}},
                 {call.inputLayout == 0, "merged", {{kvRows_}, {kvHeads_, headSizeV_}},
                 {{"inputLayout", "inputLayout is " + Text(call.inputLayout)}}},
-                {call.inputLayout == 0 && call.mlaVHeadSize > 0, "padded", {{batch_}, {kvRows_}, {kvHeads_}, {headSizeV_}},
+                {call.inputLayout == 0 && call.mlaVHeadSize > 0, "padded",
+                    {{batch_}, {kvRows_}, {kvHeads_}, {headSizeV_}},
                 {{"inputLayout", "inputLayout is " + Text(call.inputLayout)},
                  {"mlaVHeadSize", "mlaVHeadSize is " + Text(call.mlaVHeadSize)}}},
                 {call.inputLayout == 1, "BNSD", {{batch_}, {kvHeads_}, {kvRows_}, {headSizeV_}},
@@ -747,13 +750,15 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
     }
     {
         const Status status = solver.Match(Shaped{"mask"}, call.mask, {
-                {call.maskType == 1 || call.maskType == 2 || call.maskType == 7, "square", {{maskRows_}, {maskCols_}},
+                {call.maskType == 1 || call.maskType == 2 || call.maskType == 7, "square",
+                    {{maskRows_}, {maskCols_}},
                 {{"maskType", "maskType is " + Text(call.maskType)}}},
                 {call.maskType == 2, "per head", {{headNum_}, {maskRows_}, {maskCols_}},
                 {{"maskType", "maskType is " + Text(call.maskType)}}},
                 {call.maskType == 1 || call.maskType == 2, "per batch", {{batch_}, {maskRows_}, {maskCols_}},
                 {{"maskType", "maskType is " + Text(call.maskType)}}},
-                {call.maskType == 1 || call.maskType == 2, "full", {{batch_}, {headNum_}, {maskRows_}, {maskCols_}},
+                {call.maskType == 1 || call.maskType == 2, "full",
+                    {{batch_}, {headNum_}, {maskRows_}, {maskCols_}},
                 {{"maskType", "maskType is " + Text(call.maskType)}}},
                 {call.maskType == 3, "128", {{128}, {128}},
                 {{"maskType", "maskType is " + Text(call.maskType)}}},
@@ -1239,7 +1244,8 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
                     : call.seqLen.GetValue(b); }));
         return Violation("ShapeError", kOperator, "mask",
             "must have a column for each key", values,
-            NearestLegal(MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return sizes.seqLen_layout == "2 batch"
+            NearestLegal(
+                MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return sizes.seqLen_layout == "2 batch"
                 ? call.seqLen.GetValue(sizes.batch + b)
                 : call.seqLen.GetValue(b); }),
                 " of maskCols"));

@@ -81,19 +81,22 @@ std::vector<std::optional<std::vector<Integer>>> ResultShapes(
     layouts["query"] = solver.Match("query", {
         {call.inputLayout == 0, "tokens", {{"nTokens"}, {"headNum"}, {"headSize"}}},
         {call.inputLayout == 0, "merged", {{"nTokens"}, {"headNum", "headSize"}}},
-        {call.inputLayout == 0 && call.mlaVHeadSize > 0, "padded", {{"batch"}, {"qRows"}, {"headNum"}, {"headSize"}}},
+        {call.inputLayout == 0 && call.mlaVHeadSize > 0, "padded",
+            {{"batch"}, {"qRows"}, {"headNum"}, {"headSize"}}},
         {call.inputLayout == 1, "BNSD", {{"batch"}, {"headNum"}, {"qRows"}, {"headSize"}}},
     });
     layouts["key"] = solver.Match("key", {
         {call.inputLayout == 0, "tokens", {{"kvRows"}, {"kvHeads"}, {"headSize"}}},
         {call.inputLayout == 0, "merged", {{"kvRows"}, {"kvHeads", "headSize"}}},
-        {call.inputLayout == 0 && call.mlaVHeadSize > 0, "padded", {{"batch"}, {"kvRows"}, {"kvHeads"}, {"headSize"}}},
+        {call.inputLayout == 0 && call.mlaVHeadSize > 0, "padded",
+            {{"batch"}, {"kvRows"}, {"kvHeads"}, {"headSize"}}},
         {call.inputLayout == 1, "BNSD", {{"batch"}, {"kvHeads"}, {"kvRows"}, {"headSize"}}},
     });
     layouts["value"] = solver.Match("value", {
         {call.inputLayout == 0, "tokens", {{"kvRows"}, {"kvHeads"}, {"headSizeV"}}},
         {call.inputLayout == 0, "merged", {{"kvRows"}, {"kvHeads", "headSizeV"}}},
-        {call.inputLayout == 0 && call.mlaVHeadSize > 0, "padded", {{"batch"}, {"kvRows"}, {"kvHeads"}, {"headSizeV"}}},
+        {call.inputLayout == 0 && call.mlaVHeadSize > 0, "padded",
+            {{"batch"}, {"kvRows"}, {"kvHeads"}, {"headSizeV"}}},
         {call.inputLayout == 1, "BNSD", {{"batch"}, {"kvHeads"}, {"kvRows"}, {"headSizeV"}}},
     });
     if (!solver.Known("headSizeV") && solver.Known("headSize")) {

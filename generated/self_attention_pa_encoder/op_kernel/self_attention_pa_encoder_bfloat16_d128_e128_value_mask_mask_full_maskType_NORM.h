@@ -573,7 +573,8 @@ private:
                                     LoadData2DParams(0, depthFractals, rowFractals, 0, 0, false, 0));
                             }
                             for (int64_t depthGroup = 0; depthGroup < depthFractals; ++depthGroup) {
-                                LoadDataWithTranspose(rightL0[depthGroup * columnFractals * (kFractal * kFractal)],
+                                LoadDataWithTranspose(
+                                    rightL0[depthGroup * columnFractals * (kFractal * kFractal)],
                                     valueL1[depthGroup * (kFractal * kFractal)],
                                     LoadData2dTransposeParams(0, columnFractals, depthFractals, 0, 0));
                             }
@@ -642,7 +643,8 @@ private:
                     const int64_t head = firstHead;
                     const int64_t queryIndex = firstQuery + rowBegin + r0;
                     DataCopyPad(maskRows,
-                        maskGm_[batch * maskPitch0_ + head * maskPitch1_ + queryIndex * maskPitch2_ + firstKey],
+                        maskGm_[batch * maskPitch0_ + head * maskPitch1_ + queryIndex * maskPitch2_
+                            + firstKey],
                         DataCopyExtParams(chunk, keys * 2, (maskPitch2_ - keys) * 2,
                             (kTileKeys - RoundUp(keys, 16)) / 16, 0),
                         DataCopyPadExtParams<bfloat16_t>(false, 0, 0, 0));
@@ -651,7 +653,8 @@ private:
                         const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                         const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
                         DataCopyPad(maskRows[row * kTileKeys],
-                            maskGm_[batch * maskPitch0_ + head * maskPitch1_ + queryIndex * maskPitch2_ + firstKey],
+                            maskGm_[batch * maskPitch0_ + head * maskPitch1_ + queryIndex * maskPitch2_
+                                + firstKey],
                             DataCopyExtParams(1, keys * 2, 0, 0, 0),
                             DataCopyPadExtParams<bfloat16_t>(false, 0, 0, 0));
                     }

@@ -573,7 +573,8 @@ private:
                                     LoadData2DParams(0, depthFractals, rowFractals, 0, 0, false, 0));
                             }
                             for (int64_t depthGroup = 0; depthGroup < depthFractals; ++depthGroup) {
-                                LoadDataWithTranspose(rightL0[depthGroup * columnFractals * (kFractal * kFractal)],
+                                LoadDataWithTranspose(
+                                    rightL0[depthGroup * columnFractals * (kFractal * kFractal)],
                                     valueL1[depthGroup * (kFractal * kFractal)],
                                     LoadData2dTransposeParams(0, columnFractals, depthFractals, 0, 0));
                             }

@@ -109,10 +109,12 @@ extern "C" __global__ __aicore__ void self_attention_pa_encoder_custom(GM_ADDR q
         self_attention_pa_encoder_float16_d128_e128_key_padded::Run(query, key, seqLen, output, userWorkspace,
             tilingData);
     } else if (TILING_KEY_IS(376575791400003080)) {
-        self_attention_pa_encoder_float16_d128_e128_value_mask_mask_per_head_116087f5_maskType_ALIBI::Run(query,
+        self_attention_pa_encoder_float16_d128_e128_value_mask_mask_per_head_116087f5_maskType_ALIBI::Run(
+            query,
             key, value, mask, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(128628576600003080)) {
-        self_attention_pa_encoder_float16_d128_e128_value_mask_mask_per_batch_ccd31859_maskType_NORM::Run(query,
+        self_attention_pa_encoder_float16_d128_e128_value_mask_mask_per_batch_ccd31859_maskType_NORM::Run(
+            query,
             key, value, mask, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(8824546500003080)) {
         self_attention_pa_encoder_float16_d128_e128_value_mask_mask_full_maskType_NORM::Run(query, key, value,
@@ -121,7 +123,8 @@ extern "C" __global__ __aicore__ void self_attention_pa_encoder_custom(GM_ADDR q
         self_attention_pa_encoder_float16_d128_e128_value_maskType_NORM_COMPRESS::Run(query, key, value,
             seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(157349419800003080)) {
-        self_attention_pa_encoder_float16_d128_e128_value_mask_mask_columns_maskType_ALIBI_COMPRESS::Run(query,
+        self_attention_pa_encoder_float16_d128_e128_value_mask_mask_columns_maskType_ALIBI_COMPRESS::Run(
+            query,
             key, value, mask, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(12004278000001080)) {
         self_attention_pa_encoder_float16_d128_e128_value_maskType_SLIDING_WINDOW_COMPRESS::Run(query, key,
@@ -136,7 +139,8 @@ extern "C" __global__ __aicore__ void self_attention_pa_encoder_custom(GM_ADDR q
         self_attention_pa_encoder_float16_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_SQRT::Run(query, key,
             value, seqLen, slopes, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(352612900700005080)) {
-        self_attention_pa_encoder_float16_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_LEFT_ALIGN::Run(query,
+        self_attention_pa_encoder_float16_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_LEFT_ALIGN::Run(
+            query,
             key, value, seqLen, slopes, output, userWorkspace, tilingData);
     }
 #endif
@@ -166,10 +170,12 @@ extern "C" __global__ __aicore__ void self_attention_pa_encoder_custom(GM_ADDR q
         self_attention_pa_encoder_bfloat16_d128_e128_key_padded::Run(query, key, seqLen, output,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(339508421600003081)) {
-        self_attention_pa_encoder_bfloat16_d128_e128_value_mask_mask_per_head_116087f5_maskType_ALIBI::Run(query,
+        self_attention_pa_encoder_bfloat16_d128_e128_value_mask_mask_per_head_116087f5_maskType_ALIBI::Run(
+            query,
             key, value, mask, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(171986576400003081)) {
-        self_attention_pa_encoder_bfloat16_d128_e128_value_mask_mask_per_batch_ccd31859_maskType_NORM::Run(query,
+        self_attention_pa_encoder_bfloat16_d128_e128_value_mask_mask_per_batch_ccd31859_maskType_NORM::Run(
+            query,
             key, value, mask, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(79552428300003081)) {
         self_attention_pa_encoder_bfloat16_d128_e128_value_mask_mask_full_maskType_NORM::Run(query, key,
@@ -178,7 +184,8 @@ extern "C" __global__ __aicore__ void self_attention_pa_encoder_custom(GM_ADDR q
         self_attention_pa_encoder_bfloat16_d128_e128_value_maskType_NORM_COMPRESS::Run(query, key, value,
             seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(219460824400003081)) {
-        self_attention_pa_encoder_bfloat16_d128_e128_value_mask_mask_columns_maskType_ALIBI_COMPRESS::Run(query,
+        self_attention_pa_encoder_bfloat16_d128_e128_value_mask_mask_columns_maskType_ALIBI_COMPRESS::Run(
+            query,
             key, value, mask, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(12004278000001081)) {
         self_attention_pa_encoder_bfloat16_d128_e128_value_maskType_SLIDING_WINDOW_COMPRESS::Run(query, key,
@@ -193,7 +200,8 @@ extern "C" __global__ __aicore__ void self_attention_pa_encoder_custom(GM_ADDR q
         self_attention_pa_encoder_bfloat16_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_SQRT::Run(query,
             key, value, seqLen, slopes, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(352612900700005081)) {
-        self_attention_pa_encoder_bfloat16_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_LEFT_ALIGN::Run(query,
+        self_attention_pa_encoder_bfloat16_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_LEFT_ALIGN::Run(
+            query,
             key, value, seqLen, slopes, output, userWorkspace, tilingData);
     }
 #endif
@@ -202,52 +210,67 @@ extern "C" __global__ __aicore__ void self_attention_pa_encoder_custom(GM_ADDR q
         self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_quantType_QKV_ONLINE::Run(query,
             key, value, seqLen, qkDescale, vpvDescale, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(41868342200027082)) {
-        self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_NORM_quantType_QKV_ONLINE::Run(query,
+        self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_NORM_quantType_QKV_ONLINE::Run(
+            query,
             key, value, mask, seqLen, qkDescale, vpvDescale, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(293002024100029082)) {
-        self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE::Run(query,
+        self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE::Run(
+            query,
             key, value, seqLen, slopes, qkDescale, vpvDescale, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(130279157100057082)) {
-        self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_pScale_quantType_QKV_OFFLINE::Run(query,
+        self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_pScale_quantType_QKV_OFFLINE::Run(
+            query,
             key, value, seqLen, qkDescale, vpvDescale, pScale, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(98357786100025082)) {
-        self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_clampType_MIN_MAX_quantType_QKV_ONLINE::Run(query,
+        self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_clampType_MIN_MAX_quantType_QKV_ONLINE::Run(
+            query,
             key, value, seqLen, qkDescale, vpvDescale, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(363527821200027082)) {
-        self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_bfloat16_maskType_NORM_quantType_QKV_ONLINE::Run(query,
+        self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_bfloat16_maskType_NORM_quantType_QKV_ONLINE::Run(
+            query,
             key, value, mask, seqLen, qkDescale, vpvDescale, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(202042731000024082)) {
         self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_quantType_QKV_ONLINE::Run(query, key,
             seqLen, qkDescale, vpvDescale, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(422816758100024082)) {
-        self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_key_padded_quantType_QKV_ONLINE::Run(query,
+        self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_key_padded_quantType_QKV_ONLINE::Run(
+            query,
             key, seqLen, qkDescale, vpvDescale, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(362849643000027082)) {
-        self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_head_116087f5_maskType_ALIBI_quantType_QKV_ONLINE::Run(query,
+        self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_head_116087f5_maskType_ALIBI_quantType_QKV_ONLINE::Run(
+            query,
             key, value, mask, seqLen, qkDescale, vpvDescale, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(293877920500027082)) {
-        self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_batch_ccd31859_maskType_NORM_quantType_QKV_ONLINE::Run(query,
+        self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_batch_ccd31859_maskType_NORM_quantType_QKV_ONLINE::Run(
+            query,
             key, value, mask, seqLen, qkDescale, vpvDescale, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(42768058400027082)) {
-        self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_full_maskType_NORM_quantType_QKV_ONLINE::Run(query,
+        self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_full_maskType_NORM_quantType_QKV_ONLINE::Run(
+            query,
             key, value, mask, seqLen, qkDescale, vpvDescale, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(419672092600027082)) {
-        self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_bfloat16_mask_columns_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE::Run(query,
+        self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_bfloat16_mask_columns_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE::Run(
+            query,
             key, value, mask, seqLen, qkDescale, vpvDescale, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(153779648300024082)) {
-        self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_query_padded_quantType_QKV_ONLINE::Run(query,
+        self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_query_padded_quantType_QKV_ONLINE::Run(
+            query,
             key, seqLen, qkDescale, vpvDescale, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(184664963500027082)) {
-        self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_ALIBI_quantType_QKV_ONLINE::Run(query,
+        self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_ALIBI_quantType_QKV_ONLINE::Run(
+            query,
             key, value, mask, seqLen, qkDescale, vpvDescale, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(351358669000029082)) {
-        self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_SQRT_quantType_QKV_ONLINE::Run(query,
+        self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_SQRT_quantType_QKV_ONLINE::Run(
+            query,
             key, value, seqLen, slopes, qkDescale, vpvDescale, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(136260626300029082)) {
-        self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_LEFT_ALIGN_quantType_QKV_ONLINE::Run(query,
+        self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_LEFT_ALIGN_quantType_QKV_ONLINE::Run(
+            query,
             key, value, seqLen, slopes, qkDescale, vpvDescale, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(295384346500025082)) {
-        self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_outDataType_BF16_quantType_QKV_ONLINE::Run(query,
+        self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_outDataType_BF16_quantType_QKV_ONLINE::Run(
+            query,
             key, value, seqLen, qkDescale, vpvDescale, output, userWorkspace, tilingData);
     }
 #endif

@@ -580,7 +580,8 @@ private:
                                     LoadData2DParams(0, depthFractals, rowFractals, 0, 0, false, 0));
                             }
                             for (int64_t depthGroup = 0; depthGroup < depthFractals; ++depthGroup) {
-                                LoadDataWithTranspose(rightL0[depthGroup * columnFractals * (kFractal * kInt8Depth)],
+                                LoadDataWithTranspose(
+                                    rightL0[depthGroup * columnFractals * (kFractal * kInt8Depth)],
                                     valueL1[depthGroup * (kInt8Depth * kInt8Depth)],
                                     LoadData2dTransposeParams(0, columnFractals * kFractal / kInt8Depth,
                                         depthFractals, 1, 0));

@@ -18,7 +18,8 @@ namespace sample {
 const Recipe query{attndsl::DataType::kBfloat16, {3, 256}, 22};
 const Recipe key{attndsl::DataType::kBfloat16, {8, 16, 128}, 23};
 const Recipe value{attndsl::DataType::kBfloat16, {8, 16, 128}, 24};
-const Recipe blockTables{attndsl::DataType::kInt32, {2, 5}, 0, {7, 2147483647, 2147483647, 8, 2147483647, 2147483647, 2147483647, -1, 8, 8}};
+const Recipe blockTables{attndsl::DataType::kInt32, {2, 5}, 0,
+    {7, 2147483647, 2147483647, 8, 2147483647, 2147483647, 2147483647, -1, 8, 8}};
 const Recipe seqLen{attndsl::DataType::kInt32, {2}, 0, {3, 0}, 2};
 const Recipe kvSeqLen{attndsl::DataType::kInt32, {2}, 0, {3, 0}, 2};
 

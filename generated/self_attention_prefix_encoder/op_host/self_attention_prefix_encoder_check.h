@@ -600,7 +600,8 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
                 {true, "numBlocks blockSize (kvHeads headSize)",
                     {{numBlocks_}, {blockSize_}, {kvHeads_, headSize_}},
                 {}},
-                {true, "numBlocks blockSize kvHeads headSize", {{numBlocks_}, {blockSize_}, {kvHeads_}, {headSize_}},
+                {true, "numBlocks blockSize kvHeads headSize",
+                    {{numBlocks_}, {blockSize_}, {kvHeads_}, {headSize_}},
                 {}},
             }, sizes.key_layout);
         if (!status.Ok()) {
@@ -612,7 +613,8 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
                 {true, "numBlocks blockSize (kvHeads headSize)",
                     {{numBlocks_}, {blockSize_}, {kvHeads_, headSize_}},
                 {}},
-                {true, "numBlocks blockSize kvHeads headSize", {{numBlocks_}, {blockSize_}, {kvHeads_}, {headSize_}},
+                {true, "numBlocks blockSize kvHeads headSize",
+                    {{numBlocks_}, {blockSize_}, {kvHeads_}, {headSize_}},
                 {}},
             }, sizes.value_layout);
         if (!status.Ok()) {
@@ -630,13 +632,15 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
     }
     {
         const Status status = solver.Match(Shaped{"mask"}, call.mask, {
-                {call.maskType == 1 || call.maskType == 2 || call.maskType == 7, "square", {{maskRows_}, {maskCols_}},
+                {call.maskType == 1 || call.maskType == 2 || call.maskType == 7, "square",
+                    {{maskRows_}, {maskCols_}},
                 {{"maskType", "maskType is " + Text(call.maskType)}}},
                 {call.maskType == 2, "per head", {{headNum_}, {maskRows_}, {maskCols_}},
                 {{"maskType", "maskType is " + Text(call.maskType)}}},
                 {call.maskType == 1 || call.maskType == 2, "per batch", {{batch_}, {maskRows_}, {maskCols_}},
                 {{"maskType", "maskType is " + Text(call.maskType)}}},
-                {call.maskType == 1 || call.maskType == 2, "full", {{batch_}, {headNum_}, {maskRows_}, {maskCols_}},
+                {call.maskType == 1 || call.maskType == 2, "full",
+                    {{batch_}, {headNum_}, {maskRows_}, {maskCols_}},
                 {{"maskType", "maskType is " + Text(call.maskType)}}},
                 {call.maskType == 3, "128", {{128}, {128}},
                 {{"maskType", "maskType is " + Text(call.maskType)}}},
@@ -857,7 +861,8 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
             MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.kvSeqLen.GetValue(b); }));
         return Violation("ShapeError", kOperator, "mask",
             "must have a row for each query", values,
-            NearestLegal(MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.kvSeqLen.GetValue(b); }),
+            NearestLegal(
+                MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.kvSeqLen.GetValue(b); }),
                 " of maskRows"));
     }
     // mask: must have a column for each key
@@ -874,7 +879,8 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
             MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.kvSeqLen.GetValue(b); }));
         return Violation("ShapeError", kOperator, "mask",
             "must have a column for each key", values,
-            NearestLegal(MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.kvSeqLen.GetValue(b); }),
+            NearestLegal(
+                MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.kvSeqLen.GetValue(b); }),
                 " of maskCols"));
     }
     // mask: needs isTriuMask for more than 128 queries
