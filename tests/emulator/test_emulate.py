@@ -318,7 +318,8 @@ def test_a_host_is_told_times_addresses_and_bounds(tmp_path):
         "int main() {\n  aclrtSetDevice(0);\n  aclrtEvent start, end, never;\n  aclrtCreateEvent(&start);\n  aclrtCreateEvent(&end);\n"
         "  aclrtCreateEvent(&never);\n  void* base = nullptr;\n  uint64_t same = 0;\n  uint32_t length = 0;\n"
         "  aclrtGetHardwareSyncAddr(&base);\n  rtGetC2cCtrlAddr(&same, &length);\n"
-        "  aclrtRecordEvent(start, nullptr);\n  wait<<<1, nullptr, nullptr>>>(same);\n  aclrtRecordEvent(end, nullptr);\n"
+        "  aclrtRecordEvent(start, nullptr);\n  if (static_cast<int32_t>(wait<<<1, nullptr, nullptr>>>(same)) != 0) return 10;\n"
+        "  aclrtRecordEvent(end, nullptr);\n"
         "  float ms = 0, none = 0;\n  if (aclrtEventElapsedTime(&ms, start, end) != 0 || !(ms > 0 && ms < 1)) return 1;\n"
         "  if (aclrtEventElapsedTime(&none, start, never) == 0 || (uint64_t)base != same) return 2;\n"
         '  char to[4] = "xyz";\n  if (memcpy_s(to, 3, "abc", 4) == 0 || to[0] != \'x\') return 3;\n'

@@ -88,6 +88,10 @@ WRONG = {
         "TopK<T>(d, index, a, given, flags, tmp, 61, topk, TopKInfo{4, 64, 60})",
         "TopK<T>(d, index, a, given, flags, tmp, 60, topk, TopKInfo{4, 64, 60})",
     ),
+    "topk_shape_small": (
+        "TopK<T, false, true, false, TopKMode::TOPK_NSMALL>(d, index, a, given, flags, tmp, 5, topk, TopKInfo{8, 32, 32})",
+        "TopK<T, false, false, false, TopKMode::TOPK_NSMALL>(d, index, a, given, flags, tmp, 5, topk, TopKInfo{8, 32, 32})",
+    ),
     "pad_shape": ("pad.srcWidth = 60; " + PAD % (1, 4), "pad.srcWidth = 60; " + PAD % (1, 3)),
     "pad_shape_unpad": (UNPAD % 8, UNPAD % 7),
     "sync_base": (SYNC % "0", SYNC % "0x40000000"),

@@ -54,14 +54,15 @@ struct PreparedLaunch {
   uint32_t blocks;
   void* stream;
   SourceLine at;
-  // Arguments are copied at the launch, as the device does.
+  // Arguments are copied at the launch, as the device does. A launch is a value where the compiler is new: 0, an aclError.
   template <class... A>
-  void operator()(A... arguments) {
+  int32_t operator()(A... arguments) {
     (void)SiteNote<Call, A...>::noted;
     void* places[sizeof...(A) + 1] = {const_cast<void*>(static_cast<const void*>(&arguments))..., nullptr};
     launch_kernel(name, blocks, stream, [&] {
       if (!call_in_half(SiteNote<Call, A...>::name(), name, &call, places)) call(arguments...);
     }, at);
+    return 0;
   }
 };
 
