@@ -108,6 +108,17 @@ def _named(item: str) -> tuple[str, str]:
 
 
 _dtype = click.option("--dtype", "dtypes", multiple=True, metavar="NAME", help="io dtype; may be repeated")
+
+
+def _at_most_one(_: click.Context, __: click.Parameter, dtypes: tuple[str, ...]) -> tuple[str, ...]:
+    if len(dtypes) > 1:
+        raise click.UsageError(f"--dtype names one io dtype here, got {' and '.join(dtypes)}")
+    return dtypes
+
+
+_one_dtype = click.option(
+    "--dtype", "dtypes", multiple=True, metavar="NAME", callback=_at_most_one, help="io dtype, one"
+)
 _set = click.option(
     "--set",
     "settings",
@@ -164,7 +175,7 @@ STAGES = ("contract", "graph", "schedule", "tile", "memory", "cores", "source")
 
 @cli.command()
 @click.argument("name")
-@_dtype
+@_one_dtype
 @_set
 @_feature
 @click.option(
@@ -386,7 +397,7 @@ def run(name: str, inputs: Path, backend: str, out: Path | None, as_json: bool) 
 @click.option(
     "--shape", "shapes", multiple=True, metavar="NAME=NUMBER,...", help="sizes by the contract's names"
 )
-@_dtype
+@_one_dtype
 @_set
 @_feature
 @click.option("--cores", default=24, show_default=True, type=click.IntRange(1), help="blocks at most")
@@ -419,8 +430,6 @@ def profile(
             )
         call = operator.bind(**load_call(inputs))
     else:
-        if len(dtypes) > 1:
-            raise click.UsageError("a call has one --dtype")
         operator, request = chosen_mode(operator, _request((), settings, ()))
         call = call_of_shape(
             operator,

@@ -212,9 +212,12 @@ def call_of_shape(
                 if call is not None and _has_sizes(call, shape):
                     return call
     asked = ", ".join(f"{name}={value}" for name, value in {**shape, **(settings or {})}.items())
+    sizes = [name for mode in modes for name in operator.dims_by_name if name in _size_names(mode)]
+    missing = ", ".join(name for name in dict.fromkeys(sizes + _counts(operator)) if name not in shape)
+    others = f"; left open were {missing}: give some of them" if missing else ""
     raise ProfileError(
-        f"no legal call of {operator.name} was found with {asked or 'no sizes given'}: "
-        f"see attndsl show {operator.name}"
+        f"no legal call of {operator.name} was found with {asked or 'no sizes given'}{others}; "
+        f"see attndsl show {operator.in_commands} --stage contract"
     )
 
 
@@ -229,6 +232,18 @@ def _size_names(space: CaseSpace) -> set[str]:
     named = {*space.operator.dims_by_name, *(each.name for each in space.operator.params if each.type is int)}
     named |= {longest_of(spec.name).name for spec in space.operator.tensors}
     return {name for name in named if name in space.variables and name not in space.ties.bounded}
+
+
+def _counts(operator: Operator) -> list[str]:
+    """Parameters that are numbers by which sizes follow, such as those of heads."""
+    used = {
+        symbol
+        for each in operator.dims_by_name.values()
+        if each.definition is not None
+        for symbol in each.definition.symbols()
+    }
+    used |= {symbol for extent in operator.axis_extents.values() for symbol in extent.symbols()}
+    return [each.name for each in operator.params if each.name in used and each.type is int]
 
 
 def _lengths_of(space: CaseSpace, shape: Mapping[str, int]) -> dict[str, int]:

@@ -212,3 +212,9 @@ def test_verify_runs_a_project_that_was_edited(tmp_path: Path) -> None:
     ):
         refused = attndsl(*wrong, cwd=tmp_path)
         assert refused.returncode == 2 and word in refused.stderr
+
+
+@pytest.mark.parametrize("command", ["show", "profile"])
+def test_what_speaks_of_one_program_takes_one_dtype(command: str) -> None:
+    done = attndsl(command, "incre_flash_attention", "--dtype", "float16", "--dtype", "bfloat16")
+    assert done.returncode == 2 and "one io dtype here, got float16 and bfloat16" in done.stderr

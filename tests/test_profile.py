@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -59,7 +61,11 @@ def test_a_setting_chooses_among_kernels():
     [
         ({"num_head": 8}, {}, "unknown size 'num_head'; did you mean 'num_heads'"),
         ({"D": 1000}, {}, "no legal call of incre_flash_attention was found with D=1000"),
-        ({"num_heads": 7, "num_key_value_heads": 2}, {}, "no legal call"),
+        (
+            {"num_heads": 7, "num_key_value_heads": 2},
+            {},
+            "no legal call.*; left open were B, .*S.*: give some",
+        ),
         ({}, {"features": ["mask"]}, "unknown optional tensor 'mask'"),
         ({}, {"dtype": "float64"}, "never float64; its dtypes are float16"),
     ],
@@ -107,3 +113,14 @@ def test_the_command(operator, tmp_path):
     assert "us (uncalibrated)" in done.output and "busy AIV:" in done.output
     for wrong in (["--shape", "S"], [str(tmp_path / "call.npz"), "--shape", "S=64"]):
         assert CliRunner().invoke(cli, ["profile", operator.name, *wrong]).exit_code == 2
+
+
+def test_the_call_of_the_front_page():
+    """Its sizes are those that the contract has."""
+    page = (Path(__file__).parents[1] / "README.md").read_text()
+    name, shape, setting = re.search(
+        r"`attndsl profile (\w+) --shape (\S+) --set calcType=(\w+)`", page
+    ).groups()
+    sizes = {each: int(size) for each, size in (part.split("=") for part in shape.split(","))}
+    call = call_of_shape(load(name).mode_named(setting), sizes)
+    assert {each: call.env()[each] for each in sizes} == sizes

@@ -122,7 +122,7 @@ def wanted_specialisations(operator: Operator, request: KernelRequest) -> tuple[
         dtype = f" in {' or '.join(dtypes)}" if request.dtypes else ""
         raise NoLegalCall(
             f"{operator.name}: no call that the contract allows has {named or 'any features'}{dtype}; "
-            f"attndsl show {operator.name} --stage contract prints the constraints"
+            f"attndsl show {operator.in_commands} --stage contract prints the constraints"
         )
     return tuple(found.values())
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -25,15 +25,13 @@ from attndsl.spec.operator import Operator
 class Project:
     """An operator's compiled specialisations and the features that no kernel covers yet.
 
-    ``reason``: why there is no kernel at all, where there is none. ``spec``: the name that its spec file is
-    loaded by, where that is not the operator's.
+    ``reason``: why there is no kernel at all, where there is none.
     """
 
     operator: Operator
     kernels: tuple[Compiled, ...]
     not_lowered: tuple[str, ...]
     reason: str = ""
-    spec: str = ""
 
     def files(self) -> dict[str, str]:
         """Every file of the project by name; none without a kernel."""
@@ -43,7 +41,7 @@ class Project:
     def _files(self) -> dict[str, str]:
         if not self.kernels:
             return {}
-        return project_files(self.kernels, _page(self), self.spec or self.operator.name)
+        return project_files(self.kernels, _page(self))
 
     def write(self, out: Path) -> tuple[Path, ...]:
         """Write the project to ``out/NAME``; returns the files that changed.
@@ -75,7 +73,7 @@ def plan_projects(operator: Operator, request: KernelRequest) -> tuple[Project, 
         every = (mode,)
     elif request.by_name:
         every = tuple(each for each in every if _has(each, request)) or (operator,)
-    return tuple(replace(plan_project(each, request), spec=operator.name) for each in every)
+    return tuple(plan_project(each, request) for each in every)
 
 
 def _has(operator: Operator, request: KernelRequest) -> bool:
@@ -116,9 +114,8 @@ def plan_project(operator: Operator, request: KernelRequest) -> Project:
 def _page(project: Project) -> Page:
     """The same for every request, so that several calls into one folder agree."""
     operator = project.operator
-    mode = "" if operator.own_mode is None else " --set {}={}".format(*operator.own_mode)
     return Page(
-        command=comment(f"attndsl generate {project.spec or operator.name}{mode}"),
+        command=comment(f"attndsl generate {operator.in_commands}"),
         names=names_of(operator),
         name=comment(operator.name),
         document=comment(operator.document),

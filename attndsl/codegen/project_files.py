@@ -31,15 +31,15 @@ class Page:
     not_lowered: tuple[str, ...]
 
 
-def project_files(kernels: Sequence[Compiled], page: Page, spec: str) -> dict[str, str]:
-    """Every file of a project with kernels; ``spec``: the name that the operator's spec file is loaded by."""
+def project_files(kernels: Sequence[Compiled], page: Page) -> dict[str, str]:
+    """Every file of a project with kernels."""
     names = page.names
     cases = device_cases(kernels)
     found = host_files(names) | definition_files(names, kernels) | device_files(kernels)
     plain = [case for case in cases if case.made_by_counting]
     smallest = min(plain, key=lambda each: sum(a.size for a in each.expected.values()), default=None)
     found |= build_files(names, page, samples=smallest is not None)
-    found |= binding_files(names, page, spec)
+    found |= binding_files(names, page)
     found |= launch_files(names, smallest)
     return found | (test_files(names, cases) if cases else {})
 
@@ -56,7 +56,7 @@ def build_files(names: Names, page: Page, *, samples: bool) -> dict[str, str]:
     }
 
 
-def binding_files(names: Names, page: Page, spec: str) -> dict[str, str]:
+def binding_files(names: Names, page: Page) -> dict[str, str]:
     """The custom operator of PyTorch and the Python function in front of it."""
     text = torch_text(names)
     wrapper = render(
@@ -65,7 +65,7 @@ def binding_files(names: Names, page: Page, spec: str) -> dict[str, str]:
         torch=text,
         document=_python_text(page.document),
         summary=_python_text(page.summary or page.name),
-        spec=_python_text(spec),
+        spec=_python_text(names.operator.spec),
         name_literal=repr(names.operator.name),
     )
     return {

@@ -71,7 +71,9 @@ class UserProject:
         project = UserProject(folder, found[0].operator, coverage)
         for path in project._needed():
             if not path.is_file():
-                raise NoProject(f"{path} is missing; attndsl generate {operator.name} writes it")
+                raise NoProject(
+                    f"{path} is missing; attndsl generate {found[0].operator.in_commands} writes it"
+                )
         project._members  # noqa: B018 -- what it asks for is looked at now, not in the first case
         if coverage is not None:
             coverage.marked(folder)

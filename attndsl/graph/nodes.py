@@ -157,7 +157,7 @@ class Choose(Node):
 class Rows(Node):
     """Base of all key sources. Axes (B, K, T, D) or (B, K, T, E).
 
-    ``length``: valid rows of each batch row, an Input of axes (B,), or None for all of them.
+    ``length``: valid rows of each batch row, axes (B,): an Input or a Scalar of the batch index. None: all.
     """
 
     axes: Axes
@@ -224,6 +224,19 @@ class Windowed(Rows):
 
     source: Rows
     start: Node
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CacheAppend(Rows):
+    """The rows of ``cache`` below ``position``, then the new ``rows``; and an effect: these are written into
+    the cache from ``position`` on.
+
+    ``cache`` is :class:`Dense`, or a :class:`Ring` over it, of an input. ``length``: rows in the end.
+    """
+
+    cache: Rows
+    rows: Rows
+    position: Node
 
 
 # ------------------------------------------------------------------------------------------------
@@ -418,19 +431,6 @@ class BlockRequantize(Node):
     block: Expr
     scale: Node | None = None
     axes: Axes = SCORE_AXES
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class CacheAppend(Rows):
-    """The rows of ``cache`` below ``position``, then the new ``rows``; and an effect: these are written into
-    the cache from ``position`` on.
-
-    ``cache`` is :class:`Dense`, or a :class:`Ring` over it, of an input. ``length``: rows in the end.
-    """
-
-    cache: Rows
-    rows: Rows
-    position: Node
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -128,6 +128,10 @@ _LOADS_BY_AXES: dict[nodes.Axes, _Rule] = {
     ("B", "Q", "T"): _of_queries,
 }
 BYTE_MASK_AXES = " or ".join(f"({', '.join(axes)})" for axes in _LOADS_BY_AXES)
+WITH_COLUMNS = (
+    f"declare a mask in bytes with a column for each key, over {BYTE_MASK_AXES}, and pass it expanded"
+)
+"""What to write where a mask has no rule of its own."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from functools import reduce
 
 from attndsl.graph import nodes
 from attndsl.intervals import is_integral
+from attndsl.schedule.byte_masks import WITH_COLUMNS
 from attndsl.schedule.errors import NotLowered
 from attndsl.source_line import SourceLine
 from attndsl.symbolic import Binary, Compare, Const, Expr, Logic, Symbol, maximum, minimum
@@ -91,8 +92,8 @@ class _Conditions:
         )
         if rounded is None:
             raise self._refused(
-                f"'{part}' compares with numbers that are no integers; declare parameters as int, or "
-                "write the bound in integers, by // or ceil_div(...)"
+                f"'{part}' compares with numbers that are no integers",
+                "declare parameters as int, or write the bound in integers, by // or ceil_div(...)",
             )
         edge = rounded if strict == upper else rounded + 1
         return Interval(None, edge) if upper else Interval(edge, None)
@@ -112,8 +113,8 @@ class _Conditions:
         right = self._rounded(expr.right, up=up != (expr.op == "-"))
         return None if left is None or right is None else expr.with_children((left, right))
 
-    def _refused(self, why: str) -> NotLowered:
-        return NotLowered(f"a mask that shows no interval of keys ({why})", self.where)
+    def _refused(self, why: str, instead: str = WITH_COLUMNS) -> NotLowered:
+        return NotLowered(f"a mask that shows no interval of keys ({why})", self.where, instead)
 
 
 def _is_false(expr: Expr) -> bool:

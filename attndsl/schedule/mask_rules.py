@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from attndsl.graph import nodes
-from attndsl.schedule.byte_masks import BYTE_MASK_AXES, byte_mask
+from attndsl.schedule.byte_masks import WITH_COLUMNS, byte_mask
 from attndsl.schedule.context import Context
 from attndsl.schedule.errors import NotLowered
 from attndsl.schedule.index_masks import index_mask
@@ -34,14 +34,10 @@ def _read_by_index(context: Context, node: nodes.Replace) -> Modifier:
     raise NotLowered(
         f"a mask that is read by index, {stored_plain(condition.source).name}[{index}],",
         node.where,
-        _WITH_COLUMNS,
+        f"{WITH_COLUMNS}, or write a condition on indices",
     )
 
 
-_WITH_COLUMNS = (
-    f"declare a mask in bytes with a column for each key, over {BYTE_MASK_AXES}, and pass it expanded, "
-    "or write a condition on indices"
-)
 _MASK_RULES: dict[type[nodes.Node], Callable[[Context, nodes.Replace], Modifier]] = {
     nodes.IndexCondition: index_mask,
     nodes.Input: byte_mask,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from attndsl.spec import errors
-from attndsl.spec.arguments import ParamSpec, TensorSpec
+from attndsl.spec.arguments import REQUIRED, ParamSpec, TensorSpec
 from attndsl.spec.enumerated import choices_text
 from attndsl.spec.layout import Layout
 from attndsl.spec.wording import condition_words
@@ -54,18 +54,23 @@ def contract_text(operator: Operator) -> str:
 
 
 def _signature(operator: Operator) -> str:
+    """The arguments; one that a call must pass says so behind those that it may leave out."""
     parts: list[str] = []
+    late = False
     for spec in operator.parameters:
-        if isinstance(spec, ParamSpec):
-            if spec.keyword_only and "*" not in parts:
-                parts.append("*")
-            default = f"bytes({len(spec.default)})" if spec.type is bytes else repr(spec.default)
-            parts.append(f"{spec.name}={default}" if spec.optional else spec.name)
-        else:
-            if spec.by_name and "*" not in parts:
-                parts.append("*")
-            parts.append(f"{spec.name}=None" if spec.optional else spec.name)
+        by_name = spec.keyword_only if isinstance(spec, ParamSpec) else spec.by_name
+        if by_name and "*" not in parts:
+            parts.append("*")
+        late = late or spec.optional
+        default = f"={_default(spec)}" if spec.optional else f"={REQUIRED}" if late and not by_name else ""
+        parts.append(spec.name + default)
     return ", ".join(parts)
+
+
+def _default(spec: ParamSpec | TensorSpec) -> str:
+    if not isinstance(spec, ParamSpec):
+        return "None"
+    return f"bytes({len(spec.default)})" if spec.type is bytes else repr(spec.default)
 
 
 def _sizes(operator: Operator) -> list[str]:

@@ -371,7 +371,8 @@ class Declarations:
         self._add(Constraint(condition, text, errors.TargetLimitError, when, target=True, where=line))
 
     def schedule(self, **choices: Any) -> None:
-        """Tile sizes, ring depth and splits that the author wants; what is left out is searched."""
+        """Tile sizes, ring depth and splits that the author wants; what is left out is filled in with
+        usual values."""
         for name, value in choices.items():
             if name in self.schedule_choices:
                 raise errors.DuplicateNameError(f"schedule choice '{name}' is made twice", author_line())
@@ -470,7 +471,11 @@ class Declarations:
 
 def _by_key(layouts: Layouts | None) -> dict[str, str | tuple[str, Expr]]:
     if not isinstance(layouts, Mapping):
-        return {"": layouts} if isinstance(layouts, str) else {text: text for text in layouts or ()}
+        texts = [layouts] if isinstance(layouts, str) else list(layouts or ())
+        if not all(isinstance(text, str) for text in texts):
+            sizes = " ".join(map(str, texts))
+            raise errors.LayoutTextError(f'write the layout as a text, "{sizes}"', author_line())
+        return {"": layouts} if isinstance(layouts, str) else {text: text for text in texts}
     found: dict[str, str | tuple[str, Expr]] = {}
     for key, item in layouts.items():
         match item:

@@ -18,12 +18,14 @@ if TYPE_CHECKING:
 class Modes:
     """The operators that take the calls in which ``parameter`` has their value.
 
-    ``own``: the value that an operator has itself, where it is one of the modes.
+    ``own``: the value that an operator has itself, where it is one of the modes, and ``of``: the one that
+    has these.
     """
 
     parameter: str = ""
     operators: dict[Any, Operator] = field(default_factory=dict)
     own: Any = None
+    of: Operator | None = None
 
     def narrowed(self, spec: ParamSpec) -> ParamSpec:
         """A parameter as a mode has it: the one that decides between modes has their value alone."""

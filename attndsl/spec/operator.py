@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
@@ -179,7 +180,7 @@ class Operator(Declarations):
         if self._modes.parameter not in ("", by) or value in self._modes.operators:
             raise errors.DuplicateNameError(f"mode {by} = {value!r} is declared twice", author_line())
         other = Operator(f"{self.name}_{suffix}", document=self.document, target=self.target, summary=summary)
-        other._modes = Modes(parameter=by, own=value)
+        other._modes = Modes(parameter=by, own=value, of=self)
         self._modes.parameter = by
         self._modes.operators[value] = other
         with self.constraints_on(error=errors.ParameterError, early=True):
@@ -204,6 +205,17 @@ class Operator(Declarations):
             return None
         spec = next(spec for spec in self.params if spec.name == self._modes.parameter)
         return spec.name, next((word for word in spec.choices if isinstance(word, str)), str(self._modes.own))
+
+    @property
+    def spec(self) -> str:
+        """What :func:`attndsl.spec.loader.load` takes for this operator, or for the one it is a mode of."""
+        return (self._modes.of or self).source
+
+    @property
+    def in_commands(self) -> str:
+        """What follows ``attndsl generate`` or ``show``: the spec, and of a mode the value that picks it."""
+        mode = "" if self.own_mode is None else " --set {}={}".format(*self.own_mode)
+        return shlex.quote(self.spec) + mode
 
     def mode_named(self, spelled: str) -> Operator:
         """The operator whose calls have this value of the parameter that decides between modes.

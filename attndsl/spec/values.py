@@ -103,9 +103,12 @@ class Value(TakesScalars):
             )
         )
 
-    def replace(self, condition: Value, value: float) -> Value:
-        """``value`` where ``condition`` is non-zero, this value elsewhere."""
+    def replace(self, condition: Value | Expr, value: float) -> Value:
+        """``value`` where ``condition``, a mask or a condition over indices, is non-zero; this value
+        elsewhere."""
         where = author_line()
+        if isinstance(condition, Expr):
+            condition = index_condition(condition)
         axes = merge_axes(self.axes, condition.axes)
         return Value(
             Replace(source=self.node, condition=condition.node, value=float(value), axes=axes, where=where)

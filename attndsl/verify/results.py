@@ -273,11 +273,9 @@ class Verification:
                     f" MERE {found['mere']:.2f}, RMSE {found['rmse']:.2f}, small {found['small']:.2f}"
                     f" times the benchmark"
                 )
-        cases = self.distribution()
-        shares = ("beyond the ring", "several tasks a core", "split keys", "keys never split")
-        yield f"of {len(self.rows)} cases: " + ", ".join(f"{cases[name]} {name}" for name in shares)
-        for name in ("key tiles of the longest row", "tasks for each core"):
-            yield f"    {name}: " + ", ".join(f"{size} in {count}" for size, count in cases[name].items())
+        yield from self._gaps()
+        if self._has_kernels:
+            yield from self._shares()
         notes = [note for row in self.rows for result in row.results for note in result.notes]
         if notes:
             yield f"integer results that differ within what rounding allows: {len(notes)}, first: {notes[0]}"
@@ -285,6 +283,27 @@ class Verification:
             yield f"never passed (the constraints allow no such call): {', '.join(self.excluded)}"
         verdict = "no miss" if self.ok else f"{len(self.misses)} cases with a miss"
         yield f"{self.operator}: {len(self.rows)} cases, {verdict}, {self.seconds:.0f} s"
+
+    def _gaps(self) -> Iterator[str]:
+        """Why cases have no kernel, each reason once."""
+        results = (result for row in self.rows for result in row.results)
+        reasons = Counter(result.message for result in results if result.status == NOT_LOWERED)
+        for reason in reasons:
+            yield f"{NOT_LOWERED}: {reason}"
+
+    @property
+    def _has_kernels(self) -> bool:
+        """Whether some backend that runs what is lowered had something to run, or none was asked for."""
+        others = [each for row in self.rows for each in row.results if each.backend != "reference"]
+        return not others or any(result.status != NOT_LOWERED for result in others)
+
+    def _shares(self) -> Iterator[str]:
+        """How long, plentiful or scarce the cases' work is."""
+        cases = self.distribution()
+        shares = ("beyond the ring", "several tasks a core", "split keys", "keys never split")
+        yield f"of {len(self.rows)} cases: " + ", ".join(f"{cases[name]} {name}" for name in shares)
+        for name in ("key tiles of the longest row", "tasks for each core"):
+            yield f"    {name}: " + ", ".join(f"{size} in {count}" for size, count in cases[name].items())
 
 
 def _histogram(values: list[int]) -> dict[str, int]:

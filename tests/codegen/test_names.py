@@ -83,7 +83,7 @@ def written(operator, folder):
     named = dict(zip(("name", "document", "summary"), texts, strict=True))
     page = Page(command=texts[0], names=names, features=(), not_lowered=(), **named)
     files = project.files() or (
-        host_files(names) | definition_files(names, ()) | binding_files(names, page, operator.name)
+        host_files(names) | definition_files(names, ()) | binding_files(names, page)
         | build_files(names, page, samples=False)
     )  # fmt: skip
     for name, text in files.items():

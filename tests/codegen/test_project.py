@@ -128,7 +128,7 @@ def test_the_torch_extension_compiles(operator, tmp_path):
     names = names_of(operator)
     texts = {"command": "", "name": operator.name, "document": "", "summary": ""}
     page = Page(names=names, features=(), not_lowered=(), **texts)
-    made = host_files(names) | binding_files(names, page, operator.name)
+    made = host_files(names) | binding_files(names, page)
     members = ", ".join([item.name for item in names.tensors] + list(names.outputs.values()))
     made[f"direct/{names.op}_run.h"] = RUN_STAND_IN.format(names=names, members=members)
     for name, text in made.items():

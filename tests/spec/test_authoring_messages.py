@@ -120,3 +120,31 @@ def test_python_logic_is_told_the_operators_of_conditions(wrong):
 def test_negation_is_told_what_to_write():
     with pytest.raises(TypeError, match=r"\(a < c\) == False"):
         ~(A < C)  # noqa: B018
+
+
+def test_a_condition_on_indices_is_a_mask_like_another():
+    op, q, k, v = declared()
+    s = attend.scores(q, k)
+    op.output("out", attend.softmax(s.replace(attend.KEY > attend.QUERY, -1e9)) @ v, like=q)
+    rows = np.arange(8, dtype=np.float16)[:, None] * np.ones(16, np.float16)
+    out = op(**call(value=rows[None, None]))
+    np.testing.assert_allclose(out[0, 0, :, 0], np.arange(8) / 2, rtol=1e-3)
+
+
+def test_a_layout_is_a_text():
+    op = Operator("small")
+    sizes = op.dims("B N S D")
+    op.axes(B=sizes[0], N=sizes[1], Q=sizes[2], D=sizes[3])
+    for layouts in (sizes, list(sizes)):
+        with pytest.raises(errors.LayoutTextError, match='write the layout as a text, "B N S D"'):
+            op.input("query", layouts, dtype="float16")
+    op.input("query", "B N S D", dtype="float16")
+
+
+def test_the_signature_is_legal_python_or_says_what_is_required():
+    op = Operator("small")
+    op.param("scale", float, default=1.0)
+    op.param("window", int)
+    op.keyword_only()
+    op.param("dilation", int)
+    assert op.contract_text().startswith("small(scale=1.0, window=<required>, *, dilation)")

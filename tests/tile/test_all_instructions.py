@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import ModuleType
 from typing import Any
 
 import pytest
 
 from attndsl.tile import instructions
-from attndsl.tile.instructions import Instruction
+from attndsl.tile.instructions import Convert, Instruction, masks, vector
 
 from . import (
     test_cube_layouts,
@@ -37,6 +37,40 @@ BROKEN: tuple[Any, ...] = (
 )
 EMITTED = (*test_emitted_text.VECTOR.values(), *test_emitted_text.CUBE, *test_lanes_and_sorts.CASES.values())
 MEANING = (test_vector_meaning, test_cube_layouts, test_int8_cube, test_lanes_and_sorts)
+
+# what each row of a table of operations adds: the class, and the words that pick the row
+TABLES: tuple[tuple[str, Iterable[str]], ...] = (
+    ("Unary", vector._UNARY),
+    ("WithScalar", vector._WITH_SCALAR),
+    ("Binary", vector._BINARY),
+    ("ShiftBits", vector._SHIFTS),
+    ("RowReduce", vector._REDUCTIONS),
+    ("Bitwise", masks._LOGIC),
+    ("CompareWithScalar", masks.COMPARISONS),
+    ("CompareLanes", masks.COMPARISONS),
+)
+ROWS: list[tuple[str, ...]] = [
+    *((name, operation) for name, table in TABLES for operation in table),
+    *(("Convert", *pair, mode) for pair, modes in Convert._PAIRS.items() for mode in modes),
+]
+
+
+def row_of(item: Instruction) -> tuple[str, ...]:
+    """The row of its table that an instruction is."""
+    if isinstance(item, Convert):
+        return ("Convert", item.src.buffer.dtype, item.dst.buffer.dtype, item.mode)
+    return (type(item).__name__, getattr(item, "op", None) or getattr(item, "mode", ""))
+
+
+def told_by(source: str, table: Mapping[str, Instruction]) -> list[frozenset[str]]:
+    """For each function of a source what it makes, and the words in it and in its parameters."""
+    found = []
+    for each in ast.parse(source).body:
+        if isinstance(each, ast.FunctionDef):
+            words = {str(node.value) for node in ast.walk(each) if isinstance(node, ast.Constant)}
+            taken = {word for name in words if name in table for word in row_of(table[name])}
+            found.append(made_by(ast.unparse(each), table) | words | taken)
+    return [frozenset(each) for each in found]
 
 
 def made_by(source: str, table: Mapping[str, Instruction]) -> set[str]:
@@ -77,3 +111,20 @@ def test_tables_alone_are_no_tests_of_a_meaning() -> None:
     assert made_by("X = Fill(1)\nY = T['numbers']\n", table) == set()
     assert made_by("def test():\n    Fill(1)\n", table) == {"Fill"}
     assert made_by("def test():\n    T['numbers']\n", table) == {"LaneNumbers"}
+
+
+@pytest.mark.parametrize("row", ROWS, ids="-".join)
+def test_the_text_of_a_row_of_a_table_runs_on_the_emulator(row: tuple[str, ...]) -> None:
+    assert any(row_of(each) == row for each in EMITTED)
+
+
+@pytest.mark.parametrize("row", ROWS, ids="-".join)
+def test_the_meaning_of_a_row_of_a_table_is_held_against_another(row: tuple[str, ...]) -> None:
+    told = (each for module in MEANING for each in told_by(source_of(module), test_lanes_and_sorts.CASES))
+    assert any(each.issuperset(row) for each in told)
+
+
+def test_a_row_that_no_test_speaks_of_would_be_noticed() -> None:
+    source = "@each('Exp', 'Ln')\ndef test(op):\n    Unary(op)\n\ndef other():\n    Binary('Rsqrt')\n"
+    (first, second) = told_by(source, {})
+    assert first >= {"Unary", "Ln"} and not any(each >= {"Unary", "Rsqrt"} for each in (first, second))

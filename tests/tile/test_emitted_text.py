@@ -15,6 +15,7 @@ from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import (
     Binary,
     BroadcastRows,
+    CompareLanes,
     CompareWithScalar,
     Convert,
     Fill,
@@ -95,6 +96,7 @@ VECTOR: dict[str, Instruction] = {
         op="Mul", dst=grid(OUT, 7, 50, 64), first=grid(X, 7, 50, 64), second=grid(Y, 7, 8, 8), broadcast=True
     ),
     "to_half": Convert(dst=line(HALF, 100), src=line(X, 100), mode="CAST_RINT"),
+    "to_half_by_none": Convert(dst=line(HALF, 100), src=line(X, 100), mode="CAST_NONE"),
     "to_bf16": Convert(dst=line(BF16, 100), src=line(X, 100), mode="CAST_RINT"),
     "from_half": Convert(dst=line(OUT, 100), src=line(HALF, 100), mode="CAST_NONE"),
     "from_bf16": Convert(dst=line(OUT, 100), src=line(BF16, 100), mode="CAST_NONE"),
@@ -108,6 +110,18 @@ VECTOR: dict[str, Instruction] = {
     ),
     "compare_equal": CompareWithScalar(dst=line(BYTES, 16), src=line(X, 128), scalar=Const(0.5), mode="EQ"),
     "compare_less": CompareWithScalar(dst=line(BYTES, 16), src=line(X, 128), scalar=Const(0.5), mode="LT"),
+    **{
+        f"compare_{mode}": CompareWithScalar(
+            dst=line(BYTES, 16), src=line(X, 128), scalar=Const(0.5), mode=mode
+        )
+        for mode in ("NE", "GE", "LE")
+    },
+    **{
+        f"compare_lanes_{mode}": CompareLanes(
+            dst=line(BYTES, 16), first=line(X, 128), second=line(X, 128, 40), mode=mode
+        )
+        for mode in ("NE", "GT", "LE")
+    },
     "select": SelectOrScalar(
         dst=line(OUT, 155), bits=line(BYTES, 32), src=line(X, 155), scalar=Const(-1e12)
     ),

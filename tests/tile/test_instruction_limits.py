@@ -222,7 +222,7 @@ LIMITS = (
         "away from zero has no meaning here",
         Convert(dst=row(f16), src=row(f32), mode="CAST_ROUND"),
         Convert(dst=row(f16), src=row(f32), mode="CAST_RINT"),
-        "CAST_ROUND has no NumPy meaning",
+        "Cast from float32 to float16 has no CAST_ROUND",
     ),
     Limit(
         "reductions of fp32 rows",

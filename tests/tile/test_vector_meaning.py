@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from attndsl.symbolic import Const, as_expr
 from attndsl.tile.instructions import (
     Binary,
+    Bitwise,
     BroadcastRows,
+    CompareLanes,
     CompareWithScalar,
     Convert,
     Fill,
@@ -199,17 +201,75 @@ def test_mask_to_bits_to_selection(count):
     assert (got[count:] == bench.fill).all()
 
 
+@pytest.mark.parametrize("lanes", [False, True])
 @pytest.mark.parametrize(
     ("mode", "expected"),
-    [("EQ", [0, 1, 0, 0]), ("NE", [1, 0, 1, 1]), ("GT", [0, 0, 1, 0]), ("LT", [1, 0, 0, 0])],
+    [
+        ("EQ", [0, 1, 0, 0]),
+        ("NE", [1, 0, 1, 1]),
+        ("GT", [0, 0, 1, 0]),
+        ("LT", [1, 0, 0, 0]),
+        ("GE", [0, 1, 1, 0]),
+        ("LE", [1, 1, 0, 0]),
+    ],
 )
-def test_comparisons(mode, expected):
+def test_comparisons(mode, expected, lanes):
     """The fourth lane is a NaN: unequal to everything."""
-    x, bits = buffer("x", "float32", 64), buffer("bits", "uint8", 32)
+    x, two, bits = buffer("x", "float32", 64), buffer("two", "float32", 64), buffer("bits", "uint8", 32)
     bench = Bench()
     bench.put(x, [1.0, 2.0, 3.0, math.nan] + [2.0] * 60)
-    CompareWithScalar(dst=bits.region(), src=x.region(0, 1, 64), scalar=Const(2), mode=mode).run(bench)
+    bench.put(two, [2.0] * 64)
+    source, dst = x.region(0, 1, 64), bits.region()
+    if lanes:
+        CompareLanes(dst=dst, first=source, second=two.region(0, 1, 64), mode=mode).run(bench)
+    else:
+        CompareWithScalar(dst=dst, src=source, scalar=Const(2), mode=mode).run(bench)
     assert [bench.slot(bits)[0] >> lane & 1 for lane in range(4)] == expected
+
+
+@pytest.mark.parametrize(("op", "expected"), [("And", 0b1000), ("Or", 0b1110)])
+def test_bitwise(op, expected):
+    first, second, out = (buffer(name, "uint8", 32) for name in ("p", "q", "r"))
+    bench = Bench()
+    bench.put(first, [0b1100] * 32)
+    bench.put(second, [0b1010] * 32)
+    Bitwise(op=op, dst=out.region(), first=first.region(), second=second.region()).run(bench)
+    assert (bench.slot(out) == expected).all()
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [("float16", "int8"), ("float16", "uint8"), ("float32", "int32"), ("float32", "float32")],
+)
+@pytest.mark.parametrize(
+    ("mode", "whole"),
+    [("CAST_RINT", round), ("CAST_FLOOR", math.floor), ("CAST_CEIL", math.ceil), ("CAST_TRUNC", math.trunc)],
+)
+def test_rounding_to_whole_numbers(source, target, mode, whole):
+    """Python rounds half to even, too; what the type cannot hold becomes the end of its range."""
+    values = [-2.5, -1.5, -0.75, 0.5, 1.5, 2.25, 3.5, 1000.0]
+    bounds = {"int8": (-128, 127), "uint8": (0, 255)}.get(target, (-(2**31), 2**31 - 1))
+    x, y = buffer("x", source, 16), buffer("y", target, 32)
+    bench = Bench()
+    bench.put(x, values)
+    Convert(dst=y.region(0, 1, 8), src=x.region(0, 1, 8), mode=mode).run(bench)
+    expected = [min(max(whole(value), bounds[0]), bounds[1]) for value in values]
+    assert bench.slot(y)[:8].tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "mode"),
+    [("int8", "float16", "CAST_NONE"), ("int32", "float32", "CAST_NONE"), ("int32", "float32", "CAST_RINT")],
+)
+def test_integers_to_floats(source, target, mode):
+    """Exactly where they fit, else the nearest, half to even."""
+    values = [-128, -1, 0, 127] + ([2**24 + 1, 2**24 + 3] if source == "int32" else [])
+    expected = [-128, -1, 0, 127] + ([2**24, 2**24 + 4] if source == "int32" else [])
+    x, y = buffer("x", source, 32), buffer("y", target, 32)
+    bench = Bench()
+    bench.put(x, values)
+    Convert(dst=y.region(0, 1, len(values)), src=x.region(0, 1, len(values)), mode=mode).run(bench)
+    assert bench.slot(y)[: len(values)].astype(float).tolist() == expected
 
 
 @settings(max_examples=20)

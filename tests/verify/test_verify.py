@@ -470,7 +470,7 @@ def _words(line):
     return shlex.split(line) if line.startswith("python") else []
 
 
-def test_not_lowered_is_counted_apart_from_passed(monkeypatch):
+def test_not_lowered_is_counted_apart_from_passed(monkeypatch, capsys):
     def run(call):
         raise NotLowered("anything", UNKNOWN_LINE)
 
@@ -478,3 +478,10 @@ def test_not_lowered_is_counted_apart_from_passed(monkeypatch):
     found = verify(operator, seed=0, cases=4, backends=("tile",))
     assert found.ok and found.counts("tile") == {NOT_LOWERED: 4}
     assert found.checked("tile")["dtype"] == {} and found.backends == ("reference", "tile")
+    found.print()
+    said = capsys.readouterr().out
+    assert said.count("anything has no lowering rule yet") == 1 and "split keys" not in said
+    monkeypatch.undo()
+    verify(operator, seed=0, cases=1, backends=("tile",)).print()
+    said = capsys.readouterr().out
+    assert "no lowering rule" not in said and "split keys" in said

@@ -331,7 +331,7 @@ class Binary(VectorInstruction):
 
 
 _INTEGRAL = {"CAST_RINT": np.rint, "CAST_FLOOR": np.floor, "CAST_CEIL": np.ceil, "CAST_TRUNC": np.trunc}
-_TO_INTEGER = (*_INTEGRAL, "CAST_ROUND")
+_TO_INTEGER = tuple(_INTEGRAL)
 
 
 def _converted(values: Array, dtype: str, mode: str) -> Array:
@@ -360,8 +360,8 @@ class Convert(VectorInstruction):
         ("int8", "float16"): ("CAST_NONE",),
         ("float16", "float32"): ("CAST_NONE",),
         ("bfloat16", "float32"): ("CAST_NONE",),
-        ("float32", "float16"): ("CAST_RINT", "CAST_ROUND", "CAST_NONE"),
-        ("float32", "bfloat16"): ("CAST_RINT", "CAST_ROUND"),
+        ("float32", "float16"): ("CAST_RINT", "CAST_NONE"),
+        ("float32", "bfloat16"): ("CAST_RINT",),
         ("float16", "int8"): _TO_INTEGER,
         ("float16", "uint8"): _TO_INTEGER,
         ("float32", "int32"): _TO_INTEGER,
@@ -387,8 +387,6 @@ class Convert(VectorInstruction):
         pair = (self.src.buffer.dtype, self.dst.buffer.dtype)
         if self.mode not in self._PAIRS.get(pair, ()):
             yield f"Cast from {pair[0]} to {pair[1]} has no {self.mode}"
-        if self.mode == "CAST_ROUND":
-            yield "CAST_ROUND has no NumPy meaning here: use CAST_RINT"
 
     def describe(self) -> str:
         return f"{self.dst} = Cast({self.src}) {self.dst.buffer.dtype} {self.mode}"

@@ -1,0 +1,73 @@
+"""The commands that messages and files tell users to run, for modes and for specs of their own: they run."""
+
+import re
+import shlex
+
+import pytest
+from click.testing import CliRunner
+
+from attndsl.cli import cli
+from attndsl.codegen.kernel_request import KernelRequest, NoLegalCall, wanted_specialisations
+from attndsl.codegen.project import plan_projects
+from attndsl.codegen.user_project import NoProject, UserProject
+from attndsl.profile import ProfileError, call_of_shape
+from attndsl.spec.loader import load
+
+SPEC = """
+from attndsl.spec import Operator, attend
+
+op = Operator("plain")
+B, N, Q, T, D = op.dims("B N Q T D")
+op.axes(B=B, N=N, K=N, Q=Q, T=T, D=D, E=D)
+query = op.input("query", "B N Q D", dtype="float16")
+key = op.input("key", "B N T D", dtype=query, axes="B K T D")
+value = op.input("value", "B N T D", dtype=query, axes="B K T E")
+op.output("out", attend.softmax(attend.scores(query, key)) @ value, like=query)
+"""
+
+
+def told(text, command):
+    """The arguments of the one command of this name that a text tells."""
+    (found,) = set(re.findall(rf"attndsl {command} ([^`;\n]*?)(?= prints| writes|[`;\n]|$)", text))
+    return shlex.split(found)
+
+
+def shows(text):
+    done = CliRunner().invoke(cli, ["show", *told(text, "show")], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+@pytest.fixture(scope="module")
+def spec_file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("of mine") / "my_plain.py"
+    path.write_text(SPEC)
+    return str(path)
+
+
+def test_a_project_of_ones_own_spec_names_its_file(spec_file):
+    (project,) = plan_projects(load(spec_file), KernelRequest(features=frozenset(), head_sizes=(16,)))
+    files = project.files()
+    command = re.search(r"attndsl generate [^`]*", files["README.md"])[0]
+    assert shlex.split(command)[2] == spec_file
+    assert f'ATTNDSL_SPEC", "{spec_file}"' in files["torch/plain.py"]
+    for name, text in files.items():  # and none says what the spec does not
+        assert not re.search(r"(Contract|Document): *\.?($| T)|^\. ", text, re.MULTILINE), name
+
+
+def test_a_mode_is_told_by_its_parameter(tmp_path):
+    operator = load("self_attention")
+    mode = operator.mode_named("PREFIX_ENCODER")
+    assert told(f"attndsl show {mode.in_commands}\n", "show")[0] == "self_attention"
+    with pytest.raises(NoLegalCall) as refused:
+        wanted_specialisations(mode, KernelRequest(settings=(("maskType", "NORM"),)))
+    assert f"\n{mode.name}(" in shows(str(refused.value))
+    with pytest.raises(ProfileError) as refused:
+        call_of_shape(mode, {"headNum": 3, "kvHeadNum": 2})
+    assert f"\n{mode.name}(" in shows(str(refused.value))
+    folder = tmp_path / mode.name / "op_kernel"
+    folder.mkdir(parents=True)
+    (folder / f"{mode.name}_custom.cpp").touch()
+    with pytest.raises(NoProject) as refused:
+        UserProject.at(folder.parent, operator)
+    assert told(str(refused.value), "generate") == ["self_attention", "--set", "calcType=PREFIX_ENCODER"]
