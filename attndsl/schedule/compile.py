@@ -77,21 +77,6 @@ def compile_operator(operator: Operator, specialisation: Specialisation) -> Comp
         )
 
 
-def check_lowers(operator: Operator, specialisation: Specialisation) -> None:
-    """Whether one specialisation has a lowering, without the passes behind it, which take most of the time.
-
-    Raises:
-        NotLowered: it has none.
-        ScheduleError: a choice is illegal or, where the lowering itself sees it, does not fit.
-    """
-    computation, interface = _recognised(operator, specialisation)
-    schedule = resolve(_stated(operator, meant_choices(computation)), operator.schedule_lines)
-    try:
-        lower(computation, interface, schedule)
-    except (DoesNotFit, NamesTaken):  # another schedule or other names will do
-        compile_operator(operator, specialisation)
-
-
 def _stated(operator: Operator, meant: tuple[MeantChoice, ...]) -> dict[str, object]:
     """The author's choices, but for those that the computation makes."""
     return {**operator.schedule_choices, **{choice.name: choice.value for choice in meant}}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import builtins
 import contextlib
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from attndsl.graph.nodes import AXIS_ORDER, Axes, Input, Output
@@ -40,6 +40,16 @@ INDICES = {
 """The names that indices have in expressions, and what they are."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """What the constraints that are declared together share, see :meth:`Declarations.constraints_on`."""
+
+    when: Expr | None = None
+    error: type[Exception] = errors.UnclassifiedError
+    argument: str = ""
+    early: bool = False
+
+
 class Declarations:
     """The declaring side of an operator.
 
@@ -64,12 +74,7 @@ class Declarations:
         self._axes: dict[str, Expr] = {}
         self._arguments: dict[str, DeclaredTensor | ParamSpec] = {}
         self._results: dict[str, tuple[Output, str, dict[str, str | tuple[str, Expr]]]] = {}
-        self._group: tuple[Expr | None, type[Exception], str, bool] = (
-            None,
-            errors.UnclassifiedError,
-            "",
-            False,
-        )
+        self._group = _Group()
         self._modes = Modes()
         self._keyword_only = False
 
@@ -261,21 +266,21 @@ class Declarations:
         self._reserve_symbol(name)
         legal = dict(choices) if isinstance(choices, Mapping) else {choice: choice for choice in choices}
         self._arguments[name] = ParamSpec(
-            name,
-            type,
-            default,
-            legal,
-            gt,
-            ge,
-            lt,
-            le,
-            error,
-            meaning,
-            self._keyword_only,
-            author_line(),
-            alias,
-            takes_int,
-            finite,
+            name=name,
+            type=type,
+            default=default,
+            choices=legal,
+            gt=gt,
+            ge=ge,
+            lt=lt,
+            le=le,
+            error=error,
+            meaning=meaning,
+            keyword_only=self._keyword_only,
+            where=author_line(),
+            alias=alias,
+            takes_int=takes_int,
+            finite=finite,
         )
         return Symbol(name)
 
@@ -334,13 +339,19 @@ class Declarations:
             hint: the next step, where no nearest legal value can be computed.
         """
         ranges = {index.name: as_expr(extent) for index, extent in (over or {}).items()}
-        outer, default, blamed, first = self._group
-        scope = when if outer is None else outer if when is None else outer & when
+        group = self._group
+        scope = when if group.when is None else group.when if when is None else group.when & when
         self._add(
             Constraint(
-                *(condition, text, error or default, scope, ranges, argument or blamed, hint),
+                condition,
+                text,
+                error=error or group.error,
+                when=scope,
+                over=ranges,
+                argument=argument or group.argument,
+                hint=hint,
                 where=author_line(),
-                early=first,
+                early=group.early,
             )
         )
 
@@ -359,7 +370,7 @@ class Declarations:
         ``early``: parameters and the presence of arguments decide them, so that they are checked before any
         tensor is looked at.
         """
-        before, self._group = self._group, (when, error, argument, early)
+        before, self._group = self._group, _Group(when, error, argument, early)
         try:
             yield
         finally:

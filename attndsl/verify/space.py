@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -51,6 +51,41 @@ from attndsl.verify.work_clauses import WorkClauses
 Assignment = dict[str, Any]
 _EXTENTS = "(extents)"
 _NOTHING = np.zeros(1, np.int64)
+
+
+class _Told(NamedTuple):
+    """The names under which an environment tells of a tensor, and what holds where a call leaves them open.
+
+    ``default``: its first dtype; ``like``: the dtype that it follows; ``only``: the layout of one that has a
+    single one; ``sizes``: those that each layout shows; ``carried``: variables that are told as they are.
+    """
+
+    optional: bool
+    passed: str
+    dtype: str
+    default: str
+    like: str
+    layout: str
+    only: str | None
+    sizes: Mapping[str, frozenset[str]]
+    carried: tuple[str, ...]
+
+
+class _IntegerPlan(NamedTuple):
+    """An integer tensor: its variables, by name, and its shapes by layout.
+
+    ``longest`` and ``keys``: those of its elements, the second for a second row; ``fallback``: what they are
+    where none of these tells; ``summed``: whether it holds prefix sums.
+    """
+
+    name: str
+    passed: str
+    layout: str
+    longest: str
+    keys: str
+    fallback: int
+    summed: bool
+    shapes: Mapping[str, tuple[Function, ...]]
 
 
 @dataclass(frozen=True)
@@ -173,12 +208,12 @@ class CaseSpace:
         """
         env: dict[str, Any] = {name: assignment.get(name) for name in (GROUP, REGIME, WARNED)}
         shown: set[str] = set()
-        for optional, passed, dtype, default, like, layout, only, sizes, carried in self._names:
+        for optional, passed, dtype, first, like, layout, only, sizes, carried in self._told:
             env[passed] = present = not optional or bool(assignment[passed])
             if not present:
                 env[dtype] = env[layout] = None
                 continue
-            env[dtype] = assignment.get(dtype) or env.get(like) or default
+            env[dtype] = assignment.get(dtype) or env.get(like) or first
             if sizes:
                 env[layout] = key = assignment[layout] if only is None else only
                 shown |= sizes[key]
@@ -304,23 +339,26 @@ class CaseSpace:
         return tuple((extent.name, split) for extent, split in found if isinstance(extent, Symbol))
 
     @cached_property
-    def _names(self) -> tuple[tuple[Any, ...], ...]:
-        """Of each tensor whether it is optional, with its variables and what holds without them: presence;
-        dtype, the first one, the dtype it follows; layout, the only one, the sizes that each shows; and
-        variables that are part of the environment as they are."""
-        found = []
-        for spec in self.operator.tensors:
-            name = spec.name
-            carried = [split_of(name).name] if spec.split else []
-            carried += [fill_of(name)] if spec.kind == "lengths" else []
-            carried += [longest_of(name).name] if spec.prefix_sums else []
-            like = dtype_of(spec.dtype_like[0]).name if spec.dtype_like else ""
-            sizes = {key: self._shown[name, key] for key in spec.layouts}
-            only = next(iter(sizes)) if len(sizes) == 1 else None
-            dtype = dtype_of(name).name, spec.dtypes[0], like
-            symbols = spec.optional, given(name).name, *dtype, layout_of(name).name, only, sizes
-            found.append((*symbols, tuple(carried)))
-        return tuple(found)
+    def _told(self) -> tuple[_Told, ...]:
+        return tuple(self._told_of(spec) for spec in self.operator.tensors)
+
+    def _told_of(self, spec: TensorSpec) -> _Told:
+        name = spec.name
+        carried = [split_of(name).name] if spec.split else []
+        carried += [fill_of(name)] if spec.kind == "lengths" else []
+        carried += [longest_of(name).name] if spec.prefix_sums else []
+        sizes = {key: self._shown[name, key] for key in spec.layouts}
+        return _Told(
+            optional=spec.optional,
+            passed=given(name).name,
+            dtype=dtype_of(name).name,
+            default=spec.dtypes[0],
+            like=dtype_of(spec.dtype_like[0]).name if spec.dtype_like else "",
+            layout=layout_of(name).name,
+            only=next(iter(sizes)) if len(sizes) == 1 else None,
+            sizes=sizes,
+            carried=tuple(carried),
+        )
 
     @cached_property
     def _shown(self) -> dict[tuple[str, str], frozenset[str]]:
@@ -339,7 +377,7 @@ class CaseSpace:
     def _surrogates(self, assignment: Mapping[str, Any], env: Mapping[str, Any]) -> dict[str, list[int]]:
         """Integers that make every row as long as it may be, as flat lists."""
         found = {}
-        for name, passed, layout, (longest, keys), fallback, summed, shapes in self._integer_plans:
+        for name, passed, layout, longest, keys, fallback, summed, shapes in self._integer_plans:
             if not env[passed]:
                 continue
             try:
@@ -353,18 +391,17 @@ class CaseSpace:
         return found
 
     @cached_property
-    def _integer_plans(self) -> tuple[tuple[Any, ...], ...]:
-        """For each integer tensor: its name and variables, what its elements are where none of these tells,
-        whether they are prefix sums, and its shapes by layout."""
+    def _integer_plans(self) -> tuple[_IntegerPlan, ...]:
         return tuple(
-            (
-                spec.name,
-                given(spec.name).name,
-                layout_of(spec.name).name,
-                (longest_of(spec.name).name, longest_keys_of(spec.name)),
-                0 if self.measures.get(spec.name) == "G" else 1,
-                spec.prefix_sums,
-                self.shapes[spec.name],
+            _IntegerPlan(
+                name=spec.name,
+                passed=given(spec.name).name,
+                layout=layout_of(spec.name).name,
+                longest=longest_of(spec.name).name,
+                keys=longest_keys_of(spec.name),
+                fallback=0 if self.measures.get(spec.name) == "G" else 1,
+                summed=spec.prefix_sums,
+                shapes=self.shapes[spec.name],
             )
             for spec in self.integers
         )
@@ -514,6 +551,7 @@ class CaseSpace:
         return self._dims.keys() <= env.keys()
 
     def counts_rows(self, spec: TensorSpec) -> bool:
+        """Whether its elements are numbers of rows: of queries, of keys, or of keys that are shared."""
         return self.measures.get(spec.name) in ("Q", "T", "U")
 
 
