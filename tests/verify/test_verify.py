@@ -481,7 +481,7 @@ def test_not_lowered_is_counted_apart_from_passed(monkeypatch, capsys):
     found.print()
     said = capsys.readouterr().out
     assert said.count("anything has no lowering rule yet") == 1 and "split keys" not in said
-    monkeypatch.undo()
-    verify(operator, seed=0, cases=1, backends=("tile",)).print()
+    lowered = [replace(each, status=PASS, message="") for each in found.rows[0].results]
+    replace(found, rows=(replace(found.rows[0], results=tuple(lowered)),)).print()
     said = capsys.readouterr().out
     assert "no lowering rule" not in said and "split keys" in said
