@@ -54,10 +54,14 @@ ANTI = {
     "four": "AscendAntiQuant<int4b_t, T, false>(d, four, T(5), T(1.5), tmp, 4)",
 }
 INFO = f"TopKInfo{{{ROWS}, {COLUMNS}, 60}}"
+# tensors begin at any block, as queues hand them out
+MOVE = f"a = ub.at<T>({A + 32}); given = ub.at<int32_t>({SCALE + 32}); tmp = ub.at<uint8_t>({TMP + 32}); tmp.SetSize(8192);"
 TOPK = {
     "largest": f"TopK<T>(d, index, a, given, flags, tmp, 5, topk, {INFO})",
     "smallest": f"TopK<T, true, true>(d, index, a, given, flags, tmp, 5, topk, {INFO}, false)",
     "small": "TopK<T, false, false, false, TopKMode::TOPK_NSMALL>(d, index, a, given, flags, tmp, 5, topk, TopKInfo{8, 32, 32})",
+    "moved_largest": f"{MOVE} TopK<T, true>(d, index, a, given, flags, tmp, 5, topk, {INFO})",
+    "small_moved": f"{MOVE} TopK<T, true, false, false, TopKMode::TOPK_NSMALL>(d, index, a, given, flags, tmp, 5, topk, TopKInfo{{8, 32, 32}})",
     "small_given": "TopK<T, true, false, false, TopKMode::TOPK_NSMALL>(d, index, a, given, flags, tmp, 31, topk, TopKInfo{8, 32, 32}, false)",
 }
 PAD = "PadParams p{%d, %d, 7}; Pad(d, a, p, tmp, pad)"
@@ -81,8 +85,8 @@ WRONG = {
         "tmp.SetSize(511); AscendQuant(q, a, tmp, 2.0f, 0.9f)", "tmp.SetSize(512); AscendQuant(q, a, tmp, 2.0f, 0.9f)",
     ),
     "work_tensor_size_topk": (
-        f"tmp.SetSize(64 * 20 - 32); TopK<T>(d, index, a, given, flags, tmp, 5, topk, {INFO})",
-        f"tmp.SetSize(64 * 20); TopK<T>(d, index, a, given, flags, tmp, 5, topk, {INFO})",
+        f"tmp.SetSize(256 + 64 * 20 - 32); TopK<T>(d, index, a, given, flags, tmp, 5, topk, {INFO})",
+        f"tmp.SetSize(256 + 64 * 20); TopK<T>(d, index, a, given, flags, tmp, 5, topk, {INFO})",
     ),
     "topk_shape": (
         "TopK<T>(d, index, a, given, flags, tmp, 61, topk, TopKInfo{4, 64, 60})",
@@ -122,10 +126,10 @@ def draw():
     return np.random.default_rng(3)
 
 
-def run(kernels, name, **values):
+def run(kernels, name, moved=0, **values):
     image = np.zeros(IMAGE, np.uint8)
     for at, array in values.items():
-        put(image, {"a": A, "scale": SCALE, "offset": OFFSET, "flags": FLAGS}[at], array)
+        put(image, {"a": A + moved, "scale": SCALE + moved, "offset": OFFSET, "flags": FLAGS}[at], array)
     out, report = run_image(kernels[name], image)
     assert report.findings == ()
     return out
@@ -191,7 +195,8 @@ def test_antiquantisation_adds_and_multiplies(kernels, draw, name, dtype):
 @pytest.mark.parametrize("dtype", [HALF, FLOAT])
 @pytest.mark.parametrize("name", TOPK)
 def test_the_largest_and_the_smallest(kernels, draw, name, dtype):
-    small, largest = name.startswith("small_") or name == "small", name in ("largest", "small")
+    small = name.startswith("small_") or name == "small"
+    largest, given = name not in ("smallest", "small_given"), name not in ("largest", "small")
     rows, columns, k = (8, 32, 31 if name == "small_given" else 5) if small else (ROWS, COLUMNS, 5)
     a = draw.integers(-30, 30, (rows, columns)).astype(dtype)  # many are the same
     if not small:
@@ -199,12 +204,13 @@ def test_the_largest_and_the_smallest(kernels, draw, name, dtype):
     numbers = np.tile(np.arange(columns, dtype=np.int32) * 3, (rows, 1))
     flags = np.zeros(32, np.uint8)
     flags[1] = 1
-    out = run(kernels, f"topk_{name}_{NAMES[dtype]}", a=a, scale=numbers, flags=flags)
+    moved = 32 if "moved" in name else 0
+    out = run(kernels, f"topk_{name}_{NAMES[dtype]}", moved, a=a, scale=numbers, flags=flags)
     order = np.argsort(-a if largest else a, axis=1, kind="stable")[:, :k]
     pitch, index_pitch = (k, k) if small else (-k // (32 // a.itemsize) * -(32 // a.itemsize), 8)
     values = get(out, OUT, rows * pitch, dtype).reshape(rows, pitch)[:, :k]
     index = get(out, INDEX, rows * index_pitch, np.int32).reshape(rows, index_pitch)[:, :k]
-    want = order * (3 if name in ("smallest", "small_given") else 1)
+    want = order * (3 if given else 1)
     if name == "smallest":
         want[1] = 60
     assert (values == np.take_along_axis(a, order, 1)).all()

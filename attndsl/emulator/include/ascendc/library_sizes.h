@@ -65,9 +65,10 @@ constexpr uint32_t least_for_broadcast(uint32_t type_bytes) { return type_bytes 
 // 16 blocks, twice.
 constexpr uint32_t kLeastForPad = 1024;
 // Records of 8 bytes, twice where rows are merged; indices that nobody gives; with groups of 32 alone two masks, and the negated source.
-constexpr uint32_t least_for_topk(uint32_t rows, uint32_t columns, bool groups, bool given, bool largest) {
+constexpr uint32_t least_for_topk(uint32_t rows, uint32_t columns, bool groups) {
   uint32_t n = groups ? rows * columns : columns;
-  return n * (groups ? 8 : 16) + (given ? 0 : n * 4) + (groups ? 64 + (largest ? 0 : n * 4) : 0);
+  constexpr uint32_t to_begin_at_a_record = 256, masks = 64;
+  return to_begin_at_a_record + n * (groups ? 8 : 16) + n * 4 + (groups ? n * 4 + masks : 0);
 }
 
 }  // namespace AscendC::detail

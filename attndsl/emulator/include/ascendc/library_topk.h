@@ -21,6 +21,17 @@ inline bool topk_shape(const TopKInfo& s, int32_t k, bool groups, const SourceLi
                            groups ? "32 in the small mode" : "a multiple of 32 up to 4096"));
   return false;
 }
+// The tensor, or a copy in `scratch`, so that it begins where Sort32 may read it: callers' tensors begin at any block.
+template <class T>
+LocalTensor<T> for_sort(const LocalTensor<T>& t, const LocalTensor<T>& scratch, uint32_t count, const SourceLine& at) {
+  if (lanes(t).at % (32 * sizeof(T)) == 0) return t;
+  if constexpr (one_of<T, int32_t>)
+    Adds(scratch, t, 0, static_cast<int32_t>(count), at);
+  else
+    Muls(scratch, t, static_cast<T>(1), static_cast<int32_t>(count), at);
+  finish(at);
+  return scratch;
+}
 inline LocalTensor<float> as_words(const LocalTensor<int32_t>& t) { return t.ReinterpretCast<float>(); }
 // Of `records` in a row the first ones' values and indices.
 template <class T>
@@ -64,9 +75,10 @@ void topk_rows(const LocalTensor<T>& values, const LocalTensor<int32_t>& indices
   const auto columns = static_cast<uint32_t>(shape.inner);
   const uint32_t pitch = (k + 32 / sizeof(T) - 1) / (32 / sizeof(T)) * (32 / sizeof(T)), index_pitch = (k + 7) / 8 * 8;
   LocalTensor<T> one = tmp.ReinterpretCast<T>(), other = one[columns * record];
-  LocalTensor<int32_t> numbers = index;
-  if constexpr (!given) {
-    numbers = other[columns * record].template ReinterpretCast<int32_t>();
+  LocalTensor<int32_t> numbers = other[columns * record].template ReinterpretCast<int32_t>();
+  if constexpr (given) {
+    numbers = for_sort(index, numbers, columns, at);
+  } else {
     CreateVecIndex(numbers, 0, columns, at);
     finish(at);
   }
@@ -76,6 +88,8 @@ void topk_rows(const LocalTensor<T>& values, const LocalTensor<int32_t>& indices
       Muls(other, from, static_cast<T>(-1), shape.inner, at);
       finish(at);
       from = other;
+    } else {
+      from = for_sort(from, other, columns, at);
     }
     Sort32(one, from, numbers.ReinterpretCast<uint32_t>(), shape.inner / 32, at);
     finish(at);
@@ -107,20 +121,19 @@ void topk_groups(const LocalTensor<T>& values, const LocalTensor<int32_t>& indic
   constexpr uint32_t record = 8 / sizeof(T);
   using Word = std::conditional_t<sizeof(T) == 4, uint32_t, uint16_t>;
   const auto rows = static_cast<uint32_t>(shape.outter), n = rows * 32;
-  LocalTensor<T> records = tmp.ReinterpretCast<T>(), from = src;
-  LocalTensor<uint8_t> rest = tmp[n * 8];
-  LocalTensor<int32_t> numbers = index;
-  if (!largest) {
-    from = rest.ReinterpretCast<T>();
+  LocalTensor<T> records = tmp.ReinterpretCast<T>(), from = tmp[n * 8].ReinterpretCast<T>();
+  LocalTensor<int32_t> numbers = tmp[n * 12].ReinterpretCast<int32_t>();
+  LocalTensor<uint8_t> rest = tmp[n * 16];
+  if (largest)
+    from = for_sort(src, from, n, at);
+  else
     Muls(from, src, static_cast<T>(-1), static_cast<int32_t>(n), at);
-    rest = rest[n * 4];
-  }
-  if constexpr (!given) {
-    numbers = rest.ReinterpretCast<int32_t>();
+  if constexpr (given) {
+    numbers = for_sort(index, numbers, n, at);
+  } else {
     CreateVecIndex(numbers, 0, 32u, at);
     finish(at);
     for (uint32_t row = 1; row < rows; ++row) Adds(numbers[row * 32], numbers, 0, 32, at);
-    rest = rest[n * 4];
   }
   finish(at);
   for (uint32_t row = 0; row < rows; row += 255)
@@ -152,11 +165,12 @@ void TopK(const LocalTensor<T>& dstValueLocal, const LocalTensor<int32_t>& dstIn
   if (groups && isHasfinish) return detail::complain("topk_shape", at, "TopK: the small mode has no finished rows: isHasfinish is false there");
   if (!detail::topk_shape(topKInfo, k, groups, at)) return;
   const auto rows = static_cast<uint32_t>(topKInfo.outter), columns = static_cast<uint32_t>(topKInfo.inner);
-  if (!detail::has_room("TopK", tmpLocal, detail::least_for_topk(rows, columns, groups, isInitIndex, isLargest), at)) return;
+  if (!detail::has_room("TopK", tmpLocal, detail::least_for_topk(rows, columns, groups), at)) return;
+  const LocalTensor<uint8_t> memory = tmpLocal[static_cast<uint32_t>(-detail::lanes(tmpLocal).at % 256)];
   if constexpr (groups)
-    detail::topk_groups<T, isInitIndex>(dstValueLocal, dstIndexLocal, srcLocal, srcIndexLocal, tmpLocal, static_cast<uint32_t>(k), topKInfo, isLargest, at);
+    detail::topk_groups<T, isInitIndex>(dstValueLocal, dstIndexLocal, srcLocal, srcIndexLocal, memory, static_cast<uint32_t>(k), topKInfo, isLargest, at);
   else
-    detail::topk_rows<T, isInitIndex, isHasfinish>(dstValueLocal, dstIndexLocal, srcLocal, srcIndexLocal, finishLocal, tmpLocal, static_cast<uint32_t>(k), topKInfo, isLargest, at);
+    detail::topk_rows<T, isInitIndex, isHasfinish>(dstValueLocal, dstIndexLocal, srcLocal, srcIndexLocal, finishLocal, memory, static_cast<uint32_t>(k), topKInfo, isLargest, at);
 }
 template <class T, bool isInitIndex = false, bool isHasfinish = false, bool isReuseSrc = false, enum TopKMode topkMode = TopKMode::TOPK_NORMAL>
 void TopK(const LocalTensor<T>& dstValueLocal, const LocalTensor<int32_t>& dstIndexLocal, const LocalTensor<T>& srcLocal, const LocalTensor<int32_t>& srcIndexLocal,

@@ -164,7 +164,7 @@ inline void GetBroadCastMaxMinTmpSize(const platform_ascendc::PlatformAscendC&, 
 // Rows of `inner` elements, or, with TOPK_NSMALL, all of them at once.
 inline bool GetTopKMaxMinTmpSize(const platform_ascendc::PlatformAscendC&, const int32_t inner, const int32_t outter, const bool, const bool isInitIndex, enum TopKMode mode,
                                  const bool isLargest, const uint32_t, uint32_t& maxValue, uint32_t& minValue) {
-  maxValue = minValue = detail::least_for_topk(static_cast<uint32_t>(outter), static_cast<uint32_t>(inner), mode == TopKMode::TOPK_NSMALL, isInitIndex, isLargest);
+  maxValue = minValue = detail::least_for_topk(static_cast<uint32_t>(outter), static_cast<uint32_t>(inner), mode == TopKMode::TOPK_NSMALL);
   return true;
 }
 template <class Tiling>
