@@ -2,7 +2,6 @@
 
 import json
 import re
-from dataclasses import replace
 
 import pytest
 
@@ -18,7 +17,7 @@ EVERY = [each for name in shipped_names() for each in (load(name), *load(name).m
 
 @pytest.mark.parametrize("operator", EVERY, ids=lambda each: each.name)
 def test_generated_is_in_step(operator: Operator) -> None:
-    project = replace(plan_project(operator, KernelRequest()), spec=spec_name(operator))
+    project = plan_project(operator, KernelRequest())
     files, folder = project.files(), generated_dir() / project.folder
     committed = {
         str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*") if path.is_file()
@@ -28,11 +27,6 @@ def test_generated_is_in_step(operator: Operator) -> None:
     assert not files or (manifest and list(json.loads(manifest)["files"]) == sorted(files))
     changed = [file for file in files if committed[file] != files[file]]
     assert not changed, "run: attndsl generate"
-
-
-def spec_name(operator: Operator) -> str:
-    """The name that the spec file of an operator or of one of its modes is loaded by."""
-    return next(name for name in shipped_names() if operator.name.startswith(name))
 
 
 def test_no_tiling_field_is_called_by_a_number_alone() -> None:

@@ -29,7 +29,6 @@ struct aclTensor;
 struct aclTensorList;
 struct aclIntArray;
 struct aclOpExecutor;
-enum aclFormat {{ ACL_FORMAT_ND = 2 }};
 using aclnnStatus = int32_t;
 aclTensor *aclCreateTensor(const int64_t *, uint64_t, aclDataType, const int64_t *, int64_t, aclFormat,
     const int64_t *, uint64_t, void *);

@@ -32,8 +32,8 @@ WIDE = {**RATES, **PLAIN, "l2": Rate(1e9, "test"), "hbm": Rate(1e9, "test"), "mi
 KERNELS = """
 #include "kernel_operator.h"
 using namespace AscendC;
-struct Pad { TBuf<TPosition::VECCALC> buffer; LocalTensor<float> x, y, z; GlobalTensor<float> in, out; };
-__aicore__ inline void prepare(TPipe &pipe, Pad &p, GM_ADDR in, GM_ADDR out) {
+struct Places { TBuf<TPosition::VECCALC> buffer; LocalTensor<float> x, y, z; GlobalTensor<float> in, out; };
+__aicore__ inline void prepare(TPipe &pipe, Places &p, GM_ADDR in, GM_ADDR out) {
   pipe.InitBuffer(p.buffer, 3 * 4096);
   p.x = p.buffer.Get<float>();
   p.y = p.x[1024];
@@ -46,7 +46,7 @@ __aicore__ inline void prepare(TPipe &pipe, Pad &p, GM_ADDR in, GM_ADDR out) {
     KERNEL_TASK_TYPE_DEFAULT(type);                                   \\
     TPipe pipe;                                                       \\
     pipe.Destroy();                                                   \\
-    Pad p;                                                            \\
+    Places p;                                                            \\
     prepare(pipe, p, in, out);                                        \\
     __VA_ARGS__                                                       \\
   }
