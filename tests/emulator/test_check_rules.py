@@ -49,6 +49,35 @@ VECTOR = {
         "Duplicate(z, 1.0f, 64); TBuf<TPosition::VECIN> more[64]; for (auto& m : more) pipe.InitBuffer(m, 32);",
         "Duplicate(z, 1.0f, 64); TBuf<TPosition::VECIN> more[63]; for (auto& m : more) pipe.InitBuffer(m, 32);",
     ),
+    # behind and before the buffer, by every kind of operand; an address that the kernel made itself belongs to no buffer
+    "outside_buffer_before": (
+        "Duplicate(z, 1.0f, 64); TBuf<TPosition::VECIN> next; pipe.InitBuffer(next, 256); Duplicate(next.Get<float>()[(uint32_t)-8], 1.0f, 8);",
+        "Duplicate(z, 1.0f, 64); TBuf<TPosition::VECIN> next; pipe.InitBuffer(next, 256); Duplicate(next.Get<float>()[8][(uint32_t)-8], 1.0f, 8);",
+    ),
+    "outside_buffer_by_hand": (
+        "Duplicate(z, 1.0f, 64); TBuf<TPosition::VECIN> next; pipe.InitBuffer(next, 256); Duplicate(next.GetWithOffset<float>(64, 128), 1.0f, 64);",
+        "Duplicate(z, 1.0f, 64); TBuf<TPosition::VECIN> next; pipe.InitBuffer(next, 256); Duplicate(pipe.GetAbsAddr<TPosition::VECIN, float>((int32_t)next.GetWithOffset<float>(64, 128).GetPhyAddr(), 64), 1.0f, 64);",
+    ),
+    "outside_buffer_of_a_queue": (
+        "Duplicate(z, 1.0f, 64); TQue<TPosition::VECIN, 2> q; pipe.InitBuffer(q, 2, 250); auto t = q.AllocTensor<float>(); DataCopy(t, ga, 72); q.FreeTensor(t);",
+        "Duplicate(z, 1.0f, 64); TQue<TPosition::VECIN, 2> q; pipe.InitBuffer(q, 2, 250); auto t = q.AllocTensor<float>(); DataCopy(t, ga, 64); q.FreeTensor(t);",
+    ),
+    "outside_buffer_of_a_pool": (
+        "Duplicate(z, 1.0f, 64); TBufPool<TPosition::VECCALC> pool; pipe.InitBufPool(pool, 4096); TBuf<TPosition::VECCALC> t, u; pool.InitBuffer(t, 256); pool.InitBuffer(u, 256); Duplicate(t.Get<float>(), 1.0f, 128);",
+        "Duplicate(z, 1.0f, 64); TBufPool<TPosition::VECCALC> pool; pipe.InitBufPool(pool, 4096); TBuf<TPosition::VECCALC> t, u; pool.InitBuffer(t, 512); pool.InitBuffer(u, 256); Duplicate(t.Get<float>(), 1.0f, 128);",
+    ),
+    "outside_buffer_without_pipe": (
+        "Duplicate(z, 1.0f, 64); pipe.Destroy(); x.SetValue(16384, 1.0f);",
+        "Duplicate(z, 1.0f, 64); pipe.Destroy(); x.SetValue(16383, 1.0f);",
+    ),
+    "outside_buffer_masked": (
+        "Duplicate(z, 1.0f, 64); Duplicate(x[16352], 1.0f, (uint64_t)33, 1, 1, 8);",
+        "Duplicate(z, 1.0f, 64); Duplicate(x[16352], 1.0f, (uint64_t)32, 1, 1, 8);",
+    ),
+    "outside_buffer_of_bits": (
+        _FILL + "CompareScalar(x[16382].ReinterpretCast<uint8_t>()[8], x, 1.0f, CMPMODE::EQ, 64);",
+        _FILL + "CompareScalar(x[16376].ReinterpretCast<uint8_t>(), x, 1.0f, CMPMODE::EQ, 64);",
+    ),
     "count_range": ("Duplicate(z, 1.0f, 64); Duplicate(x, 1.0f, -1);", "Duplicate(z, 1.0f, 64); Duplicate(x, 1.0f, 0);"),
     "cast_mode": (_FILL + "Cast(y.ReinterpretCast<bfloat16_t>(), x, RoundMode::CAST_NONE, 64);", _FILL + "Cast(y.ReinterpretCast<bfloat16_t>(), x, RoundMode::CAST_RINT, 64);"),
     "compare_mode": (
@@ -131,6 +160,10 @@ _WORDS = "LocalTensor<uint64_t> w(TPosition::C2PIPE2GM, %s, 16); DataCopy(w, l1.
 _BY_WORDS = "FixpipeParamsV220 f(16, 16, 64, 16, false); f.quantPre = VQF322B8_PRE; GlobalTensor<int8_t> g; g.SetGlobalBuffer((__gm__ int8_t*)o); Fixpipe<int8_t, float, CFG_ROW_MAJOR>(g, c, w, f); ALL"
 _NARROW = "FixpipeParamsV220 f(%s, 16, 64, 64, false); f.quantPre = F322F16; "
 CUBE = {
+    "outside_buffer": (
+        "TBuf<TPosition::A1> last; pipe.InitBuffer(last, 2016); DataCopy(last.Get<half>(), gh, Nd2NzParams(1, 64, 16, 0, 16, 64, 1, 0)); ALL",
+        "TBuf<TPosition::A1> last; pipe.InitBuffer(last, 2048); DataCopy(last.Get<half>(), gh, Nd2NzParams(1, 64, 16, 0, 16, 64, 1, 0)); ALL",
+    ),
     "load3d_range": (_LOADED + _L3D % "32768", _LOADED + _L3D % "1"),
     "product_range": (checks._READY + "Mmad(c, ha, hb, MmadParams(4096, 16, 16, 0, false, true)); ALL", checks._READY + "Mmad(c, ha, hb, MmadParams(64, 16, 16, 0, false, true)); ALL"),
     "fixpipe_layout": (

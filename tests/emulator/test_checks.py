@@ -44,7 +44,11 @@ VECTOR = {
         "for (int i = 0; i < 9; ++i) pipe.AllocEventID<HardEvent::MTE2_V>(); Duplicate(z, 1.0f, 64);",
         "for (int i = 0; i < 9; ++i) pipe.ReleaseEventID<HardEvent::MTE2_V>(pipe.AllocEventID<HardEvent::MTE2_V>()); Duplicate(z, 1.0f, 64);",
     ),
-    "out_of_range": ("Duplicate(z, 1.0f, 64); Duplicate(x[49152], 1.0f, 1);", "Duplicate(z, 1.0f, 64); Duplicate(x[49144], 1.0f, 8);"),
+    "out_of_range": (
+        "Duplicate(z, 1.0f, 64); LocalTensor<float> all(TPosition::VECCALC, 0, 64); Duplicate(all[49152], 1.0f, 1);",
+        "Duplicate(z, 1.0f, 64); LocalTensor<float> all(TPosition::VECCALC, 0, 64); Duplicate(all[49144], 1.0f, 8);",
+    ),
+    "outside_buffer": ("Duplicate(z, 1.0f, 64); Duplicate(x[16376], 1.0f, 9);", "Duplicate(z, 1.0f, 64); Duplicate(x[16376], 1.0f, 8);"),
     "misaligned": ("Duplicate(z, 1.0f, 64); Duplicate(x[4], 1.0f, 8);", "Duplicate(z, 1.0f, 64); Duplicate(x[8], 1.0f, 8);"),
     "copy_tail": ("Duplicate(z, 1.0f, 64); DataCopy(x, ga, 63);", "Duplicate(z, 1.0f, 64); DataCopy(x, ga, 56);"),
     "copy_range": (

@@ -39,9 +39,9 @@ double value(const LaneOperand& o, uint32_t repeat, uint32_t i) {
 void compound(const char* what, const SourceLine& at, CompoundOp op, const LaneOperand& dst, const LaneOperand* sources, const LaneShape& shape) {
   Instruction ins(Pipe::V, what, at);
   if (!ins) return;
-  ins.aligned(dst.memory, dst.at, kBlock, "the destination");
-  ins.aligned(sources[0].memory, sources[0].at, kBlock, "the first source");
-  ins.aligned(sources[1].memory, sources[1].at, kBlock, "the second source");
+  ins.aligned(dst, kBlock, "the destination");
+  ins.aligned(sources[0], kBlock, "the first source");
+  ins.aligned(sources[1], kBlock, "the second source");
   for (int i = 0; i < 2; ++i) add_lanes(ins, sources[i], shape, AccessKind::Read);
   add_lanes(ins, dst, shape, AccessKind::Write);
   if (!ins.admit({Op::Compound, sources[0].type, static_cast<double>(shape.repeats)})) return;

@@ -52,8 +52,8 @@ bool nearest(Rounding m) { return m == Rounding::None || m == Rounding::Rint; }
 void convert(const char* what, const SourceLine& at, const LaneOperand& dst, const LaneOperand& src, const LaneShape& shape, Rounding mode) {
   Instruction ins(Pipe::V, what, at);
   if (!ins) return;
-  ins.aligned(dst.memory, dst.at, kBlock, "the destination");
-  ins.aligned(src.memory, src.at, kBlock, "the source");
+  ins.aligned(dst, kBlock, "the destination");
+  ins.aligned(src, kBlock, "the source");
   add_lanes(ins, src, shape, AccessKind::Read);
   add_lanes(ins, dst, shape, AccessKind::Write);
   if (!ins.admit(repeat_work(Op::Convert, shape, dst, &src, 1))) return;

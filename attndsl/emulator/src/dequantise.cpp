@@ -24,8 +24,8 @@ uint8_t result_of(int16_t v, const QuantWord& w) {
 void dequantise_halves(const char* what, const SourceLine& at, const LaneOperand& dst, const LaneOperand& src, const LaneShape& shape, bool word_each, bool high) {
   Instruction ins(Pipe::V, what, at);
   if (!ins) return;
-  ins.aligned(dst.memory, dst.at, kBlock, "the destination");
-  ins.aligned(src.memory, src.at, kBlock, "the source");
+  ins.aligned(dst, kBlock, "the destination");
+  ins.aligned(src, kBlock, "the source");
   add_lanes(ins, src, shape, AccessKind::Read);
   auto target = [&](uint32_t r, uint32_t b) { return dst.repeat_at(r) + static_cast<uint64_t>(b) * dst.block_step * kBlock + (high ? kLanes : 0); };
   auto blocks = [&](auto&& each) {
@@ -38,13 +38,13 @@ void dequantise_halves(const char* what, const SourceLine& at, const LaneOperand
     e.at = dst.repeat_at(r) + static_cast<uint64_t>(b) * dst.block_step * kBlock;
     e.repeats = e.blocks = 1;
     e.mask[0] = e.last[0] = lanes << (high ? kLanes : 0);
-    ins.writes(dst.memory, e);
+    ins.writes(dst, e);
   });
   uint64_t words_at = core->reg.deq_word;  // the word itself where there is one for all lanes
   Extent words;
   words.at = words_at;
   words.run = kWords * 8;
-  if (word_each) ins.reads(src.memory, words);
+  if (word_each) ins.reads(src, words);
   if (!ins.admit(repeat_work(Op::Convert, shape, src, &src, 1))) return;
   uint64_t all[kWords];
   uint32_t known = 0xFFFF;

@@ -38,7 +38,7 @@ double moved_bytes(const Place& from, const Place& to, uint64_t run, uint64_t co
 void check_operand(Instruction& ins, const Place& p, const char* name) {
   if (!p.memory || p.memory->kind == MemoryKind::GM) return;
   uint32_t unit = p.memory->kind == MemoryKind::BT ? 64 : p.memory->kind == MemoryKind::FB ? 128 : kBlock;
-  ins.aligned(p.memory, p.at, unit, name);
+  ins.aligned(p, unit, name);
 }
 
 }  // namespace
@@ -97,9 +97,9 @@ void copy_bursts(const char* what, const SourceLine& at, Pipe pipe, Place to, Pl
   check_operand(ins, from, "the source");
   if (b.run == 0 || b.count == 0) return;
   bool atomic = b.atomic && core->reg.atomic != AtomicOp::None;
-  ins.reads(from.memory, bursts(from.at, b.run, b.count, b.from_step));
+  ins.reads(from, bursts(from.at, b.run, b.count, b.from_step));
   Extent target = bursts(to.at, b.run, b.count, b.to_step);
-  atomic ? ins.accumulates(to.memory, target) : ins.writes(to.memory, target);
+  atomic ? ins.accumulates(to, target) : ins.writes(to, target);
   if (!ins.admit({move_op(pipe, from, to), DType::U8, moved_bytes(from, to, b.run, b.count)})) return;
   for (uint64_t i = 0; i < b.count; ++i) {
     Place t{to.memory, to.at + i * b.to_step}, f{from.memory, from.at + i * b.from_step};
@@ -112,11 +112,11 @@ void copy_bursts(const char* what, const SourceLine& at, Pipe pipe, Place to, Pl
 void copy_widened(const char* what, const SourceLine& at, Place to, Place from, const Bursts& b) {
   Instruction ins(Pipe::MTE1, what, at);
   if (!ins) return;
-  ins.aligned(to.memory, to.at, 2 * kBlock, "the destination");
+  ins.aligned(to, 2 * kBlock, "the destination");
   check_operand(ins, from, "the source");
   if (b.run == 0 || b.count == 0) return;
-  ins.reads(from.memory, bursts(from.at, b.run, b.count, b.from_step));
-  ins.writes(to.memory, bursts(to.at, 2 * b.run, b.count, b.to_step));
+  ins.reads(from, bursts(from.at, b.run, b.count, b.from_step));
+  ins.writes(to, bursts(to.at, 2 * b.run, b.count, b.to_step));
   if (!ins.admit({Op::LoadBias, DType::U8, moved_bytes(from, to, b.run, b.count)})) return;
   for (uint64_t i = 0; i < b.count; ++i)
     for (uint64_t k = 0; k < b.run; k += 2) {
@@ -134,8 +134,8 @@ void load_padded(const char* what, const SourceLine& at, Place to, Place from, c
   if (p.run == 0 || p.count == 0) return;
   uint64_t left = static_cast<uint64_t>(p.left) * p.element, right = static_cast<uint64_t>(p.right) * p.element;
   uint64_t whole = round_up(left + p.run + right, kBlock), step = whole + p.gap_blocks * kBlock;
-  ins.reads(from.memory, bursts(from.at, p.run, p.count, p.from_step));
-  ins.writes(to.memory, bursts(to.at, whole, p.count, step));
+  ins.reads(from, bursts(from.at, p.run, p.count, p.from_step));
+  ins.writes(to, bursts(to.at, whole, p.count, step));
   if (!ins.admit({Op::LoadUB, DType::U8, moved_bytes(from, to, p.run, p.count)})) return;
   for (uint64_t i = 0; i < p.count; ++i) {
     Place t{to.memory, to.at + i * step}, f{from.memory, from.at + i * p.from_step};
@@ -163,7 +163,7 @@ void rows_to_fractals(const char* what, const SourceLine& at, Place to, Place fr
   if (p.matrices == 0 || p.rows == 0 || p.columns == 0) return;
   uint64_t width = static_cast<uint64_t>(p.columns) * p.element, groups = ceil_div(width, kBlock);
   for (uint32_t m = 0; m < p.matrices; ++m) {
-    ins.reads(from.memory, bursts(from.at + m * p.from_matrix_step, width, p.rows, p.from_row_step));
+    ins.reads(from, bursts(from.at + m * p.from_matrix_step, width, p.rows, p.from_row_step));
     Extent e;
     e.at = to.at + m * p.to_matrix_step;
     bool dense = p.to_row_step == kBlock;
@@ -172,7 +172,7 @@ void rows_to_fractals(const char* what, const SourceLine& at, Place to, Place fr
     e.step = p.to_row_step;
     e.outer = groups;
     e.jump = p.to_column_step;
-    ins.writes(to.memory, e);
+    ins.writes(to, e);
   }
   if (!ins.admit({Op::LoadL1Fractals, DType::U8, moved_bytes(from, to, width, static_cast<uint64_t>(p.rows) * p.matrices)})) return;
   for (uint32_t m = 0; m < p.matrices; ++m)

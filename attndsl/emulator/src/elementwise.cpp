@@ -198,8 +198,8 @@ void elementwise(const char* what, const SourceLine& at, VectorOp op, const Lane
   Instruction ins(Pipe::V, what, at);
   if (!ins) return;
   static const char* const names[] = {"source 0", "source 1", "source 2"};
-  ins.aligned(dst.memory, dst.at, kBlock, "the destination");
-  for (int i = 0; i < n; ++i) ins.aligned(sources[i].memory, sources[i].at, kBlock, names[i]);
+  ins.aligned(dst, kBlock, "the destination");
+  for (int i = 0; i < n; ++i) ins.aligned(sources[i], kBlock, names[i]);
   for (int i = 0; i < n; ++i) add_lanes(ins, sources[i], shape, AccessKind::Read);
   bool keeps = reads_destination(op);
   if (keeps) add_lanes(ins, dst, shape, AccessKind::Read);

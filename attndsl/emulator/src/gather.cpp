@@ -37,12 +37,12 @@ void gather(const char* what, const SourceLine& at, const LaneOperand& dst, cons
       Extent e;
       e.at = address;
       e.run = size;
-      ins.reads(src.memory, e);
+      ins.reads(src, e);
     }
   Extent e;
   e.at = offsets.at;
   e.run = from.size() * 4;
-  ins.reads(offsets.memory, e);
+  ins.reads(offsets, e);
   add_lanes(ins, dst, shape, AccessKind::Write);
   if (!ins.admit({Op::Gather, src.type, static_cast<double>(shape.repeats)})) return;
   size_t next = 0;
@@ -70,12 +70,12 @@ void gather_blocks(const char* what, const SourceLine& at, const LaneOperand& ds
     Extent e;
     e.at = address;
     e.run = kBlock;
-    ins.reads(src.memory, e);
+    ins.reads(src, e);
   }
   Extent e;
   e.at = offsets.at;
   e.run = repeats * 32ull;
-  ins.reads(offsets.memory, e);
+  ins.reads(offsets, e);
   uint32_t lanes = kRepeatBytes / dtype_size(dst.type);
   add_lanes(ins, dst, LaneShape::masked(LaneMask::first(lanes), repeats, lanes), AccessKind::Write);
   if (!ins.admit({Op::GatherBlocks, src.type, static_cast<double>(repeats)})) return;
@@ -86,13 +86,13 @@ void gather_blocks(const char* what, const SourceLine& at, const LaneOperand& ds
   }
 }
 
-uint64_t gather_mask(const char* what, const SourceLine& at, Memory* dst, uint64_t dst_at, const LaneOperand& src, uint32_t pattern, Memory* bits,
-                     uint64_t bits_at, uint32_t bits_step, const LaneShape& shape, const GatherRounds& rounds) {
+uint64_t gather_mask(const char* what, const SourceLine& at, const Place& dst, const LaneOperand& src, uint32_t pattern, const Place& bits,
+                     uint32_t bits_step, const LaneShape& shape, const GatherRounds& rounds) {
   Instruction ins(Pipe::V, what, at);
   if (!ins) return 0;
-  ins.require(bits || (pattern >= 1 && pattern <= 7), "gather_mask_pattern", "pattern %u is not one of 1..7", pattern);
-  ins.aligned(dst, dst_at, kBlock, "the destination");
-  ins.aligned(src.memory, src.at, kBlock, "the source");
+  ins.require(bits.memory || (pattern >= 1 && pattern <= 7), "gather_mask_pattern", "pattern %u is not one of 1..7", pattern);
+  ins.aligned(dst, kBlock, "the destination");
+  ins.aligned(src, kBlock, "the source");
   if (!ins) { ins.refuse(); return 0; }
   uint32_t size = dtype_size(src.type);
   std::vector<const uint8_t*> picked;
@@ -100,20 +100,20 @@ uint64_t gather_mask(const char* what, const SourceLine& at, Memory* dst, uint64
   for (uint32_t n = 0; n < rounds.rounds; ++n) {
     LaneOperand from = src;
     from.at += static_cast<uint64_t>(n) * rounds.from_step * kBlock;
-    uint64_t first_bits = bits_at + static_cast<uint64_t>(n) * rounds.bits_step * kBlock;
+    uint64_t first_bits = bits.at + static_cast<uint64_t>(n) * rounds.bits_step * kBlock;
     auto bits_of_repeat = [&](uint32_t r) { return first_bits + (rounds.bits_go_on ? r * ceil_div(shape.lanes, 8) : static_cast<uint64_t>(r) * bits_step * kBlock); };
     for (uint32_t r = 0; r < shape.repeats; ++r) {
       for (uint32_t i = 0; i < shape.lanes; ++i) {
         if (!shape.of(r).test(i)) continue;
         bool take;
         uint64_t byte = bits_of_repeat(r) + i / 8;
-        if (bits && byte < bits->bytes && !(bits->defined_bits(byte) >> (i % 8) & 1)) unknown_at = std::min(unknown_at, byte);
-        if (bits) take = byte < bits->bytes && bits->data[byte] >> (i % 8) & 1;
+        if (bits.memory && byte < bits.memory->bytes && !(bits.memory->defined_bits(byte) >> (i % 8) & 1)) unknown_at = std::min(unknown_at, byte);
+        if (bits.memory) take = byte < bits.memory->bytes && bits.memory->data[byte] >> (i % 8) & 1;
         else if (pattern <= 2) take = i % 2 == pattern - 1;
         else take = pattern == 7 || i % 4 == pattern - 3;
         if (take) picked.push_back(from.lane(r, i));
       }
-      if (!bits) continue;
+      if (!bits.memory) continue;
       Extent e;
       e.at = bits_of_repeat(r);
       e.run = ceil_div(shape.lanes, 8);
@@ -122,16 +122,16 @@ uint64_t gather_mask(const char* what, const SourceLine& at, Memory* dst, uint64
     add_lanes(ins, from, shape, AccessKind::Read);
   }
   Extent e;
-  e.at = dst_at;
+  e.at = dst.at;
   e.run = picked.size() * size;
   ins.writes(dst, e);
   if (!ins.admit({Op::GatherMask, src.type, static_cast<double>(shape.repeats)})) return 0;
-  if (unknown_at != ~0ull) ins.undefined_reaches("the number of elements kept", bits, unknown_at, 1);
-  uint64_t to = dst_at;
+  if (unknown_at != ~0ull) ins.undefined_reaches("the number of elements kept", bits.memory, unknown_at, 1);
+  uint64_t to = dst.at;
   for (const uint8_t* p : picked) {
     bool ok = src.memory->is_defined(static_cast<uint64_t>(p - src.memory->data), size);
-    std::memmove(dst->data + to, p, size);
-    dst->set_defined(to, size, ok);
+    std::memmove(dst.memory->data + to, p, size);
+    dst.memory->set_defined(to, size, ok);
     to += size;
   }
   return picked.size();

@@ -82,8 +82,8 @@ bool check(Instruction& ins, Place to, Place from, uint32_t element, const Image
   ok = ok & ins.require(p.boundary % kBlock == 0, "unsupported", "a boundary of %u bytes, which splits a block", p.boundary);
   ok = ok & ins.require(!p.boundary || from.at < p.boundary, "load3d_range", "the source starts at byte %llu of L1, past the boundary %u",
                         static_cast<unsigned long long>(from.at), p.boundary);
-  ok = ok & ins.aligned(to.memory, to.at, kFractal, "the destination");
-  return ok & ins.aligned(from.memory, from.at, kBlock, "the source");
+  ok = ok & ins.aligned(to, kFractal, "the destination");
+  return ok & ins.aligned(from, kBlock, "the source");
 }
 
 // Addresses in L1 of the blocks of every row and column group of the target; kNowhere: padding.
@@ -102,7 +102,7 @@ std::vector<uint64_t> block_addresses(const ImageLoad& p, const Target& t, uint6
   return blocks;
 }
 
-void read_blocks(Instruction& ins, Memory* from, std::vector<uint64_t> blocks) {
+void read_blocks(Instruction& ins, const Place& from, std::vector<uint64_t> blocks) {
   std::sort(blocks.begin(), blocks.end());
   blocks.erase(std::unique(blocks.begin(), blocks.end()), blocks.end());
   if (!blocks.empty() && blocks.back() == kNowhere) blocks.pop_back();
@@ -116,13 +116,13 @@ void read_blocks(Instruction& ins, Memory* from, std::vector<uint64_t> blocks) {
 void write_matrix(Instruction& ins, Place to, const Target& t, uint32_t element) {
   uint64_t whole = static_cast<uint64_t>(t.rows) * t.columns * element;
   uint32_t columns = t.groups * t.c0;
-  if (columns == t.columns) return ins.writes(to.memory, Extent{to.at, whole});
+  if (columns == t.columns) return ins.writes(to, Extent{to.at, whole});
   uint64_t depth = t.rows / t.c0;
   Extent e{to.at, static_cast<uint64_t>(columns) * kBlock, depth, static_cast<uint64_t>(t.columns) * kBlock};
-  if (t.to_b) return ins.writes(to.memory, e);
+  if (t.to_b) return ins.writes(to, e);
   uint64_t full = columns / 16 * depth * kFractal;
-  if (full) ins.writes(to.memory, Extent{to.at, full});
-  ins.writes(to.memory, Extent{to.at + full, static_cast<uint64_t>(columns % 16) * kBlock, depth, kFractal});
+  if (full) ins.writes(to, Extent{to.at, full});
+  ins.writes(to, Extent{to.at + full, static_cast<uint64_t>(columns % 16) * kBlock, depth, kFractal});
 }
 
 }  // namespace
@@ -134,7 +134,8 @@ void load_image(const char* what, const SourceLine& at, Place to, Place from, ui
   if (!check(ins, to, from, element, p, c0)) { ins.refuse(); return; }
   Target t(p, c0, to.memory->kind == MemoryKind::L0B);
   std::vector<uint64_t> blocks = block_addresses(p, t, from.at);
-  read_blocks(ins, from.memory, blocks);
+  // addresses that wrap at a boundary may leave the buffer, as they are meant to
+  read_blocks(ins, p.boundary ? Place{from.memory, from.at} : from, blocks);
   write_matrix(ins, to, t, element);
   if (!ins.admit({Op::LoadL0Window, DType::U8, static_cast<double>(t.rows) * t.columns * element})) return;
   for (uint32_t r = 0; r < t.rows; ++r)

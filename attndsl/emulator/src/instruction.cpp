@@ -31,17 +31,19 @@ std::vector<Instruction::Operand>& Instruction::operands() {
   return pool;
 }
 
-void Instruction::add(Memory* m, const Extent& e, AccessKind kind) {
+void Instruction::add(const Place& p, const Extent& e, AccessKind kind) {
   if (e.empty()) return;
+  Memory* m = p.memory;
   if (!m) { require(false, "wrong_memory", "an operand is in a memory that %s does not have", core->label().c_str()); return; }
   if (kind != AccessKind::Read && m->constant) { require(false, "constant_memory", "writes a table that the program defines as constant"); return; }
-  operands().push_back({m, e, {}, false, kind});
+  operands().push_back({m, p.buffer, e, {}, false, kind});
 }
 
-void Instruction::add(Memory* m, const LaneExtent& e, AccessKind kind) {
+void Instruction::add(const Place& p, const LaneExtent& e, AccessKind kind) {
   if (e.repeats == 0) return;
+  Memory* m = p.memory;
   if (!m) { require(false, "wrong_memory", "an operand is in a memory that %s does not have", core->label().c_str()); return; }
-  operands().push_back({m, {}, e, true, kind});
+  operands().push_back({m, p.buffer, {}, e, true, kind});
 }
 
 bool Instruction::require(bool holds, const char* rule, const char* pattern, ...) {
@@ -57,16 +59,29 @@ bool Instruction::require(bool holds, const char* rule, const char* pattern, ...
   return false;
 }
 
-bool Instruction::aligned(const Memory* m, uint64_t at, uint32_t to, const char* operand) {
-  if (!m || at % to == 0) return true;
+bool Instruction::aligned(const Place& p, uint32_t to, const char* operand) {
+  if (!p.memory || p.at % to == 0) return true;
   return require(false, "misaligned", "%s is at byte %llu of %s, which must be a multiple of %u", operand,
-                 static_cast<unsigned long long>(at), m->name.c_str(), to);
+                 static_cast<unsigned long long>(p.at), p.memory->name.c_str(), to);
+}
+
+// What lies there belongs to another buffer, or to nobody yet: the values are right only as long as that stays so.
+void Instruction::report_outside(const Operand& o, uint64_t from, uint64_t end) {
+  if (!machine->knobs.memcheck) return;
+  machine->report("memcheck", "outside_buffer", at_,
+                  format("%s %s bytes [%llu, %llu) of %s, but the tensor's buffer is [%llu, %llu)", what_, o.kind == AccessKind::Read ? "reads" : "writes",
+                         static_cast<unsigned long long>(from), static_cast<unsigned long long>(end), o.memory->name.c_str(),
+                         static_cast<unsigned long long>(o.buffer.from), static_cast<unsigned long long>(o.buffer.end)),
+                  name_of(pipe_), o.memory->name, from, end - from);
 }
 
 bool Instruction::in_range(const Operand& o) {
   uint64_t end = o.is_lanes ? o.lanes.end() : o.extent.end();
   uint64_t from = o.is_lanes ? o.lanes.at : o.extent.at;
-  if (end <= o.memory->bytes) return true;
+  if (end <= o.memory->bytes) {
+    if (!o.buffer.has(from, end)) report_outside(o, from, end);
+    return true;
+  }
   if (machine->knobs.memcheck)
     machine->report("memcheck", "out_of_range", at_,
                     format("%s %s bytes [%llu, %llu) of %s, which has %llu", what_, o.kind == AccessKind::Read ? "reads" : "writes",

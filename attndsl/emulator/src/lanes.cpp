@@ -55,7 +55,7 @@ void add_lanes(Instruction& op, const LaneOperand& o, const LaneShape& s, Access
       Extent e;
       e.at = o.at;
       e.run = ((s.repeats - 1ull) * s.lanes + static_cast<uint64_t>(active)) * size;
-      kind == AccessKind::Read ? op.reads(o.memory, e) : op.writes(o.memory, e);
+      kind == AccessKind::Read ? op.reads(o, e) : op.writes(o, e);
       return;
     }
   }
@@ -69,7 +69,7 @@ void add_lanes(Instruction& op, const LaneOperand& o, const LaneShape& s, Access
     e.mask[b] = block_bytes(s.mask, b, size);
     e.last[b] = block_bytes(s.last, b, size);
   }
-  kind == AccessKind::Read ? op.reads(o.memory, e) : op.writes(o.memory, e);
+  kind == AccessKind::Read ? op.reads(o, e) : op.writes(o, e);
 }
 
 namespace {

@@ -93,11 +93,11 @@ void load_fractals(const char* what, const SourceLine& at, Pipe pipe, Place to, 
     ins.require(from.memory && from.memory->kind == MemoryKind::L1, "wrong_position", "the source is in %s; L1 is wanted",
                 from.memory ? from.memory->name.c_str() : "no memory of this core");
   ins.require(!p.transpose || element == 2, "transpose_width", "transposing takes 16-bit elements, these have %u bytes", element);
-  ins.aligned(to.memory, to.at, kFractal, "the destination");
-  ins.aligned(from.memory, from.at, kBlock, "the source");
+  ins.aligned(to, kFractal, "the destination");
+  ins.aligned(from, kBlock, "the source");
   uint64_t first = from.at + static_cast<uint64_t>(p.start) * kFractal, step = static_cast<uint64_t>(p.from_step) * kFractal;
-  ins.reads(from.memory, fractals(first, p.from_step ? p.repeats : 1, step, kFractal));
-  ins.writes(to.memory, fractals(to.at, p.repeats, static_cast<uint64_t>(p.to_step) * kFractal, kFractal));
+  ins.reads(from, fractals(first, p.from_step ? p.repeats : 1, step, kFractal));
+  ins.writes(to, fractals(to.at, p.repeats, static_cast<uint64_t>(p.to_step) * kFractal, kFractal));
   if (!ins.admit({fractal_op(pipe, to, p.transpose), DType::U8, static_cast<double>(p.repeats) * kFractal})) return;
   for (uint32_t r = 0; r < p.repeats; ++r) {
     Place f{from.memory, first + r * step}, t{to.memory, to.at + static_cast<uint64_t>(r) * p.to_step * kFractal};
@@ -115,18 +115,18 @@ void load_transposed(const char* what, const SourceLine& at, Place to, Place fro
   ins.require(from.memory && from.memory->kind == MemoryKind::L1, "wrong_position", "the source is in %s; L1 is wanted",
               from.memory ? from.memory->name.c_str() : "no memory of this core");
   ins.require(element <= 4, "transpose_width", "transposing takes elements of 8, 16 and 32 bits, these have %u bytes", element);
-  ins.aligned(to.memory, to.at, kFractal, "the destination");
-  ins.aligned(from.memory, from.at, kBlock, "the source");
+  ins.aligned(to, kFractal, "the destination");
+  ins.aligned(from, kBlock, "the source");
   ins.require(!p.nibbles || !to.memory || to.memory->kind == MemoryKind::L0B, "wrong_position", "4-bit elements are transposed to L0B only");
   uint32_t parts = p.nibbles ? 4 : element == 2 ? 1 : 2;
   uint64_t unit = parts * kFractal;
   uint64_t first = from.at + p.start * unit, step = p.from_step * unit, to_step = (1ull + p.gap) * kFractal;
   uint64_t second = (1ull + p.fractal_gap) * kFractal;
-  ins.reads(from.memory, fractals(first, p.from_step ? p.repeats : 1, step, unit));
+  ins.reads(from, fractals(first, p.from_step ? p.repeats : 1, step, unit));
   Extent target = fractals(to.at, parts, second, kFractal);
   target.outer = p.repeats;
   target.jump = to_step;
-  ins.writes(to.memory, target);
+  ins.writes(to, target);
   if (!ins.admit({Op::LoadL0Transposed, DType::U8, static_cast<double>(p.repeats * unit)})) return;
   for (uint32_t r = 0; r < p.repeats; ++r) {
     Place f{from.memory, first + r * step}, t{to.memory, to.at + r * to_step};
@@ -148,8 +148,8 @@ void load_window(const char* what, const SourceLine& at, Place to, Place from, u
   ins.require(p.channel_start % c0 == 0, "misaligned", "kStartPt %u must be a multiple of %u", p.channel_start, c0);
   ins.require(p.channel_start + p.channel_count <= round_up(p.channels, c0), "window_range", "kStartPt %u + kExtension %u exceed channelSize %u",
               p.channel_start, p.channel_count, p.channels);
-  ins.aligned(to.memory, to.at, kFractal, "the destination");
-  ins.aligned(from.memory, from.at, kBlock, "the source");
+  ins.aligned(to, kFractal, "the destination");
+  ins.aligned(from, kBlock, "the source");
   if (!ins) { ins.refuse(); return; }
   bool to_b = to.memory->kind == MemoryKind::L0B;
   ins.require(!to_b || element == 2, "unsupported", "loads to L0B with rearrangement of %u-byte elements are not modelled", element);
@@ -158,11 +158,11 @@ void load_window(const char* what, const SourceLine& at, Place to, Place from, u
   uint64_t column = static_cast<uint64_t>(p.rows) * kBlock;
   if (readable) {
     Extent e = fractals(from.at + p.channel_start / c0 * column + static_cast<uint64_t>(p.row_start) * kBlock, groups, column, static_cast<uint64_t>(readable) * kBlock);
-    ins.reads(from.memory, e);
+    ins.reads(from, e);
   }
   uint32_t to_bands = to_b ? static_cast<uint32_t>(ceil_div(p.channel_count, 16)) : bands;
   uint32_t to_groups = to_b ? static_cast<uint32_t>(ceil_div(p.row_count, c0)) : groups;
-  ins.writes(to.memory, fractals(to.at, 1, 0, static_cast<uint64_t>(to_bands) * to_groups * kFractal));
+  ins.writes(to, fractals(to.at, 1, 0, static_cast<uint64_t>(to_bands) * to_groups * kFractal));
   if (!ins.admit({Op::LoadL0Window, DType::U8, static_cast<double>(to_bands) * to_groups * kFractal})) return;
   for (uint32_t b = 0; b < bands; ++b)
     for (uint32_t g = 0; g < groups; ++g) {
@@ -184,7 +184,7 @@ void fill_units(const char* what, const SourceLine& at, Pipe pipe, Place to, uin
   Instruction ins(pipe, what, at);
   if (!ins || runs == 0 || blocks == 0) return;
   uint64_t run = static_cast<uint64_t>(blocks) * unit, step = run + static_cast<uint64_t>(gap) * unit;
-  ins.writes(to.memory, fractals(to.at, runs, step, run));
+  ins.writes(to, fractals(to.at, runs, step, run));
   if (!ins.admit({pipe == Pipe::MTE2 ? Op::FillL1 : Op::FillL0, DType::U8, static_cast<double>(run * runs)})) return;
   for (uint32_t r = 0; r < runs; ++r) {
     for (uint64_t i = 0; i < run; i += element) std::memcpy(to.memory->data + to.at + r * step + i, &bits, element);

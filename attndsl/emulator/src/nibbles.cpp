@@ -19,7 +19,7 @@ void add_nibbles(Instruction& ins, const LaneOperand& o, const LaneShape& s, Acc
       e.at = byte_of(o, r, i);
       e.run = 1;
       while (i + 2 < s.lanes && (i + 2) % 64 && (s.of(r).test(i + 2) || s.of(r).test(i + 3))) ++e.run, i += 2;
-      kind == AccessKind::Read ? ins.reads(o.memory, e) : ins.writes(o.memory, e);
+      kind == AccessKind::Read ? ins.reads(o, e) : ins.writes(o, e);
     }
 }
 
@@ -28,8 +28,8 @@ void add_nibbles(Instruction& ins, const LaneOperand& o, const LaneShape& s, Acc
 void convert_nibbles(const char* what, const SourceLine& at, const LaneOperand& dst, const LaneOperand& src, const LaneShape& shape, Rounding mode) {
   Instruction ins(Pipe::V, what, at);
   if (!ins) return;
-  ins.aligned(dst.memory, dst.at, kBlock, "the destination");
-  ins.aligned(src.memory, src.at, kBlock, "the source");
+  ins.aligned(dst, kBlock, "the destination");
+  ins.aligned(src, kBlock, "the source");
   bool packs = dst.type == DType::I4;
   packs ? add_lanes(ins, src, shape, AccessKind::Read) : add_nibbles(ins, src, shape, AccessKind::Read);
   packs ? add_nibbles(ins, dst, shape, AccessKind::Write) : add_lanes(ins, dst, shape, AccessKind::Write);

@@ -147,7 +147,7 @@ bool check_product(Instruction& ins, Place c, DType ct, Place a, DType at, Place
   bool ok = in(c, MemoryKind::L0C, "the result") & in(a, MemoryKind::L0A, "the left operand") & in(b, MemoryKind::L0B, "the right operand");
   if (bias) ok = ok & in(*bias, MemoryKind::BT, "the bias");
   ok = ok & ins.require(p.m <= kMaxMmadSize && p.n <= kMaxMmadSize && p.k <= kMaxMmadSize, "product_range", "m %u, n %u, k %u: each is at most %u", p.m, p.n, p.k, kMaxMmadSize);
-  ok = ok & ins.aligned(c.memory, c.at, kResultFractal, "the result") & ins.aligned(a.memory, a.at, kFractal, "the left operand") & ins.aligned(b.memory, b.at, kFractal, "the right operand");
+  ok = ok & ins.aligned(c, kResultFractal, "the result") & ins.aligned(a, kFractal, "the left operand") & ins.aligned(b, kFractal, "the right operand");
   (void)ct; (void)at; (void)bt;
   return ok;
 }
@@ -169,11 +169,11 @@ void multiply(const char* what, const SourceLine& at, Place c, DType c_type, Pla
   ea.at = a.at; ea.run = vector ? ceil_div(static_cast<uint64_t>(p.k) * kBlock, c0) : static_cast<uint64_t>(bands) * groups * kFractal;
   eb.at = b.at; eb.run = static_cast<uint64_t>(columns) * groups * kFractal;
   ec.at = c.at; ec.run = static_cast<uint64_t>(bands) * columns * kResultFractal;
-  ins.reads(a.memory, ea);
-  ins.reads(b.memory, eb);
-  if (p.accumulate) ins.reads(c.memory, ec);
-  if (bias) { Extent e; e.at = bias->at; e.run = p.n * 4ull; ins.reads(bias->memory, e); }
-  ins.writes(c.memory, ec);
+  ins.reads(a, ea);
+  ins.reads(b, eb);
+  if (p.accumulate) ins.reads(c, ec);
+  if (bias) { Extent e; e.at = bias->at; e.run = p.n * 4ull; ins.reads(*bias, e); }
+  ins.writes(c, ec);
   // steps of 16x16 results by the depth the cube takes of this type in a cycle
   uint32_t depth = element != 4 ? c0 : core->reg.hf32 ? 8 : 4;
   if (!ins.admit({Op::Product, a_type, static_cast<double>(bands) * columns * static_cast<double>(ceil_div(p.k, depth))})) return;

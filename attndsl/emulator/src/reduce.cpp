@@ -95,10 +95,10 @@ void reduce_repeats(const char* what, const SourceLine& at, Reduction op, Reduce
   bool pairs = op != Reduction::Sum && (out == ReduceOutput::ValueIndex || out == ReduceOutput::IndexValue);
   uint32_t bytes = op != Reduction::Sum && out == ReduceOutput::Index ? 4 : pairs ? 2 * size : size;
   uint32_t step = dst_step * bytes;
-  ins.aligned(src.memory, src.at, kBlock, "the source");
-  ins.aligned(dst.memory, dst.at, bytes, "the destination");
+  ins.aligned(src, kBlock, "the source");
+  ins.aligned(dst, bytes, "the destination");
   add_lanes(ins, src, shape, AccessKind::Read);
-  ins.writes(dst.memory, strided(dst.at, bytes, shape.repeats, step));
+  ins.writes(dst, strided(dst.at, bytes, shape.repeats, step));
   if (!ins.admit({op == Reduction::Sum ? Op::ReduceRepeatsSum : Op::ReduceRepeatsExtreme, src.type, static_cast<double>(shape.repeats)})) return;
   Best whole{0, 0, false};
   float total = 0;
@@ -130,10 +130,10 @@ void reduce_blocks(const char* what, const SourceLine& at, Reduction op, const L
   Instruction ins(Pipe::V, what, at);
   if (!ins || shape.repeats == 0) return;
   uint32_t size = dtype_size(src.type), per_block = kBlock / size, bytes = 8 * size;
-  ins.aligned(src.memory, src.at, kBlock, "the source");
-  ins.aligned(dst.memory, dst.at, bytes, "the destination");
+  ins.aligned(src, kBlock, "the source");
+  ins.aligned(dst, bytes, "the destination");
   add_lanes(ins, src, shape, AccessKind::Read);
-  ins.writes(dst.memory, strided(dst.at, bytes, shape.repeats, static_cast<uint64_t>(dst_step) * bytes));
+  ins.writes(dst, strided(dst.at, bytes, shape.repeats, static_cast<uint64_t>(dst_step) * bytes));
   if (!ins.admit({op == Reduction::Sum ? Op::ReduceBlocksSum : Op::ReduceBlocksExtreme, src.type, static_cast<double>(shape.repeats)})) return;
   for (uint32_t r = 0; r < shape.repeats; ++r) {
     float buffer[128];
@@ -155,10 +155,10 @@ void reduce_pairs(const char* what, const SourceLine& at, const LaneOperand& dst
   Instruction ins(Pipe::V, what, at);
   if (!ins || shape.repeats == 0) return;
   uint32_t size = dtype_size(src.type), half = shape.lanes / 2, bytes = half * size;
-  ins.aligned(src.memory, src.at, kBlock, "the source");
-  ins.aligned(dst.memory, dst.at, kBlock, "the destination");
+  ins.aligned(src, kBlock, "the source");
+  ins.aligned(dst, kBlock, "the destination");
   add_lanes(ins, src, shape, AccessKind::Read);
-  ins.writes(dst.memory, strided(dst.at, bytes, shape.repeats, static_cast<uint64_t>(dst_step) * bytes));
+  ins.writes(dst, strided(dst.at, bytes, shape.repeats, static_cast<uint64_t>(dst_step) * bytes));
   if (!ins.admit({Op::ReducePairs, src.type, static_cast<double>(shape.repeats)})) return;
   for (uint32_t r = 0; r < shape.repeats; ++r) {
     float buffer[128];
@@ -174,17 +174,17 @@ void reduce_pairs(const char* what, const SourceLine& at, const LaneOperand& dst
 }
 
 void reduce_all(const char* what, const SourceLine& at, Reduction op, bool with_index, const LaneOperand& dst,
-                const LaneOperand& src, Memory* work, uint64_t work_at, const LaneShape& shape) {
+                const LaneOperand& src, const Place& work, const LaneShape& shape) {
   Instruction ins(Pipe::V, what, at);
   if (!ins || shape.repeats == 0) return;
   uint32_t size = dtype_size(src.type), outputs = with_index ? 2 : 1;
-  ins.aligned(src.memory, src.at, kBlock, "the source");
-  ins.aligned(dst.memory, dst.at, with_index ? 2 * size : size, "the destination");
+  ins.aligned(src, kBlock, "the source");
+  ins.aligned(dst, with_index ? 2 * size : size, "the destination");
   add_lanes(ins, src, shape, AccessKind::Read);
-  ins.writes(dst.memory, strided(dst.at, static_cast<uint64_t>(outputs) * size, 1, 0));
+  ins.writes(dst, strided(dst.at, static_cast<uint64_t>(outputs) * size, 1, 0));
   // the first level leaves one value (and index) a repeat in the work tensor
   uint64_t work_bytes = static_cast<uint64_t>(shape.repeats) * (op == Reduction::Sum ? 1 : 2) * size;
-  if (shape.repeats > 1) ins.writes(work, strided(work_at, work_bytes, 1, 0));
+  if (shape.repeats > 1) ins.writes(work, strided(work.at, work_bytes, 1, 0));
   if (!ins.admit(levels_work(op, src.type, shape))) return;
   std::vector<float> level;
   Best best{0, 0, false};
@@ -205,7 +205,7 @@ void reduce_all(const char* what, const SourceLine& at, Reduction op, bool with_
     }
     level.swap(next);
   }
-  if (shape.repeats > 1) work->set_defined(work_at, work_bytes, false);
+  if (shape.repeats > 1) work.memory->set_defined(work.at, work_bytes, false);
   op == Reduction::Sum ? keep_sum(src.type, level[0]) : keep_extreme(src.type, best);
   put_float(src.type, dst.memory->data + dst.at, op == Reduction::Sum ? level[0] : best.value);
   if (with_index) std::memcpy(dst.memory->data + dst.at + size, &best.index, size);

@@ -100,8 +100,8 @@ uint64_t scalar_load(Place from, uint32_t bytes, const char* what, const SourceL
     auto word = machine->soft_words.find(from.memory->data + from.at);
     if (word != machine->soft_words.end() && word->second.clock.size()) core->join(Pipe::S, word->second.clock);
   }
-  ins.reads(from.memory, extent(from, bytes));
-  if (from.memory) ins.aligned(from.memory, from.at, bytes, "the value");
+  ins.reads(from, extent(from, bytes));
+  if (from.memory) ins.aligned(from, bytes, "the value");
   if (!ins.admit(scalar_work(from, Op::ScalarLoad, Op::ScalarLoadGlobal))) return 0;
   if (!from.memory->is_defined(from.at, bytes)) ins.undefined_reaches("a scalar", from.memory, from.at, bytes);
   uint64_t bits = 0;
@@ -119,14 +119,14 @@ uint64_t scalar_load(Place from, uint32_t bytes, const char* what, const SourceL
 
 void preload_line(Place place, const SourceLine& at) {
   Instruction ins(Pipe::S, "DataCachePreload", at);
-  ins.reads(place.memory, extent(place, 1));
+  ins.reads(place, extent(place, 1));
   if (ins.admit({Op::ScalarMiss, DType::U8})) fetch(place, at);
 }
 
 void scalar_store(Place to, uint64_t bits, uint32_t bytes, const char* what, const SourceLine& at) {
   Instruction ins(Pipe::S, what, at, to.memory && to.memory->kind == MemoryKind::GM ? kTraitScalarWord : 0);
-  ins.writes(to.memory, extent(to, bytes));
-  if (to.memory) ins.aligned(to.memory, to.at, bytes, "the value");
+  ins.writes(to, extent(to, bytes));
+  if (to.memory) ins.aligned(to, bytes, "the value");
   if (!ins.admit(scalar_work(to, Op::ScalarStore, Op::ScalarStoreGlobal))) return;
   to.memory->set_defined(to.at, bytes, true);
   if (to.memory->kind != MemoryKind::GM) {
@@ -148,8 +148,8 @@ uint64_t load_uncached(Place from, uint32_t bytes, const char* what, const Sourc
   if (readable) std::memcpy(&bits, word, bytes);
   if (readable && core->polled == word && core->polled_bits == bits) machine->yield(at);
   Instruction ins(Pipe::S, what, at);
-  ins.accumulates(from.memory, extent(from, bytes));
-  ins.aligned(from.memory, from.at, bytes, "the value");
+  ins.accumulates(from, extent(from, bytes));
+  ins.aligned(from, bytes, "the value");
   auto flag = machine->soft_words.find(word);
   if (flag != machine->soft_words.end() && flag->second.clock.size()) core->join(Pipe::S, flag->second.clock);
   if (!ins.admit({Op::ScalarMiss, DType::U8})) return 0;
@@ -162,8 +162,8 @@ uint64_t load_uncached(Place from, uint32_t bytes, const char* what, const Sourc
 
 void store_uncached(Place to, uint64_t bits, uint32_t bytes, const char* what, const SourceLine& at) {
   Instruction ins(Pipe::S, what, at);
-  ins.accumulates(to.memory, extent(to, bytes));
-  ins.aligned(to.memory, to.at, bytes, "the value");
+  ins.accumulates(to, extent(to, bytes));
+  ins.aligned(to, bytes, "the value");
   if (!ins.admit({Op::ScalarMiss, DType::U8})) return;
   to.memory->set_defined(to.at, bytes, true);
   std::memcpy(to.memory->data + to.at, &bits, bytes);

@@ -57,29 +57,29 @@ void clobber_scratch(const SourceLine& at) {
 
 }  // namespace
 
-void compare(const char* what, const SourceLine& at, Memory* dst, uint64_t dst_at, const LaneOperand& a, const LaneOperand* b,
+void compare(const char* what, const SourceLine& at, const Place& dst, const LaneOperand& a, const LaneOperand* b,
              double scalar, Comparison c, const LaneShape& shape) {
   Instruction ins(Pipe::V, what, at);
   if (!ins || shape.repeats == 0) return;
-  ins.aligned(dst, dst_at, kBlock, "the destination");
-  ins.aligned(a.memory, a.at, kBlock, "source 0");
-  if (b) ins.aligned(b->memory, b->at, kBlock, "source 1");
+  ins.aligned(dst, kBlock, "the destination");
+  ins.aligned(a, kBlock, "source 0");
+  if (b) ins.aligned(*b, kBlock, "source 1");
   uint32_t bytes = shape.lanes / 8;
   add_lanes(ins, a, shape, AccessKind::Read);
   if (b) add_lanes(ins, *b, shape, AccessKind::Read);
   Extent e;
-  e.at = dst_at;
+  e.at = dst.at;
   e.run = static_cast<uint64_t>(shape.repeats) * bytes;
   ins.writes(dst, e);
   if (!ins.admit(compare_work(b ? Op::Compare : Op::CompareScalar, a, b, shape))) return;
   for (uint32_t r = 0; r < shape.repeats; ++r) {
     uint8_t out[16];
     compare_repeat(a, b, scalar, c, r, shape, out);
-    std::memcpy(dst->data + dst_at + static_cast<uint64_t>(r) * bytes, out, bytes);
+    std::memcpy(dst.memory->data + dst.at + static_cast<uint64_t>(r) * bytes, out, bytes);
     LaneMask ok;
     bits_defined(a, b, r, shape, ok);
     for (uint32_t i = 0; i < bytes; ++i)
-      dst->define_bits(dst_at + static_cast<uint64_t>(r) * bytes + i, static_cast<uint8_t>(ok.bits[i / 8] >> (i % 8 * 8)));
+      dst.memory->define_bits(dst.at + static_cast<uint64_t>(r) * bytes + i, static_cast<uint8_t>(ok.bits[i / 8] >> (i % 8 * 8)));
   }
 }
 
@@ -94,18 +94,18 @@ void compare_to_register(const char* what, const SourceLine& at, const LaneOpera
   core->reg.compare_mask_defined = bits_defined(a, &b, 0, shape, ok);
 }
 
-void select(const char* what, const SourceLine& at, const LaneOperand& dst, Memory* bits, uint64_t bits_at, SelectBits how,
+void select(const char* what, const SourceLine& at, const LaneOperand& dst, const Place& bits, SelectBits how,
             const LaneOperand& a, const LaneOperand* b, double scalar, const LaneShape& shape, bool uses_scratch) {
   Instruction ins(Pipe::V, what, at);
   if (!ins || shape.repeats == 0) return;
-  ins.aligned(dst.memory, dst.at, kBlock, "the destination");
-  ins.aligned(a.memory, a.at, kBlock, "source 0");
-  if (b) ins.aligned(b->memory, b->at, kBlock, "source 1");
+  ins.aligned(dst, kBlock, "the destination");
+  ins.aligned(a, kBlock, "source 0");
+  if (b) ins.aligned(*b, kBlock, "source 1");
   uint32_t bytes = shape.lanes / 8;
   if (how != SelectBits::Register) {
-    ins.aligned(bits, bits_at, kBlock, "the mask");
+    ins.aligned(bits, kBlock, "the mask");
     Extent e;
-    e.at = bits_at;
+    e.at = bits.at;
     e.run = how == SelectBits::Repeated ? bytes : static_cast<uint64_t>(shape.repeats) * bytes;
     ins.reads(bits, e);
   }
@@ -119,8 +119,8 @@ void select(const char* what, const SourceLine& at, const LaneOperand& dst, Memo
   if (!ins.admit(repeat_work(Op::Select, shape, dst, both, b ? 2 : 1))) return;
   if (uses_scratch) clobber_scratch(at);
   for (uint32_t r = 0; r < shape.repeats; ++r) {
-    uint64_t place = bits_at + (how == SelectBits::Continuous ? static_cast<uint64_t>(r) * bytes : 0);
-    const uint8_t* mask = how == SelectBits::Register ? core->reg.compare_mask : bits->data + place;
+    uint64_t place = bits.at + (how == SelectBits::Continuous ? static_cast<uint64_t>(r) * bytes : 0);
+    const uint8_t* mask = how == SelectBits::Register ? core->reg.compare_mask : bits.memory->data + place;
     float left[128], right[128], out[128];
     const float* pa = float_lanes(a, r, shape.lanes, left);
     const float* pb = b ? float_lanes(*b, r, shape.lanes, right) : right;
@@ -131,10 +131,10 @@ void select(const char* what, const SourceLine& at, const LaneOperand& dst, Memo
     if (machine->knobs.initcheck) {
       LaneMask da = defined_lanes(a, r, shape.lanes), db = b ? defined_lanes(*b, r, shape.lanes) : LaneMask::first(shape.lanes), ok;
       for (int w = 0; w < 2; ++w) ok.bits[w] = (picked.bits[w] & da.bits[w]) | (~picked.bits[w] & db.bits[w]);
-      bool known = how == SelectBits::Register ? core->reg.compare_mask_defined : bits->is_defined(place, bytes);
+      bool known = how == SelectBits::Register ? core->reg.compare_mask_defined : bits.memory->is_defined(place, bytes);
       if (!known)
         for (uint32_t i = 0; i < shape.lanes; ++i) {
-          bool bit_known = how != SelectBits::Register && bits->defined_bits(place + i / 8) >> (i % 8) & 1;
+          bool bit_known = how != SelectBits::Register && bits.memory->defined_bits(place + i / 8) >> (i % 8) & 1;
           if (!bit_known) ok.bits[i >> 6] &= ~(1ull << (i & 63));
         }
       define_lanes(dst, r, shape.of(r), ok, shape.lanes);
@@ -147,12 +147,12 @@ void broadcast_blocks(const char* what, const SourceLine& at, const LaneOperand&
   Instruction ins(Pipe::V, what, at);
   if (!ins || repeats == 0) return;
   uint32_t size = dtype_size(src.type);
-  ins.aligned(src.memory, src.at, kBlock, "the source");
-  ins.aligned(dst.memory, dst.at, kBlock, "the destination");
+  ins.aligned(src, kBlock, "the source");
+  ins.aligned(dst, kBlock, "the destination");
   Extent e;
   e.at = src.at;
   e.run = 8ull * size * repeats;
-  ins.reads(src.memory, e);
+  ins.reads(src, e);
   LaneShape full = LaneShape::masked(LaneMask::first(kRepeatBytes / size), repeats, kRepeatBytes / size);
   add_lanes(ins, dst, full, AccessKind::Write);
   if (!ins.admit(repeat_work(Op::BroadcastBlocks, full, dst, nullptr, 0))) return;
@@ -176,24 +176,24 @@ Extent register_extent(uint64_t at) {
 }
 }  // namespace
 
-void store_compare_register(const char* what, const SourceLine& at, Memory* to, uint64_t to_at) {
+void store_compare_register(const char* what, const SourceLine& at, const Place& to) {
   Instruction ins(Pipe::V, what, at);
   if (!ins) return;
-  ins.aligned(to, to_at, kBlock, "the destination");
-  ins.writes(to, register_extent(to_at));
+  ins.aligned(to, kBlock, "the destination");
+  ins.writes(to, register_extent(to.at));
   if (!ins.admit({Op::MoveCompareMask, DType::U8, 1})) return;
-  std::memcpy(to->data + to_at, core->reg.compare_mask, kRegisterBytes);
-  to->set_defined(to_at, kRegisterBytes, core->reg.compare_mask_defined);
+  std::memcpy(to.memory->data + to.at, core->reg.compare_mask, kRegisterBytes);
+  to.memory->set_defined(to.at, kRegisterBytes, core->reg.compare_mask_defined);
 }
 
-void load_compare_register(const char* what, const SourceLine& at, Memory* from, uint64_t from_at) {
+void load_compare_register(const char* what, const SourceLine& at, const Place& from) {
   Instruction ins(Pipe::V, what, at);
   if (!ins) return;
-  ins.aligned(from, from_at, kBlock, "the source");
-  ins.reads(from, register_extent(from_at));
+  ins.aligned(from, kBlock, "the source");
+  ins.reads(from, register_extent(from.at));
   if (!ins.admit({Op::MoveCompareMask, DType::U8, 1})) return;
-  std::memcpy(core->reg.compare_mask, from->data + from_at, kRegisterBytes);
-  core->reg.compare_mask_defined = from->is_defined(from_at, kRegisterBytes);
+  std::memcpy(core->reg.compare_mask, from.memory->data + from.at, kRegisterBytes);
+  core->reg.compare_mask_defined = from.memory->is_defined(from.at, kRegisterBytes);
 }
 
 }  // namespace attnemu

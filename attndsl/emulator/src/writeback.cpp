@@ -59,9 +59,9 @@ bool check(Instruction& ins, const Place& to, const Place& from, DType to_type, 
   ok = ok & ins.require(!p.row_major || p.m <= 1 || p.to_step >= p.n, "fixpipe_stride", "dstStride %llu is below nSize %u: rows overlap",
                         static_cast<unsigned long long>(p.to_step), p.n);
   ok = ok & ins.require(p.row_major || p.n % (p.channel_split ? 8 : 16) == 0, "fixpipe_range", "nSize %u must be a multiple of 16 for fractals", p.n);
-  ok = ok & ins.aligned(from.memory, from.at, 64, "the source");
-  if (!p.row_major) ok = ok & ins.aligned(to.memory, to.at, kBlock, "the destination");
-  else ok = ok & ins.aligned(to.memory, to.at, dtype_size(to_type), "the destination");
+  ok = ok & ins.aligned(from, 64, "the source");
+  if (!p.row_major) ok = ok & ins.aligned(to, kBlock, "the destination");
+  else ok = ok & ins.aligned(to, dtype_size(to_type), "the destination");
   return ok;
 }
 
@@ -83,7 +83,7 @@ void write_back(const char* what, const SourceLine& at, Place to, DType to_type,
     e.run = p.m * 64ull;
     e.inner = ceil_div(p.n, 16);
     e.step = column;
-    ins.reads(from.memory, e);
+    ins.reads(from, e);
     Extent t;
     t.at = to.at + static_cast<uint64_t>(d) * p.to_matrix_step * size;
     t.run = static_cast<uint64_t>(l.group < p.n ? l.group : p.n) * size;
@@ -92,9 +92,9 @@ void write_back(const char* what, const SourceLine& at, Place to, DType to_type,
     t.outer = ceil_div(p.n, l.group);
     t.jump = l.group_step;
     if (t.step == t.run) { t.run *= t.inner; t.inner = 1; }
-    atomic ? ins.accumulates(to.memory, t) : ins.writes(to.memory, t);
+    atomic ? ins.accumulates(to, t) : ins.writes(to, t);
   }
-  if (p.channel_words) { Extent e; e.at = p.channel_words->at; e.run = p.n * 8ull; ins.reads(p.channel_words->memory, e); }
+  if (p.channel_words) { Extent e; e.at = p.channel_words->at; e.run = p.n * 8ull; ins.reads(*p.channel_words, e); }
   double result_bytes = static_cast<double>(p.m) * static_cast<double>(round_up(p.n, 16)) * 4 * matrices;
   if (!ins.admit({to.memory->kind == MemoryKind::GM ? Op::WriteBack : Op::WriteBackL1, from_type, result_bytes})) return;
 

@@ -13,9 +13,7 @@ using attnemu::LaneShape;
 
 template <class T>
 LaneOperand lanes(const LocalTensor<T>& t, uint32_t block_step = 1, uint32_t repeat_step = 8) {
-  LaneOperand o;
-  o.memory = t.memory();
-  o.at = t.address().bufferAddr;
+  LaneOperand o{t.place()};
   o.type = dtype_of<T>();
   o.block_step = block_step;
   o.repeat_step = repeat_step;

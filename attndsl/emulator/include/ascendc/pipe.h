@@ -60,6 +60,7 @@ class BufferOwner {
 
 // Whole blocks; a length that leaves no room for rounding stays too long for any memory.
 constexpr uint32_t buffer_bytes(uint32_t len) { return len > ~31u ? ~31u : (len + 31u) & ~31u; }
+constexpr attnemu::Buffer buffer_of(uint32_t at, uint32_t bytes) { return {at, static_cast<uint64_t>(at) + bytes}; }
 constexpr uint32_t grown(uint32_t used, uint32_t bytes) { return bytes > ~used ? ~0u : used + bytes; }
 inline void report_buffers(bool fits, const char* rule, const SourceLine& at, const std::string& message, MemoryKind kind, uint64_t from, uint64_t bytes) {
   if (!fits && attnemu::machine->knobs.memcheck) attnemu::machine->report("memcheck", rule, at, message, "", attnemu::name_of(kind), from, bytes);
@@ -296,7 +297,7 @@ class TQueBind {
   template <class T>
   LocalTensor<T> tensor(QueueBuffer* b) const {
     LocalTensor<T> t;
-    t.SetAddr({b->bytes, b->at, b, static_cast<uint8_t>(src)});
+    t.SetAddr({b->bytes, b->at, b, static_cast<uint8_t>(src), 0, detail::buffer_of(b->at, b->bytes)});
     return t;
   }
   static void complain(const char* rule, const attnemu::SourceLine& at, const char* message) {
@@ -344,7 +345,7 @@ class TBuf {
  private:
   friend class TPipe;
   template <TPosition p, uint32_t number> friend class TBufPool;
-  void take(uint32_t at, uint32_t bytes) { address_ = {bytes, at, nullptr, static_cast<uint8_t>(pos)}; }
+  void take(uint32_t at, uint32_t bytes) { address_ = {bytes, at, nullptr, static_cast<uint8_t>(pos), 0, detail::buffer_of(at, bytes)}; }
   TBuffAddr address_;
 };
 

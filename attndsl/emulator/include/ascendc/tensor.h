@@ -17,6 +17,7 @@ struct TBuffAddr {
   TBufHandle bufferHandle = nullptr;
   uint8_t logicPos = 0;
   uint32_t notes = 0;  // of the face: see shape_info.h
+  attnemu::Buffer buffer = {};  // that of InitBuffer; addresses made by hand have none
 };
 
 template <class T> class LocalTensor;
@@ -149,7 +150,7 @@ class LocalTensor {
   const TBuffAddr& address() const { return address_; }
   TPosition position() const { return static_cast<TPosition>(address_.logicPos); }
   attnemu::Memory* memory() const { return attnemu::core->memory(detail::memory_of(position())); }
-  attnemu::Place place(uint32_t index = 0) const { return {memory(), address_.bufferAddr + detail::bytes_of<T>(index)}; }
+  attnemu::Place place(uint32_t index = 0) const { return {memory(), address_.bufferAddr + detail::bytes_of<T>(index), address_.buffer}; }
 
  private:
   TBuffAddr address_;

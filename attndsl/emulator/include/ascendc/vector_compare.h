@@ -32,7 +32,7 @@ void Compare(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const LocalT
   (void)mask;
   constexpr uint32_t per = detail::per_repeat<T>();
   detail::LaneOperand b = detail::lanes(src1, p.src1BlkStride, p.src1RepStride);
-  attnemu::compare("Compare", at, dst.memory(), dst.GetPhyAddr(), detail::lanes(src0, p.src0BlkStride, p.src0RepStride), &b, 0, detail::comparison(mode),
+  attnemu::compare("Compare", at, dst.place(), detail::lanes(src0, p.src0BlkStride, p.src0RepStride), &b, 0, detail::comparison(mode),
                    detail::LaneShape::masked(detail::LaneMask::first(per), repeatTimes, per));
 }
 template <class T, class U, bool isSetMask = true>
@@ -44,7 +44,7 @@ void Compare(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const LocalT
   static_assert(detail::one_of<U, uint8_t, int8_t>, "Compare: the result is uint8 or int8");
   if (!detail::comparable<T>(mode, "Compare", at)) return;
   detail::LaneOperand b = detail::lanes(src1);
-  attnemu::compare("Compare", at, dst.memory(), dst.GetPhyAddr(), detail::lanes(src0), &b, 0, detail::comparison(mode), detail::compare_shape<T>(calCount, "Compare", at));
+  attnemu::compare("Compare", at, dst.place(), detail::lanes(src0), &b, 0, detail::comparison(mode), detail::compare_shape<T>(calCount, "Compare", at));
 }
 template <class T, bool isSetMask = true>
 void Compare(const LocalTensor<T>& src0, const LocalTensor<T>& src1, CMPMODE mode, const uint64_t mask, const BinaryRepeatParams& p, ATTNEMU_AT) {
@@ -64,7 +64,7 @@ void CompareScalar(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const 
   if (!detail::comparable<T>(mode, "CompareScalar", at)) return;
   (void)mask;
   constexpr uint32_t per = detail::per_repeat<T>();
-  attnemu::compare("CompareScalar", at, dst.memory(), dst.GetPhyAddr(), detail::lanes(src0, p.srcBlkStride, p.srcRepStride), nullptr, static_cast<double>(scalar),
+  attnemu::compare("CompareScalar", at, dst.place(), detail::lanes(src0, p.srcBlkStride, p.srcRepStride), nullptr, static_cast<double>(scalar),
                    detail::comparison(mode), detail::LaneShape::masked(detail::LaneMask::first(per), repeatTimes, per));
 }
 template <class T, class U, bool isSetMask = true>
@@ -75,14 +75,14 @@ template <class T, class U>
 void CompareScalar(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const T scalar, CMPMODE mode, uint32_t calCount, ATTNEMU_AT) {
   static_assert(detail::one_of<U, uint8_t, int8_t>, "CompareScalar: the result is uint8 or int8");
   if (!detail::comparable<T>(mode, "CompareScalar", at)) return;
-  attnemu::compare("CompareScalar", at, dst.memory(), dst.GetPhyAddr(), detail::lanes(src0), nullptr, static_cast<double>(scalar), detail::comparison(mode),
+  attnemu::compare("CompareScalar", at, dst.place(), detail::lanes(src0), nullptr, static_cast<double>(scalar), detail::comparison(mode),
                    detail::compare_shape<T>(calCount, "CompareScalar", at));
 }
 
 template <class T>
-void GetCmpMask(const LocalTensor<T>& dst, ATTNEMU_AT) { attnemu::store_compare_register("GetCmpMask", at, dst.memory(), dst.GetPhyAddr()); }
+void GetCmpMask(const LocalTensor<T>& dst, ATTNEMU_AT) { attnemu::store_compare_register("GetCmpMask", at, dst.place()); }
 template <class T>
-void SetCmpMask(const LocalTensor<T>& src, ATTNEMU_AT) { attnemu::load_compare_register("SetCmpMask", at, src.memory(), src.GetPhyAddr()); }
+void SetCmpMask(const LocalTensor<T>& src, ATTNEMU_AT) { attnemu::load_compare_register("SetCmpMask", at, src.place()); }
 
 namespace detail {
 
@@ -92,7 +92,7 @@ void select(const LaneOperand& dst, const LocalTensor<U>& bits, const LaneOperan
   static_assert(one_of<U, uint8_t, uint16_t, uint32_t, uint64_t>, "Select: the mask is of an unsigned type");
   if ((mode == SELMODE::VSEL_TENSOR_SCALAR_MODE) != (b == nullptr)) return complain("select_mode", at, "Select: VSEL_TENSOR_SCALAR_MODE takes a scalar, the other modes a second tensor");
   bool repeated = mode == SELMODE::VSEL_CMPMASK_SPR;
-  attnemu::select("Select", at, dst, bits.memory(), bits.GetPhyAddr(), repeated ? attnemu::SelectBits::Repeated : attnemu::SelectBits::Continuous, a, b, scalar, s, !repeated);
+  attnemu::select("Select", at, dst, bits.place(), repeated ? attnemu::SelectBits::Repeated : attnemu::SelectBits::Continuous, a, b, scalar, s, !repeated);
 }
 
 }  // namespace detail
@@ -133,7 +133,7 @@ template <class T, SELMODE mode>
 void Select(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1, uint8_t repeatTimes, const BinaryRepeatParams& p, ATTNEMU_AT) {
   static_assert(mode == SELMODE::VSEL_CMPMASK_SPR, "Select: this form takes its mask from the comparison register");
   detail::LaneOperand b = detail::lanes(src1, p.src1BlkStride, p.src1RepStride);
-  attnemu::select("Select", at, detail::lanes(dst, p.dstBlkStride, p.dstRepStride), nullptr, 0, attnemu::SelectBits::Register,
+  attnemu::select("Select", at, detail::lanes(dst, p.dstBlkStride, p.dstRepStride), {}, attnemu::SelectBits::Register,
                   detail::lanes(src0, p.src0BlkStride, p.src0RepStride), &b, 0, detail::register_shape(repeatTimes, detail::per_repeat<T>()), false);
 }
 // The scalar is the comparison register's first element, the mask register decides about lanes.

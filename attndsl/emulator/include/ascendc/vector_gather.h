@@ -37,16 +37,16 @@ void Gatherb(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTe
 
 namespace detail {
 template <class T>
-uint64_t gather_mask(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint32_t pattern, attnemu::Memory* bits, uint64_t bits_at, bool reduceMode, uint32_t mask,
+uint64_t gather_mask(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint32_t pattern, const attnemu::Place& bits, bool reduceMode, uint32_t mask,
                      const GatherMaskParams& p, const SourceLine& at) {
   static_assert(kFillType<T>, "GatherMask: " ATTNEMU_FILL_TYPES);
   constexpr uint32_t per = per_repeat<T>();
   if (!reduceMode)
-    return attnemu::gather_mask("GatherMask", at, dst.memory(), dst.GetPhyAddr(), lanes(src, p.src0BlockStride, p.src0RepeatStride), pattern, bits, bits_at,
+    return attnemu::gather_mask("GatherMask", at, dst.place(), lanes(src, p.src0BlockStride, p.src0RepeatStride), pattern, bits,
                                 p.src1RepeatStride, LaneShape::masked(LaneMask::first(per), p.repeatTimes, per));
   // counter mode: each of the repeats takes `mask` elements, however many instructions' worth that is
   attnemu::GatherRounds rounds{p.repeatTimes, p.src0RepeatStride, p.src1RepeatStride, true};
-  return attnemu::gather_mask("GatherMask", at, dst.memory(), dst.GetPhyAddr(), lanes(src, p.src0BlockStride, 8u * p.src0BlockStride), pattern, bits, bits_at,
+  return attnemu::gather_mask("GatherMask", at, dst.place(), lanes(src, p.src0BlockStride, 8u * p.src0BlockStride), pattern, bits,
                               0, LaneShape::count(mask, per), rounds);
 }
 }  // namespace detail
@@ -54,13 +54,13 @@ uint64_t gather_mask(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint3
 template <class T, GatherMaskMode mode = defaultGatherMaskMode>
 void GatherMask(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint8_t pattern, const bool reduceMode, const uint32_t mask, const GatherMaskParams& p,
                 uint64_t& rsvdCnt, ATTNEMU_AT) {
-  rsvdCnt = attnemu::core->reg.gathered = detail::gather_mask(dst, src, pattern, nullptr, 0, reduceMode, mask, p, at);
+  rsvdCnt = attnemu::core->reg.gathered = detail::gather_mask(dst, src, pattern, {}, reduceMode, mask, p, at);
 }
 template <class T, class U, GatherMaskMode mode = defaultGatherMaskMode>
 void GatherMask(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<U>& pattern, const bool reduceMode, const uint32_t mask, const GatherMaskParams& p,
                 uint64_t& rsvdCnt, ATTNEMU_AT) {
   static_assert(detail::one_of<U, uint16_t, uint32_t> && sizeof(U) == sizeof(T), "GatherMask: the bits are uint16 for 16-bit and uint32 for 32-bit elements");
-  rsvdCnt = attnemu::core->reg.gathered = detail::gather_mask(dst, src, 0, pattern.memory(), pattern.GetPhyAddr(), reduceMode, mask, p, at);
+  rsvdCnt = attnemu::core->reg.gathered = detail::gather_mask(dst, src, 0, pattern.place(), reduceMode, mask, p, at);
 }
 // Of the latest GatherMask. The kernel orders V before S.
 inline int64_t GetGatherMaskRemainCount() { return static_cast<int64_t>(attnemu::core->reg.gathered); }

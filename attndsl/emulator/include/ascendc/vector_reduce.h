@@ -96,7 +96,7 @@ template <class T>
 void reduce_tensor(const char* what, const SourceLine& at, attnemu::Reduction op, bool index, const LocalTensor<T>& dst, const LocalTensor<T>& src,
                    const LocalTensor<T>& work, const LaneShape& s, uint32_t srcRep) {
   static_assert(one_of<T, half, float>, "ReduceMax, ReduceMin, ReduceSum: half or float");
-  attnemu::reduce_all(what, at, op, index, lanes(dst), lanes(src, 1, srcRep), work.memory(), work.GetPhyAddr(), s);
+  attnemu::reduce_all(what, at, op, index, lanes(dst), lanes(src, 1, srcRep), work.place(), s);
 }
 }  // namespace detail
 

@@ -36,7 +36,7 @@ void MrgSort(const LocalTensor<T>& dst, const MrgSortSrcList<T>& src, const MrgS
   const LocalTensor<T>* lists[4] = {&src.src1, &src.src2, &src.src3, &src.src4};
   m.lists = info.validBit == 3 ? 2 : info.validBit == 7 ? 3 : 4;
   for (uint32_t i = 0; i < 4; ++i) {
-    m.from[i] = lists[i]->GetPhyAddr();
+    m.from[i] = lists[i]->place();
     m.lengths[i] = i < m.lists ? info.elementLengths[i] : 0;
   }
   m.stop_when_exhausted = info.ifExhaustedSuspension;
@@ -120,15 +120,15 @@ void TransDataTo5HD(const LocalTensor<T> (&dst)[16], const LocalTensor<T> (&src)
   static_assert(sizeof(T) <= 4, "TransDataTo5HD: elements of 8, 16 or 32 bits");
   attnemu::BlockTranspose t;
   for (int i = 0; i < 16; ++i) {
-    t.to[i] = dst[i].GetPhyAddr();
-    t.from[i] = src[i].GetPhyAddr();
+    t.to[i] = dst[i].place();
+    t.from[i] = src[i].place();
   }
   t.repeats = p.repeatTimes;
   t.to_step = p.dstRepStride;
   t.from_step = p.srcRepStride;
   t.to_high = p.dstHighHalf;
   t.from_high = p.srcHighHalf;
-  attnemu::transpose_blocks("TransDataTo5HD", at, dst[0].memory(), sizeof(T), t);
+  attnemu::transpose_blocks("TransDataTo5HD", at, sizeof(T), t);
 }
 // The same with byte addresses in UB.
 template <class T>
@@ -155,11 +155,11 @@ template <class T>
 void Transpose(const LocalTensor<T>& dst, const LocalTensor<T>& src, ATTNEMU_AT) {
   static_assert(detail::one_of<T, int16_t, uint16_t, half>, "Transpose: int16, uint16 or half");
   attnemu::BlockTranspose t;
-  for (uint64_t i = 0; i < 16; ++i) {
-    t.to[i] = dst.GetPhyAddr() + i * 32;
-    t.from[i] = src.GetPhyAddr() + i * 32;
+  for (uint32_t i = 0; i < 16; ++i) {
+    t.to[i] = dst.place(i * 16);
+    t.from[i] = src.place(i * 16);
   }
-  attnemu::transpose_blocks("Transpose", at, dst.memory(), sizeof(T), t);
+  attnemu::transpose_blocks("Transpose", at, sizeof(T), t);
 }
 
 enum class TransposeType : uint8_t {

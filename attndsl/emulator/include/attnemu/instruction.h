@@ -13,15 +13,15 @@ class Instruction {
   Instruction(Pipe pipe, const char* what, const SourceLine& at, uint8_t traits = 0);
   explicit operator bool() const { return valid_; }
 
-  void reads(Memory* m, const Extent& e) { add(m, e, AccessKind::Read); }
-  void writes(Memory* m, const Extent& e) { add(m, e, AccessKind::Write); }
-  void accumulates(Memory* m, const Extent& e) { add(m, e, AccessKind::Atomic); }
-  void reads(Memory* m, const LaneExtent& e) { add(m, e, AccessKind::Read); }
-  void writes(Memory* m, const LaneExtent& e) { add(m, e, AccessKind::Write); }
+  void reads(const Place& p, const Extent& e) { add(p, e, AccessKind::Read); }
+  void writes(const Place& p, const Extent& e) { add(p, e, AccessKind::Write); }
+  void accumulates(const Place& p, const Extent& e) { add(p, e, AccessKind::Atomic); }
+  void reads(const Place& p, const LaneExtent& e) { add(p, e, AccessKind::Read); }
+  void writes(const Place& p, const LaneExtent& e) { add(p, e, AccessKind::Write); }
 
   // A condition of the instruction; a finding of memcheck and no effect when it does not hold.
   bool require(bool holds, const char* rule, const char* pattern, ...) __attribute__((format(printf, 4, 5)));
-  bool aligned(const Memory* m, uint64_t at, uint32_t to, const char* operand);
+  bool aligned(const Place& p, uint32_t to, const char* operand);
   // Checks ranges and hazards of the operands and takes the instruction's time; false: the effect must not take place.
   bool admit(const Work& work);
   // Issues an instruction that a condition already ruled out.
@@ -36,15 +36,17 @@ class Instruction {
  private:
   struct Operand {
     Memory* memory;
+    Buffer buffer;
     Extent extent;
     LaneExtent lanes;
     bool is_lanes;
     AccessKind kind;
   };
-  void add(Memory* m, const Extent& e, AccessKind kind);
-  void add(Memory* m, const LaneExtent& e, AccessKind kind);
+  void add(const Place& p, const Extent& e, AccessKind kind);
+  void add(const Place& p, const LaneExtent& e, AccessKind kind);
   static std::vector<Operand>& operands();  // of the instruction being built; instructions do not nest
   bool in_range(const Operand& o);
+  void report_outside(const Operand& o, uint64_t from, uint64_t end);
   void track(const Operand& o, const Epoch& e);
   void report_hazards(const Memory& m);
   void note_scratch(const Operand& o);

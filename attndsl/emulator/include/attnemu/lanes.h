@@ -6,9 +6,7 @@
 
 namespace attnemu {
 
-struct LaneOperand {
-  Memory* memory = nullptr;
-  uint64_t at = 0;         // byte address
+struct LaneOperand : Place {
   DType type = DType::F32;
   uint32_t block_step = 1;   // in blocks
   uint32_t repeat_step = 8;  // in blocks

@@ -66,10 +66,18 @@ struct Memory {
 
 constexpr uint64_t kLine = 512;  // bytes of a line of the cache that all cores share
 
-// An address: a byte of a memory.
+// Bytes of a memory that were handed out together; all of it where nobody handed them out.
+struct Buffer {
+  uint64_t from = 0, end = ~0ull;
+  bool has(uint64_t first, uint64_t behind) const { return from <= first && behind <= end; }
+};
+
+// An address: a byte of a memory, and the buffer that who names it may touch.
 struct Place {
   Memory* memory = nullptr;
   uint64_t at = 0;
+  Buffer buffer = {};
+  Place moved(uint64_t bytes) const { return {memory, at + bytes, buffer}; }
 };
 
 // Bytes an operand touches: `inner` runs of `run` bytes, `step` apart, repeated `outer` times, `jump` apart.

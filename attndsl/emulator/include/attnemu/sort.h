@@ -10,7 +10,7 @@ namespace attnemu {
 void sort_32(const char* what, const SourceLine& at, const LaneOperand& dst, const LaneOperand& scores, const LaneOperand& indices, uint32_t repeats);
 
 struct Merge {
-  uint64_t from[4];        // byte addresses of the sorted lists
+  Place from[4];           // the sorted lists
   uint32_t lengths[4];     // records
   uint32_t lists = 2;      // 2 to 4
   bool stop_when_exhausted = false;
@@ -24,11 +24,11 @@ void split_records(const char* what, const SourceLine& at, const LaneOperand& sc
 
 // Sixteen blocks as rows of a matrix, transposed to sixteen blocks, `repeats` times; steps in blocks.
 struct BlockTranspose {
-  uint64_t to[16], from[16];
+  Place to[16], from[16];
   uint32_t repeats = 1, to_step = 0, from_step = 0;
   bool to_high = false, from_high = false;  // halves of a block for 8-bit elements
 };
-void transpose_blocks(const char* what, const SourceLine& at, Memory* ub, uint32_t element, const BlockTranspose& t);
+void transpose_blocks(const char* what, const SourceLine& at, uint32_t element, const BlockTranspose& t);
 
 // Elements of a dense array in another order: `images` matrices [rows, columns] become [columns, rows].
 struct Permutation {

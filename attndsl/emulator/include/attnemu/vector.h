@@ -35,17 +35,17 @@ void compound(const char* what, const SourceLine& at, CompoundOp op, const LaneO
 
 enum class Comparison : uint8_t { LT, GT, EQ, LE, GE, NE };
 // One bit a lane, packed contiguously from `dst`; `b` null compares with the scalar.
-void compare(const char* what, const SourceLine& at, Memory* dst, uint64_t dst_at, const LaneOperand& a, const LaneOperand* b,
+void compare(const char* what, const SourceLine& at, const Place& dst, const LaneOperand& a, const LaneOperand* b,
              double scalar, Comparison c, const LaneShape& shape);
 // The same into the comparison mask register, one repeat.
 void compare_to_register(const char* what, const SourceLine& at, const LaneOperand& a, const LaneOperand& b, Comparison c,
                          const LaneShape& shape);
 // The comparison register's 16 bytes to and from UB.
-void store_compare_register(const char* what, const SourceLine& at, Memory* to, uint64_t to_at);
-void load_compare_register(const char* what, const SourceLine& at, Memory* from, uint64_t from_at);
+void store_compare_register(const char* what, const SourceLine& at, const Place& to);
+void load_compare_register(const char* what, const SourceLine& at, const Place& from);
 enum class SelectBits : uint8_t { Register, Repeated, Continuous };
 // dst = bit ? a : (b or scalar). Bits from `bits` (or the register); Repeated uses the first bits for every repeat.
-void select(const char* what, const SourceLine& at, const LaneOperand& dst, Memory* bits, uint64_t bits_at, SelectBits how,
+void select(const char* what, const SourceLine& at, const LaneOperand& dst, const Place& bits, SelectBits how,
             const LaneOperand& a, const LaneOperand* b, double scalar, const LaneShape& shape, bool uses_scratch);
 
 enum class Reduction : uint8_t { Sum, Max, Min };
@@ -60,7 +60,7 @@ void reduce_pairs(const char* what, const SourceLine& at, const LaneOperand& dst
                   const LaneShape& shape);
 // The whole tensor to dst[0] (and the index to dst[1]).
 void reduce_all(const char* what, const SourceLine& at, Reduction op, bool with_index, const LaneOperand& dst,
-                const LaneOperand& src, Memory* work, uint64_t work_at, const LaneShape& shape);
+                const LaneOperand& src, const Place& work, const LaneShape& shape);
 
 // Eight consecutive elements a repeat, each filling one block of dst.
 void broadcast_blocks(const char* what, const SourceLine& at, const LaneOperand& dst, const LaneOperand& src, uint32_t repeats);
@@ -70,13 +70,13 @@ void gather(const char* what, const SourceLine& at, const LaneOperand& dst, cons
 // 32-byte blocks, eight offsets a repeat.
 void gather_blocks(const char* what, const SourceLine& at, const LaneOperand& dst, const LaneOperand& src,
                    const LaneOperand& offsets, uint32_t repeats);
-// Compaction: lanes picked by a fixed pattern 1..7 or by bits, packed; returns how many. All of `shape` is gone through
+// Compaction: lanes picked by bits, or where these have no memory by a fixed pattern 1..7, packed; returns how many. All of `shape` is gone through
 // `rounds` times; steps between rounds in blocks.
 struct GatherRounds {
   uint32_t rounds = 1, from_step = 0, bits_step = 0;
   bool bits_go_on = false;  // through the repeats of a round, without gaps
 };
-uint64_t gather_mask(const char* what, const SourceLine& at, Memory* dst_memory, uint64_t dst_at, const LaneOperand& src,
-                     uint32_t pattern, Memory* bits, uint64_t bits_at, uint32_t bits_step, const LaneShape& shape, const GatherRounds& rounds = {});
+uint64_t gather_mask(const char* what, const SourceLine& at, const Place& dst, const LaneOperand& src,
+                     uint32_t pattern, const Place& bits, uint32_t bits_step, const LaneShape& shape, const GatherRounds& rounds = {});
 
 }  // namespace attnemu
