@@ -35,3 +35,21 @@ def test_no_tiling_field_is_called_by_a_number_alone() -> None:
     """What the host knows is named after what it is: sizes, pitches, what a layout was asked."""
     for header in sorted(generated_dir().glob("*/op_kernel/*_tiling.h")):
         assert re.findall(r"\bvalue\d+;", header.read_text()) == [], header.name
+
+
+def test_storage_holds_every_buffer_of_the_map() -> None:
+    """What a kernel asks TPipe for reaches to the end of its buffer map, gaps between aligned buffers with it."""
+    kernels = [
+        file for file in sorted(generated_dir().glob("*/op_kernel/*.h")) if "InitBuffer" in file.read_text()
+    ]
+    assert len(kernels) > 100
+    for kernel in kernels:
+        ends: dict[str, int] = {}
+        space = ""
+        for line in kernel.read_text().splitlines():
+            if found := re.match(r"// (\w+), \d+ of \d+ bytes", line):
+                space = found[1].lower()
+            if found := re.match(r"constexpr uint32_t k\w+ = (0x\w+);  // (\d+) x (\d+): ", line):
+                ends[space] = int(found[1], 16) + int(found[2]) * -(-int(found[3]) // 32) * 32
+        storage = dict(re.findall(r"InitBuffer\((\w+)Storage_, (\d+)\)", kernel.read_text()))
+        assert {space: int(size) for space, size in storage.items()} == ends, kernel.name

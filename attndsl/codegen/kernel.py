@@ -258,14 +258,13 @@ def _memories(program: Program, spelling: Spelling) -> Iterator[MemoryTable]:
             for buffer in program.buffers()
             if buffer.space is memory.space
         )
-        used = sum(row.slots * row.slot_bytes for row in rows)
         yield MemoryTable(
             space=memory.space.value,
             core=memory.core.value,
             member=memory_member(memory.space),
             storage=f"{memory.space.value.lower()}Storage_",
             position=memory.position,
-            used=used,
+            used=program.used_bytes(memory.space),
             usable=memory.usable,
             rows=rows,
         )

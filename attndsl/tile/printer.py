@@ -113,8 +113,7 @@ def print_memory_map(program: Program) -> str:
     lines = []
     for memory in ATLAS_A2.memories:
         buffers = [buffer for buffer in program.buffers() if buffer.space is memory.space]
-        used = sum(buffer.total_bytes for buffer in buffers)
-        lines.append(f"{memory.space.value} ({used} of {memory.usable} bytes)")
+        lines.append(f"{memory.space.value} ({program.used_bytes(memory.space)} of {memory.usable} bytes)")
         for buffer in buffers:
             address = program.addresses.get(buffer)
             place = "unplaced" if address is None else f"0x{address:05x}"

@@ -131,6 +131,20 @@ class Program:
                 found[buffer] = max(found[buffer], alignment)
         return found
 
+    def used_bytes(self, space: MemorySpace) -> int:
+        """Bytes of a memory up to the end of its last buffer, gaps between aligned buffers with them.
+
+        0 before addresses are planned.
+        """
+        return max(
+            (
+                start + buffer.slots * buffer.slot_stride
+                for buffer, start in self.addresses.items()
+                if buffer.space is space
+            ),
+            default=0,
+        )
+
     def tiling_values(self, host: Mapping[str, object]) -> dict[str, int | float]:
         """The tiling fields under the host's scalars, each over the ones in front of it."""
         env: dict[str, object] = dict(host)

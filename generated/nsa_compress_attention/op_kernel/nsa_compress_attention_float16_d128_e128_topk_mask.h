@@ -62,7 +62,7 @@ constexpr float kSmallest = 1.1754943508222875e-38f;  // smallest normal number,
 
 // Buffer map: byte address of the first slot and bytes a slot.
 
-// UB, 160896 of 188416 bytes
+// UB, 161088 of 188416 bytes
 constexpr uint32_t kBlockNumber = 0x00000;  // 1 x 2048: number of each lane's block
 constexpr uint32_t kLaneBlock = 0x00800;  // 1 x 2048: block of each lane within its position
 constexpr uint32_t kLaneOffset = 0x01000;  // 1 x 2048: bytes to the first key of each lane's block
@@ -241,7 +241,7 @@ public:
             l0c_ = l0cStorage_.Get<uint8_t>();
         }
         if ASCEND_IS_AIV {
-            pipe.InitBuffer(ubStorage_, 160896);
+            pipe.InitBuffer(ubStorage_, 161088);
             ub_ = ubStorage_.Get<uint8_t>();
             blockNumber_ = ub_[kBlockNumber].ReinterpretCast<int32_t>();
             laneBlock_ = ub_[kLaneBlock].ReinterpretCast<int32_t>();
