@@ -38,7 +38,7 @@ def test_no_tiling_field_is_called_by_a_number_alone() -> None:
 
 
 def test_storage_holds_every_buffer_of_the_map() -> None:
-    """What a kernel asks TPipe for reaches to the end of its buffer map, gaps between aligned buffers with it."""
+    """A kernel asks TPipe for all of its buffer map, gaps between aligned buffers with it."""
     kernels = [
         file for file in sorted(generated_dir().glob("*/op_kernel/*.h")) if "InitBuffer" in file.read_text()
     ]

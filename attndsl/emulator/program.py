@@ -197,8 +197,9 @@ def build_program(
         headers = Path(name)
         units += _called_units(units, folders, defines)
         entries = write_launch_headers(units, headers)
-        units += _launched_units(entries, units, folders, defines)
-        units += _called_units(units, folders, defines)
+        if launched := _launched_units(entries, units, folders, defines):
+            units += launched
+            units += _called_units(units, folders, defines)
         texts = [part for unit in units for file, text in unit.texts.items() for part in (str(file), text)]
         key = digest(made.key, *texts, *defines, *map(str, folders))
         target = cache_dir() / f"program-{key}"

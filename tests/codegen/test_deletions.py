@@ -72,6 +72,15 @@ def unreported(features: frozenset[str]) -> tuple[str, ...]:
     return tuple(place(kernel.source, statement) for statement in missed)
 
 
+@pytest.mark.parametrize("memory", ["l1", "l0a", "l0b", "l0c", "ub"])
+def test_storage_that_is_too_small_is_reported(memory):
+    source = switched(FEATURES["plain"]).source
+    size = re.search(rf"InitBuffer\({memory}Storage_, (\d+)\)", source)
+    assert size
+    small = source.replace(size[0], f"InitBuffer({memory}Storage_, {int(size[1]) // 2})")
+    assert is_reported_as_text(small, [launch_of(case, FEATURES["plain"]) for case in CASES])
+
+
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 @pytest.mark.parametrize("name", FEATURES)
 def test_the_kernel_itself_has_no_finding(name, case):

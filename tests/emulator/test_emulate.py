@@ -329,6 +329,7 @@ def test_a_host_is_told_times_addresses_and_bounds(tmp_path):
         "  AscendC::GetAscendDequantMaxMinTmpSize(shape, 4, most, least);\n  if (least != 544 || most != 928) return 6;\n"
         "  AscendC::GetPadMaxMinTmpSize(shape, 4, most, least);\n  if (least != 1024) return 7;\n"
         "  auto* platform = platform_ascendc::PlatformAscendCManager::GetInstance();\n  uint64_t bytes = 0;\n"
+        "  if (AscendC::GetSortTmpSize(*platform, 96, 2) != 768 || AscendC::GetConcatTmpSize(*platform, 96, 2) != 0) return 11;\n"
         "  platform->ReserveLocalMemory(platform_ascendc::ReservedSize::RESERVED_SIZE_16K);\n"
         "  platform->GetCoreMemSize(platform_ascendc::CoreMemType::UB, bytes);\n  if (bytes != (176 << 10) - 256) return 8;\n"
         "  platform->GetCoreMemSize(platform_ascendc::CoreMemType::BT, bytes);\n  if (bytes != 1024) return 9;\n"

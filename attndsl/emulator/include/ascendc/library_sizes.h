@@ -64,7 +64,8 @@ constexpr uint32_t least_for_antiquant(uint32_t factors, uint32_t k, bool turned
 constexpr uint32_t least_for_broadcast(uint32_t type_bytes) { return type_bytes == 1 ? 64 + 1024 + 256 : 32 / type_bytes * 32; }
 // 16 blocks, twice.
 constexpr uint32_t kLeastForPad = 1024;
-// Records of 8 bytes, twice where rows are merged; indices that nobody gives; with groups of 32 alone two masks, and the negated source.
+// Records of 8 bytes, twice where rows are merged; indices, made or copied to where Sort32 may read them; with groups of 32 alone two
+// masks, and the source, negated or copied.
 constexpr uint32_t least_for_topk(uint32_t rows, uint32_t columns, bool groups) {
   uint32_t n = groups ? rows * columns : columns;
   constexpr uint32_t to_begin_at_a_record = 256, masks = 64;

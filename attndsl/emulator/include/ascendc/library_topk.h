@@ -1,7 +1,7 @@
 // The largest or smallest elements of rows with their indices, from sorted records.
 #pragma once
 #include "kernel_tiling/kernel_tiling.h"
-#include "library_steps.h"
+#include "library_layout.h"
 #include "vector_gather.h"
 #include "vector_sort.h"
 
@@ -25,10 +25,7 @@ inline bool topk_shape(const TopKInfo& s, int32_t k, bool groups, const SourceLi
 template <class T>
 LocalTensor<T> for_sort(const LocalTensor<T>& t, const LocalTensor<T>& scratch, uint32_t count, const SourceLine& at) {
   if (lanes(t).at % (32 * sizeof(T)) == 0) return t;
-  if constexpr (one_of<T, int32_t>)
-    Adds(scratch, t, 0, static_cast<int32_t>(count), at);
-  else
-    Muls(scratch, t, static_cast<T>(1), static_cast<int32_t>(count), at);
+  copy_row(scratch, t, count, 8, at);
   finish(at);
   return scratch;
 }

@@ -162,8 +162,8 @@ inline void GetBroadCastMaxMinTmpSize(const platform_ascendc::PlatformAscendC&, 
 }
 
 // Rows of `inner` elements, or, with TOPK_NSMALL, all of them at once.
-inline bool GetTopKMaxMinTmpSize(const platform_ascendc::PlatformAscendC&, const int32_t inner, const int32_t outter, const bool, const bool isInitIndex, enum TopKMode mode,
-                                 const bool isLargest, const uint32_t, uint32_t& maxValue, uint32_t& minValue) {
+inline bool GetTopKMaxMinTmpSize(const platform_ascendc::PlatformAscendC&, const int32_t inner, const int32_t outter, const bool, const bool, enum TopKMode mode,
+                                 const bool, const uint32_t, uint32_t& maxValue, uint32_t& minValue) {
   maxValue = minValue = detail::least_for_topk(static_cast<uint32_t>(outter), static_cast<uint32_t>(inner), mode == TopKMode::TOPK_NSMALL);
   return true;
 }
@@ -181,6 +181,10 @@ bool TopKTilingFunc(const platform_ascendc::PlatformAscendC& platform, const int
   tiling.kAlignTwoBytes = (k + 15) / 16 * 16;
   return true;
 }
+
+// Sort: a record of 8 bytes an element, of whichever type; Concat needs no memory on Atlas A2.
+inline uint32_t GetSortTmpSize(const platform_ascendc::PlatformAscendC&, const uint32_t elemCount, const uint32_t) { return elemCount * 8; }
+inline uint32_t GetConcatTmpSize(const platform_ascendc::PlatformAscendC&, const uint32_t, const uint32_t) { return 0; }
 
 inline void GetPadMaxMinTmpSize(const TensorShape& srcShape, const uint32_t, uint32_t& maxValue, uint32_t& minValue) {
   minValue = detail::kLeastForPad;
