@@ -70,6 +70,10 @@ VECTOR = {
         "Duplicate(z, 1.0f, 64); pipe.Destroy(); x.SetValue(16384, 1.0f);",
         "Duplicate(z, 1.0f, 64); pipe.Destroy(); x.SetValue(16383, 1.0f);",
     ),
+    "outside_buffer_without_any": (
+        "Duplicate(z, 1.0f, 64); TBuf<TPosition::VECIN> next; Duplicate(next.Get<float>(), 1.0f, 64);",
+        "Duplicate(z, 1.0f, 64); TBuf<TPosition::VECIN> next; pipe.InitBuffer(next, 256); Duplicate(next.Get<float>(), 1.0f, 64);",
+    ),
     "outside_buffer_masked": (
         "Duplicate(z, 1.0f, 64); Duplicate(x[16352], 1.0f, (uint64_t)33, 1, 1, 8);",
         "Duplicate(z, 1.0f, 64); Duplicate(x[16352], 1.0f, (uint64_t)32, 1, 1, 8);",
@@ -141,6 +145,18 @@ VECTOR = {
     "queue_order": (
         "Duplicate(z, 1.0f, 64); TQue<TPosition::VECIN, 1> q; pipe.InitBuffer(q, 1, 256); auto a1 = q.DeQue<float>();",
         "Duplicate(z, 1.0f, 64); TQue<TPosition::VECIN, 1> q; pipe.InitBuffer(q, 1, 256); auto a1 = q.AllocTensor<float>(); q.EnQue(a1); a1 = q.DeQue<float>(); q.FreeTensor(a1);",
+    ),
+    "queue_exhausted_without_buffers": (
+        "Duplicate(z, 1.0f, 64); TQue<TPosition::VECIN, 1> q; auto t = q.AllocTensor<float>();",
+        "Duplicate(z, 1.0f, 64); TQue<TPosition::VECIN, 1> q; pipe.InitBuffer(q, 1, 256); auto t = q.AllocTensor<float>(); q.FreeTensor(t);",
+    ),
+    "tensor_not_freed": (
+        "Duplicate(z, 1.0f, 64); TQue<TPosition::VECIN, 1> q; pipe.InitBuffer(q, 1, 256); auto t = q.AllocTensor<float>(); q.EnQue(t); t = q.DeQue<float>();",
+        "Duplicate(z, 1.0f, 64); TQue<TPosition::VECIN, 1> q; pipe.InitBuffer(q, 1, 256); auto t = q.AllocTensor<float>(); q.EnQue(t); t = q.DeQue<float>(); q.FreeTensor(t);",
+    ),
+    "register_not_restored": (
+        "Duplicate(z, 1.0f, 64); SetAtomicAdd<float>();",
+        "Duplicate(z, 1.0f, 64); SetAtomicAdd<float>(); SetAtomicNone();",
     ),
     "select_register": (
         _FILL + "SetVectorMask<float>(0, 255); LocalTensor<float> s(TPosition::VECCALC, 65536, 8); SetCmpMask(s); ALL Select(y, x.ReinterpretCast<uint8_t>(), x, 1, BinaryRepeatParams());",

@@ -34,7 +34,7 @@ std::vector<Instruction::Operand>& Instruction::operands() {
 void Instruction::add(const Place& p, const Extent& e, AccessKind kind) {
   if (e.empty()) return;
   Memory* m = p.memory;
-  if (!m) { require(false, "wrong_memory", "an operand is in a memory that %s does not have", core->label().c_str()); return; }
+  if (!m) { require(false, "wrong_memory", "an operand has no memory, or one that %s does not have", core->label().c_str()); return; }
   if (kind != AccessKind::Read && m->constant) { require(false, "constant_memory", "writes a table that the program defines as constant"); return; }
   operands().push_back({m, p.buffer, e, {}, false, kind});
 }
@@ -42,7 +42,7 @@ void Instruction::add(const Place& p, const Extent& e, AccessKind kind) {
 void Instruction::add(const Place& p, const LaneExtent& e, AccessKind kind) {
   if (e.repeats == 0) return;
   Memory* m = p.memory;
-  if (!m) { require(false, "wrong_memory", "an operand is in a memory that %s does not have", core->label().c_str()); return; }
+  if (!m) { require(false, "wrong_memory", "an operand has no memory, or one that %s does not have", core->label().c_str()); return; }
   operands().push_back({m, p.buffer, {}, e, true, kind});
 }
 
@@ -69,9 +69,10 @@ bool Instruction::aligned(const Place& p, uint32_t to, const char* operand) {
 void Instruction::report_outside(const Operand& o, uint64_t from, uint64_t end) {
   if (!machine->knobs.memcheck) return;
   machine->report("memcheck", "outside_buffer", at_,
-                  format("%s %s bytes [%llu, %llu) of %s, but the tensor's buffer is [%llu, %llu)", what_, o.kind == AccessKind::Read ? "reads" : "writes",
-                         static_cast<unsigned long long>(from), static_cast<unsigned long long>(end), o.memory->name.c_str(),
-                         static_cast<unsigned long long>(o.buffer.from), static_cast<unsigned long long>(o.buffer.end)),
+                  format("%s %s bytes [%llu, %llu) of %s, but ", what_, o.kind == AccessKind::Read ? "reads" : "writes",
+                         static_cast<unsigned long long>(from), static_cast<unsigned long long>(end), o.memory->name.c_str()) +
+                      (o.buffer.from == o.buffer.end ? "the tensor was given no buffer"
+                                                     : format("the tensor's buffer is [%llu, %llu)", static_cast<unsigned long long>(o.buffer.from), static_cast<unsigned long long>(o.buffer.end))),
                   name_of(pipe_), o.memory->name, from, end - from);
 }
 

@@ -235,6 +235,7 @@ void Machine::run(const std::function<void()>& body) {
   }
   core = nullptr;
   if (!impl_->deadlocked && knobs.synccheck) report_left_over();
+  if (!impl_->deadlocked && knobs.memcheck) report_not_restored();
 }
 
 void Machine::wait_for_counter(int id, const SourceLine& at) {
@@ -308,6 +309,16 @@ void Machine::report_left_over() {
                  format("%s set cross-core flag %d in mode %d %zu time(s) more than its partners", c->label().c_str(), id,
                         mode, n.sent[mode].size()));
     }
+  }
+  core = nullptr;
+}
+
+void Machine::report_not_restored() {
+  for (auto& c : cores) {
+    core = c.get();
+    if (c->reg.atomic != AtomicOp::None)
+      report("memcheck", "register_not_restored", c->reg.atomic_at,
+             "copies to global memory still accumulate when the kernel ends: add SetAtomicNone, or what runs next may accumulate as well");
   }
   core = nullptr;
 }

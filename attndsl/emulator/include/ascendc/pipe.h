@@ -10,7 +10,9 @@ namespace AscendC {
 // One buffer of a queue.
 struct QueueBuffer {
   uint32_t at = 0, bytes = 0;
+  attnemu::MemoryKind memory = attnemu::MemoryKind::UB;
   bool taken = false;
+  attnemu::SourceLine taken_at = {};
   int enqueue_id = -1;  // event the consumer waits for
   int free_id = -1;     // event the next producer waits for
   HardEvent free_event = HardEvent::MAX;
@@ -36,6 +38,9 @@ constexpr QueueEvents queue_events(TPosition from, TPosition to) {
 
 using QueueBuffers = std::shared_ptr<std::vector<QueueBuffer>>;
 
+inline void report_buffers(bool fits, const char* rule, const SourceLine& at, const std::string& message, MemoryKind kind, uint64_t from, uint64_t bytes) {
+  if (!fits && attnemu::machine->knobs.memcheck) attnemu::machine->report("memcheck", rule, at, message, "", attnemu::name_of(kind), from, bytes);
+}
 // Whoever hands memory to queues: at the end, or when the memory gets another use, the queues' last events are waited for.
 class BufferOwner {
  public:
@@ -48,6 +53,12 @@ class BufferOwner {
         attnemu::release_event(p.from, p.to, b.free_id);
         b.free_id = -1;
       }
+  }
+  // What was taken and not queued again has no event that would be missed.
+  void report_kept() const {
+    for (const QueueBuffers& queue : queues_)
+      for (const QueueBuffer& b : *queue)
+        report_buffers(!b.taken || b.queued, "tensor_not_freed", b.taken_at, "AllocTensor: the tensor is still taken when the kernel ends: add FreeTensor", b.memory, b.at, b.bytes);
   }
   void add(const QueueBuffers& queue) {
     if (queues_.empty() || queues_.back() != queue) queues_.push_back(queue);
@@ -62,9 +73,6 @@ class BufferOwner {
 constexpr uint32_t buffer_bytes(uint32_t len) { return len > ~31u ? ~31u : (len + 31u) & ~31u; }
 constexpr attnemu::Buffer buffer_of(uint32_t at, uint32_t bytes) { return {at, static_cast<uint64_t>(at) + bytes}; }
 constexpr uint32_t grown(uint32_t used, uint32_t bytes) { return bytes > ~used ? ~0u : used + bytes; }
-inline void report_buffers(bool fits, const char* rule, const SourceLine& at, const std::string& message, MemoryKind kind, uint64_t from, uint64_t bytes) {
-  if (!fits && attnemu::machine->knobs.memcheck) attnemu::machine->report("memcheck", rule, at, message, "", attnemu::name_of(kind), from, bytes);
-}
 
 }  // namespace detail
 
@@ -73,6 +81,7 @@ class TPipe : public SpmBuffer {
   explicit TPipe(attnemu::SourceLine at = attnemu::SourceLine::here()) : at_(at) { Init(); }
   ~TPipe() {
     if (alive_) Destroy(at_);
+    owner_.report_kept();
     attnemu::core->buffers = nullptr;
   }
   TPipe(const TPipe&) = delete;
@@ -199,6 +208,7 @@ class TQueBind {
       QueueBuffer& b = (*storage_)[(next_ + i) % storage_->size()];
       if (b.taken) continue;
       b.taken = true;
+      b.taken_at = at;
       next_ = (next_ + i + 1) % storage_->size();
       if (b.free_id >= 0) {
         constexpr detail::PipePair p = detail::pipes_of(kEvents.free);
@@ -208,7 +218,7 @@ class TQueBind {
       }
       return tensor<T>(&b);
     }
-    complain("queue_exhausted", at, "AllocTensor: every buffer of the queue is taken: a FreeTensor is missing");
+    complain("queue_exhausted", at, storage_->empty() ? "AllocTensor: the queue has no buffers: an InitBuffer is missing" : "AllocTensor: every buffer of the queue is taken: a FreeTensor is missing");
     return storage_->empty() ? LocalTensor<T>() : tensor<T>(&(*storage_)[0]);
   }
   template <class T>
@@ -270,6 +280,7 @@ class TQueBind {
   void place(uint32_t index, uint32_t at, uint32_t bytes) {
     (*storage_)[index].at = at;
     (*storage_)[index].bytes = bytes;
+    (*storage_)[index].memory = detail::memory_of(src);
   }
   template <HardEvent event, class T>
   bool enqueue(const LocalTensor<T>& t, const attnemu::SourceLine& at) {
@@ -346,7 +357,7 @@ class TBuf {
   friend class TPipe;
   template <TPosition p, uint32_t number> friend class TBufPool;
   void take(uint32_t at, uint32_t bytes) { address_ = {bytes, at, nullptr, static_cast<uint8_t>(pos), 0, detail::buffer_of(at, bytes)}; }
-  TBuffAddr address_;
+  TBuffAddr address_ = {0, 0, nullptr, static_cast<uint8_t>(pos), 0, {0, 0}};  // no byte before InitBuffer
 };
 
 // All of a memory that no buffer has.

@@ -32,19 +32,20 @@ inline void SetSysWorkSpacePtr(GM_ADDR) {}
 inline GM_ADDR GetSysWorkSpacePtr() { return nullptr; }
 
 template <class T>
-void SetAtomicAdd() {
+void SetAtomicAdd(attnemu::SourceLine at = attnemu::SourceLine::here()) {
   static_assert(detail::one_of<T, int8_t, int16_t, half, bfloat16_t, int32_t, float>, "SetAtomicAdd: no such element type on Atlas A2");
   attnemu::core->reg.atomic = attnemu::AtomicOp::Add;
   attnemu::core->reg.atomic_type = detail::dtype_of<T>();
+  attnemu::core->reg.atomic_at = at;
 }
 template <class T>
-void SetAtomicMax() {
-  SetAtomicAdd<T>();
+void SetAtomicMax(attnemu::SourceLine at = attnemu::SourceLine::here()) {
+  SetAtomicAdd<T>(at);
   attnemu::core->reg.atomic = attnemu::AtomicOp::Max;
 }
 template <class T>
-void SetAtomicMin() {
-  SetAtomicAdd<T>();
+void SetAtomicMin(attnemu::SourceLine at = attnemu::SourceLine::here()) {
+  SetAtomicAdd<T>(at);
   attnemu::core->reg.atomic = attnemu::AtomicOp::Min;
 }
 inline void SetAtomicNone() { attnemu::core->reg.atomic = attnemu::AtomicOp::None; }
@@ -52,19 +53,20 @@ inline void DisableDmaAtomic() { SetAtomicNone(); }
 
 // The type alone: the operation stays, and is a sum where none was set.
 template <class T>
-void SetAtomicType() {
+void SetAtomicType(attnemu::SourceLine at = attnemu::SourceLine::here()) {
   attnemu::AtomicOp op = attnemu::core->reg.atomic;
-  SetAtomicAdd<T>();
+  SetAtomicAdd<T>(at);
   if (op != attnemu::AtomicOp::None) attnemu::core->reg.atomic = op;
 }
 enum class AtomicDtype { ATOMIC_NONE = 0, ATOMIC_F32, ATOMIC_F16, ATOMIC_S16, ATOMIC_S32, ATOMIC_S8, ATOMIC_BF16 };
 enum class AtomicOp { ATOMIC_SUM = 0 };
 template <AtomicDtype type, AtomicOp op>
-void SetStoreAtomicConfig() {
+void SetStoreAtomicConfig(attnemu::SourceLine at = attnemu::SourceLine::here()) {
   using attnemu::DType;
   constexpr DType types[] = {DType::F32, DType::F32, DType::F16, DType::I16, DType::I32, DType::I8, DType::BF16};
   attnemu::core->reg.atomic = type == AtomicDtype::ATOMIC_NONE ? attnemu::AtomicOp::None : attnemu::AtomicOp::Add;
   attnemu::core->reg.atomic_type = types[static_cast<int>(type)];
+  attnemu::core->reg.atomic_at = at;
 }
 inline void GetStoreAtomicConfig(uint16_t& atomicType, uint16_t& atomicOp) {
   using attnemu::DType;

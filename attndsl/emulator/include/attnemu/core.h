@@ -31,6 +31,7 @@ struct Registers {
   bool counter_mode = false;
   AtomicOp atomic = AtomicOp::None;
   DType atomic_type = DType::F32;
+  SourceLine atomic_at = {};             // where it was set
   uint8_t compare_mask[32] = {};
   bool compare_mask_defined = false;
   float deq_scale = 1.0f;

@@ -95,6 +95,7 @@ class Machine {
   void check_memory() const;
   void report_deadlock();
   void report_left_over();
+  void report_not_restored();
 };
 
 extern Machine* machine;  // the launch in progress
