@@ -35,7 +35,7 @@ LINK_FLAGS = ("-rdynamic", "-ldl")
 COMPILE_SECONDS = 300
 """A compiler that takes longer (endless templates) is stopped."""
 _ONLY_FOR_KERNELS = {"harness"}
-_ONLY_FOR_PROGRAMS = {"acl_runtime", "host_process", "host_runtime"}
+_ONLY_FOR_PROGRAMS = {"acl_runtime", "cpu_debug", "host_process", "host_runtime"}
 
 
 @dataclass(frozen=True)

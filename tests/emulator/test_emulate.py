@@ -359,6 +359,34 @@ def test_kernels_that_a_host_program_only_declares(tmp_path):
     assert build_program(main).run().ok
 
 
+def test_a_host_of_cpu_debugging_shares_memory_with_kernels(tmp_path):
+    (tmp_path / "scale.cpp").write_text(
+        '#include "kernel_operator.h"\nusing namespace AscendC;\n'
+        'extern "C" __global__ __aicore__ void scale(GM_ADDR x, GM_ADDR y, GM_ADDR factor) {\n'
+        "  TPipe pipe;\n  TBuf<TPosition::VECCALC> buffer;\n  pipe.InitBuffer(buffer, 256);\n"
+        "  GlobalTensor<float> from, to;\n  from.SetGlobalBuffer((__gm__ float*)x + GetBlockIdx() * 64);\n"
+        "  to.SetGlobalBuffer((__gm__ float*)y + GetBlockIdx() * 64);\n  LocalTensor<float> t = buffer.Get<float>();\n"
+        "  DataCopy(t, from, 64);\n  PipeBarrier<PIPE_ALL>();\n  Muls(t, t, *(__gm__ float*)factor, 64);\n"
+        "  PipeBarrier<PIPE_ALL>();\n  DataCopy(to, t, 64);\n}\n"
+    )
+    main = tmp_path / "main.cpp"
+    main.write_text(
+        '#ifdef ASCENDC_CPU_DEBUG\n#include "tikicpulib.h"\n'
+        'extern "C" __global__ __aicore__ void scale(GM_ADDR x, GM_ADDR y, GM_ADDR factor);\n#endif\n'
+        "int main(int count, char**) {\n  auto* x = (float*)AscendC::GmAlloc(512);\n  auto* y = (float*)AscendC::GmAlloc(512);\n"
+        "  auto* factor = (float*)AscendC::GmAlloc(4);\n  for (int i = 0; i < 128; ++i) x[i] = i;\n"
+        "  AscendC::SetKernelMode(KernelMode::AIV_MODE);\n  int wrong = 0;\n"
+        "  for (int turn = 1; turn < 3; ++turn) {\n    *factor = turn;\n"
+        "    ICPU_RUN_KF(scale, count, (uint8_t*)x, (uint8_t*)y, (uint8_t*)factor);\n"
+        "    for (int i = 0; i < 128; ++i) wrong += y[i] != i * turn;\n  }\n"
+        "  AscendC::GmFree(x);\n  AscendC::GmFree(y);\n  AscendC::GmFree(factor);\n  return wrong;\n}\n"
+    )
+    program = build_program(main, defines=["ASCENDC_CPU_DEBUG"])
+    assert program.run(["two"]).ok
+    past = program.run(["more", "blocks"])
+    assert {finding.rule for finding in past.findings} == {"out_of_range"}
+
+
 def test_kinds_are_guessed_from_what_is_compiled(tmp_path):
     (tmp_path / "other.h").write_text("inline int fractals() { return Mmad; }  // of another chip\n")
     (tmp_path / "both.asc").write_text(

@@ -21,7 +21,9 @@ namespace attnemu {
 
 std::vector<std::unique_ptr<Allocation>>& allocations() { static std::vector<std::unique_ptr<Allocation>> a; return a; }
 void open_to_host(const Allocation& a) { mprotect(a.data, a.mapped, PROT_READ | PROT_WRITE); }
-void close_to_host(const Allocation& a) { mprotect(a.data, a.mapped, PROT_NONE); }
+void close_to_host(const Allocation& a) {
+  if (!a.shared) mprotect(a.data, a.mapped, PROT_NONE);
+}
 
 namespace {
 

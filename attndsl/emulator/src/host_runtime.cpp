@@ -22,6 +22,7 @@ template <class K, class V>
 using Table = std::map<K, V>;
 ByHalf<Entry>& entries() { static ByHalf<Entry> t; return t; }
 Table<std::string, int>& noted_types() { static Table<std::string, int> t; return t; }
+Cores& chosen_cores() { static Cores c = Cores::AsKernelsSay; return c; }
 Table<std::string, int>& noted_kinds() { static Table<std::string, int> t; return t; }
 
 constexpr uint32_t kMostBlocks = 65535;
@@ -68,6 +69,7 @@ LaunchShape shape_of(const char* name, uint32_t blocks) {
   int kind = 5;
   auto type = noted_types().find(name);
   if (type != noted_types().end()) kind = type->second;
+  else if (chosen_cores() != Cores::AsKernelsSay) kind = chosen_cores() == Cores::Vector ? 0 : 1;
   else if (noted_kinds().count(name)) kind = noted_kinds()[name];
   return {static_cast<int>(blocks), cubes[kind], vectors[kind]};
 }
@@ -79,6 +81,7 @@ void lend_memory(Machine& m) {
     region->defined.swap(a->shadow.defined);
     region->partly_defined.swap(a->shadow.partly_defined);
     region->set_defined(region->bytes, region->room, false);
+    if (a->shared) region->set_defined(0, region->bytes, true);
   }
 }
 
@@ -215,6 +218,8 @@ bool register_entry(const char* name, int arguments, EntryCall call) {
   entries().add(name, {arguments, call});
   return true;
 }
+
+void choose_cores(Cores cores) { chosen_cores() = cores; }
 
 bool note_kernel_kind(const char* name, int kind) {
   noted_kinds()[name] = kind;

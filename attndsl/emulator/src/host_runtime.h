@@ -23,8 +23,13 @@ struct Allocation {
   Memory shadow;                   // definedness and counters between launches
   void* pending_stream = nullptr;  // stream of a launch that nobody waited for
   bool pending_write = false;      // that launch wrote it
+  bool shared = false;             // the host may touch it between launches, and all of it counts as defined
   std::map<uint64_t, Tainted> tainted;  // by block: bytes that a kernel wrote without a defined value
 };
+
+// Of launches whose kernel does not say it in its body.
+enum class Cores { AsKernelsSay, Vector, Cube };
+void choose_cores(Cores cores);
 
 const Knobs& knobs();
 std::vector<std::unique_ptr<Allocation>>& allocations();

@@ -1,0 +1,17 @@
+// What host programs of the CPU debugging library ask for: memory that host and kernels share, cores by hand.
+#pragma once
+#include <cstddef>
+
+#include "attnemu/base.h"
+
+enum class KernelMode { MIX_MODE = 0, AIC_MODE, AIV_MODE };
+
+namespace AscendC {
+
+// Zeros, which the host may read and write between launches; kernels find all of it defined, since nobody sees what the host writes.
+void* GmAlloc(size_t size, attnemu::SourceLine at = attnemu::SourceLine::here());
+void GmFree(void* ptr, attnemu::SourceLine at = attnemu::SourceLine::here());
+// Of kernels whose body names no task type; MIX_MODE leaves it to their attributes and to what they use.
+void SetKernelMode(KernelMode mode);
+
+}  // namespace AscendC
