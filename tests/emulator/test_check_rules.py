@@ -150,6 +150,10 @@ VECTOR = {
         "Duplicate(z, 1.0f, 64); TQue<TPosition::VECIN, 1> q; auto t = q.AllocTensor<float>();",
         "Duplicate(z, 1.0f, 64); TQue<TPosition::VECIN, 1> q; pipe.InitBuffer(q, 1, 256); auto t = q.AllocTensor<float>(); q.FreeTensor(t);",
     ),
+    "queue_depth": (
+        "Duplicate(z, 1.0f, 64); TQue<TPosition::VECIN, 1> q; pipe.InitBuffer(q, 2, 256); for (int i = 0; i < 2; ++i) q.EnQue(q.AllocTensor<float>()); for (int i = 0; i < 2; ++i) { auto t = q.DeQue<float>(); q.FreeTensor(t); }",
+        "Duplicate(z, 1.0f, 64); TQue<TPosition::VECIN, 2> q; pipe.InitBuffer(q, 2, 256); for (int i = 0; i < 2; ++i) q.EnQue(q.AllocTensor<float>()); for (int i = 0; i < 2; ++i) { auto t = q.DeQue<float>(); q.FreeTensor(t); }",
+    ),
     "tensor_not_freed": (
         "Duplicate(z, 1.0f, 64); TQue<TPosition::VECIN, 1> q; pipe.InitBuffer(q, 1, 256); auto t = q.AllocTensor<float>(); q.EnQue(t); t = q.DeQue<float>();",
         "Duplicate(z, 1.0f, 64); TQue<TPosition::VECIN, 1> q; pipe.InitBuffer(q, 1, 256); auto t = q.AllocTensor<float>(); q.EnQue(t); t = q.DeQue<float>(); q.FreeTensor(t);",

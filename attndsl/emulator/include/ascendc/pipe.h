@@ -286,6 +286,9 @@ class TQueBind {
   bool enqueue(const LocalTensor<T>& t, const attnemu::SourceLine& at) {
     QueueBuffer* b = t.address().bufferHandle;
     if (!b || !b->taken || b->queued) { complain("queue_order", at, "EnQue: the tensor was not taken from a queue by AllocTensor, or is queued already"); return false; }
+    // headers of asc-devkit: of depth 0 a queue has no places, and none is checked
+    if (depth && queued_.size() >= static_cast<size_t>(depth))
+      complain("queue_depth", at, "EnQue: the queue holds as many tensors as its depth already: one would be lost");
     constexpr detail::PipePair p = detail::pipes_of(event);
     b->enqueue_id = attnemu::allocate_event(p.from, p.to, at);
     attnemu::set_flag(p.from, p.to, b->enqueue_id, at, attnemu::FlagOwner::Queue);
