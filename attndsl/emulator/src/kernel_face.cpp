@@ -16,8 +16,8 @@ std::deque<TensorNotes>& tensor_notes() {
   return all;
 }
 
-// As `require`; the message is made when it is needed.
-__attribute__((format(printf, 4, 5))) bool must(bool holds, const char* rule, const SourceLine& at, const char* pattern, ...) {
+// As `require`, whose name the tests look for rules by; the message is made when it is needed.
+__attribute__((format(printf, 4, 5))) bool formatted_require(bool holds, const char* rule, const SourceLine& at, const char* pattern, ...) {
   if (holds || !attnemu::machine->knobs.memcheck) return holds;
   char text[1024];
   va_list arguments;
@@ -106,10 +106,10 @@ bool bad_path(MemoryKind from, MemoryKind to, const SourceLine& at) {
 }
 
 bool whole_elements(const attnemu::Place& p, size_t element, const char* what, const SourceLine& at) {
-  return must(p.at % element == 0, "misaligned", at, "%s: byte %llu of %s is no multiple of the element's %zu bytes", what, static_cast<unsigned long long>(p.at), p.memory->name.c_str(), element);
+  return formatted_require(p.at % element == 0, "misaligned", at, "%s: byte %llu of %s is no multiple of the element's %zu bytes", what, static_cast<unsigned long long>(p.at), p.memory->name.c_str(), element);
 }
 void copy_blocks(Pipe pipe, attnemu::Place to, attnemu::Place from, const DataCopyParams& p, uint32_t unit, bool atomic, const SourceLine& at) {
-  must(p.blockCount <= attnemu::kMaxCopyBlocks, "copy_range", at, "DataCopy: blockCount %u is at most %u", p.blockCount, attnemu::kMaxCopyBlocks);
+  formatted_require(p.blockCount <= attnemu::kMaxCopyBlocks, "copy_range", at, "DataCopy: blockCount %u is at most %u", p.blockCount, attnemu::kMaxCopyBlocks);
   attnemu::Bursts b;
   b.run = static_cast<uint64_t>(p.blockLen) * unit;
   b.count = p.blockCount;
@@ -120,18 +120,18 @@ void copy_blocks(Pipe pipe, attnemu::Place to, attnemu::Place from, const DataCo
 }
 DataCopyParams whole(uint32_t count, uint64_t bytes, const SourceLine& at) {
   auto n = static_cast<unsigned long long>(bytes);
-  must(bytes % attnemu::kBlock == 0, "copy_tail", at, "DataCopy: %u elements are %llu bytes, rounded down to a multiple of 32; use DataCopyPad for the tail", count, n);
-  must(bytes / attnemu::kBlock <= attnemu::kMaxHalfWord, "copy_range", at, "DataCopy: %llu bytes are more than %u blocks", n, attnemu::kMaxHalfWord);
+  formatted_require(bytes % attnemu::kBlock == 0, "copy_tail", at, "DataCopy: %u elements are %llu bytes, rounded down to a multiple of 32; use DataCopyPad for the tail", count, n);
+  formatted_require(bytes / attnemu::kBlock <= attnemu::kMaxHalfWord, "copy_range", at, "DataCopy: %llu bytes are more than %u blocks", n, attnemu::kMaxHalfWord);
   return DataCopyParams(1, static_cast<uint16_t>(bytes / attnemu::kBlock), 0, 0);
 }
 
 void load_with_padding(attnemu::Place to, MemoryKind memory, const void* at_global, size_t element, const DataCopyExtParams& p, const Padding& pad, const SourceLine& at) {
-  must(memory == MemoryKind::UB, "wrong_position", at, "DataCopyPad: the destination must be in UB");
-  must(p.blockCount <= attnemu::kMaxCopyBlocks, "copy_range", at, "DataCopyPad: blockCount %u is at most %u", p.blockCount, attnemu::kMaxCopyBlocks);
-  must(p.blockLen <= 2097151, "copy_range", at, "DataCopyPad: blockLen %u is at most 2097151", p.blockLen);
-  must(p.blockLen % element == 0, "copy_range", at, "DataCopyPad: blockLen %u is no multiple of the element's %zu bytes", p.blockLen, element);
-  must(pad.left * element <= 32 && pad.right * element <= 32, "copy_padding", at, "DataCopyPad: a padding is at most 32 bytes");
-  must(element < 8 || (pad.left == 0 && pad.right == 0), "copy_padding", at, "DataCopyPad: 64-bit elements take no padding");
+  formatted_require(memory == MemoryKind::UB, "wrong_position", at, "DataCopyPad: the destination must be in UB");
+  formatted_require(p.blockCount <= attnemu::kMaxCopyBlocks, "copy_range", at, "DataCopyPad: blockCount %u is at most %u", p.blockCount, attnemu::kMaxCopyBlocks);
+  formatted_require(p.blockLen <= 2097151, "copy_range", at, "DataCopyPad: blockLen %u is at most 2097151", p.blockLen);
+  formatted_require(p.blockLen % element == 0, "copy_range", at, "DataCopyPad: blockLen %u is no multiple of the element's %zu bytes", p.blockLen, element);
+  formatted_require(pad.left * element <= 32 && pad.right * element <= 32, "copy_padding", at, "DataCopyPad: a padding is at most 32 bytes");
+  formatted_require(element < 8 || (pad.left == 0 && pad.right == 0), "copy_padding", at, "DataCopyPad: 64-bit elements take no padding");
   attnemu::Place from = global_place(at_global, "DataCopyPad", at);
   if (!from.memory || !whole_elements(from, element, "DataCopyPad", at)) return;
   attnemu::PaddedLoad l;
@@ -149,10 +149,10 @@ void load_with_padding(attnemu::Place to, MemoryKind memory, const void* at_glob
   attnemu::load_padded("DataCopyPad", at, to, from, l);
 }
 void store_unpadded(const void* at_global, attnemu::Place from, MemoryKind memory, size_t element, const DataCopyExtParams& p, const SourceLine& at) {
-  must(memory == MemoryKind::UB, "wrong_position", at, "DataCopyPad: the source must be in UB");
-  must(p.blockCount <= attnemu::kMaxCopyBlocks, "copy_range", at, "DataCopyPad: blockCount %u is at most %u", p.blockCount, attnemu::kMaxCopyBlocks);
-  must(p.blockLen <= 2097151, "copy_range", at, "DataCopyPad: blockLen %u is at most 2097151", p.blockLen);
-  must(p.blockLen % element == 0, "copy_range", at, "DataCopyPad: blockLen %u is no multiple of the element's %zu bytes", p.blockLen, element);
+  formatted_require(memory == MemoryKind::UB, "wrong_position", at, "DataCopyPad: the source must be in UB");
+  formatted_require(p.blockCount <= attnemu::kMaxCopyBlocks, "copy_range", at, "DataCopyPad: blockCount %u is at most %u", p.blockCount, attnemu::kMaxCopyBlocks);
+  formatted_require(p.blockLen <= 2097151, "copy_range", at, "DataCopyPad: blockLen %u is at most 2097151", p.blockLen);
+  formatted_require(p.blockLen % element == 0, "copy_range", at, "DataCopyPad: blockLen %u is no multiple of the element's %zu bytes", p.blockLen, element);
   attnemu::Place to = global_place(at_global, "DataCopyPad", at);
   if (!to.memory || !whole_elements(to, element, "DataCopyPad", at)) return;
   attnemu::Bursts b;
@@ -164,12 +164,12 @@ void store_unpadded(const void* at_global, attnemu::Place from, MemoryKind memor
   attnemu::copy_bursts("DataCopyPad", at, Pipe::MTE3, to, from, b);
 }
 bool nd_to_nz_in_ub(attnemu::Place to, MemoryKind memory, const void* at_global, size_t element, const Nd2NzParams& p, const SourceLine& at) {
-  must(memory == MemoryKind::L1 || memory == MemoryKind::UB, "wrong_position", at, "DataCopy Nd2Nz: the destination must be in L1 or UB");
-  must(p.ndNum <= attnemu::kMaxNd2NzMatrices, "nd2nz_range", at, "DataCopy Nd2Nz: ndNum %u is at most %u", p.ndNum, attnemu::kMaxNd2NzMatrices);
-  must(p.nValue <= attnemu::kMaxNd2NzRows, "nd2nz_range", at, "DataCopy Nd2Nz: nValue %u is at most %u", p.nValue, attnemu::kMaxNd2NzRows);
-  must(p.srcDValue >= p.dValue || p.nValue <= 1, "nd2nz_range", at, "DataCopy Nd2Nz: srcDValue %u is below dValue %u (is the pitch above %u?)", p.srcDValue, p.dValue, attnemu::kMaxNd2NzPitch);
-  must(p.dstNzC0Stride >= 1 && p.dstNzC0Stride <= attnemu::kMaxNd2NzRows, "nd2nz_range", at, "DataCopy Nd2Nz: dstNzC0Stride %u is 1..%u", p.dstNzC0Stride, attnemu::kMaxNd2NzRows);
-  must(p.dstNzNStride >= 1 && p.dstNzNStride <= attnemu::kMaxNd2NzRows, "nd2nz_range", at, "DataCopy Nd2Nz: dstNzNStride %u is 1..%u", p.dstNzNStride, attnemu::kMaxNd2NzRows);
+  formatted_require(memory == MemoryKind::L1 || memory == MemoryKind::UB, "wrong_position", at, "DataCopy Nd2Nz: the destination must be in L1 or UB");
+  formatted_require(p.ndNum <= attnemu::kMaxNd2NzMatrices, "nd2nz_range", at, "DataCopy Nd2Nz: ndNum %u is at most %u", p.ndNum, attnemu::kMaxNd2NzMatrices);
+  formatted_require(p.nValue <= attnemu::kMaxNd2NzRows, "nd2nz_range", at, "DataCopy Nd2Nz: nValue %u is at most %u", p.nValue, attnemu::kMaxNd2NzRows);
+  formatted_require(p.srcDValue >= p.dValue || p.nValue <= 1, "nd2nz_range", at, "DataCopy Nd2Nz: srcDValue %u is below dValue %u (is the pitch above %u?)", p.srcDValue, p.dValue, attnemu::kMaxNd2NzPitch);
+  formatted_require(p.dstNzC0Stride >= 1 && p.dstNzC0Stride <= attnemu::kMaxNd2NzRows, "nd2nz_range", at, "DataCopy Nd2Nz: dstNzC0Stride %u is 1..%u", p.dstNzC0Stride, attnemu::kMaxNd2NzRows);
+  formatted_require(p.dstNzNStride >= 1 && p.dstNzNStride <= attnemu::kMaxNd2NzRows, "nd2nz_range", at, "DataCopy Nd2Nz: dstNzNStride %u is 1..%u", p.dstNzNStride, attnemu::kMaxNd2NzRows);
   attnemu::Place from = global_place(at_global, "DataCopy Nd2Nz", at);
   if (!from.memory) return false;
   if (memory == MemoryKind::UB) return true;
@@ -206,11 +206,11 @@ bool slice_fits(const SliceInfo* s, uint32_t dims, uint32_t run, const char* sid
   for (uint32_t d = 0; d < dims; ++d) {
     uint64_t length = d == 0 ? run : 1, picked = static_cast<uint64_t>(s[d].endIndex) + 1 - s[d].startIndex;
     bool ordered = s[d].startIndex <= s[d].endIndex && s[d].endIndex < s[d].shapeValue;
-    must(ordered, "slice_range", at, "DataCopy: %s dimension %u picks [%u, %u] of %u elements", side, d, s[d].startIndex, s[d].endIndex, s[d].shapeValue);
-    must(d == 0 || s[d].burstLen == 1, "slice_range", at, "DataCopy: %s dimension %u has burstLen %u; beyond the first it is 1", side, d, s[d].burstLen);
+    formatted_require(ordered, "slice_range", at, "DataCopy: %s dimension %u picks [%u, %u] of %u elements", side, d, s[d].startIndex, s[d].endIndex, s[d].shapeValue);
+    formatted_require(d == 0 || s[d].burstLen == 1, "slice_range", at, "DataCopy: %s dimension %u has burstLen %u; beyond the first it is 1", side, d, s[d].burstLen);
     if (!ordered || (d && s[d].burstLen != 1)) return false;
     bool whole = length && (picked + s[d].stride) % (length + s[d].stride) == 0;
-    must(whole, "slice_range", at, "DataCopy: %s dimension %u: %llu elements are no whole number of runs of %llu with gaps of %u", side, d, u(picked), u(length), s[d].stride);
+    formatted_require(whole, "slice_range", at, "DataCopy: %s dimension %u: %llu elements are no whole number of runs of %llu with gaps of %u", side, d, u(picked), u(length), s[d].stride);
     if (!whole) return false;
   }
   return true;
