@@ -36,3 +36,15 @@ def test_a_kernel_that_does_not_compile_is_no_broken_emulator():
     with pytest.raises(CompileFailed) as caught:
         build(source, entry="k")
     assert not isinstance(caught.value, EmulatorNotCompiled)
+
+
+@gnu
+def test_an_empty_kernel_instantiates_little_of_the_headers(tmp_path):
+    # what inline functions use that are no templates, each kernel instantiates again, called or not
+    (tmp_path / "empty.cpp").write_text(f'#include "{toolchain.PRELUDE}"\n')
+    flags = [*toolchain.KERNEL_FLAGS, *toolchain.runtime(compiler).include_flags]
+    dump = ["-fdump-tree-original=functions.txt", "-S", "-o", "empty.s", "empty.cpp"]
+    toolchain.run_compiler(compiler, [*flags, *dump], "an empty kernel", cwd=tmp_path)
+    heads = [line for line in (tmp_path / "functions.txt").read_text().splitlines() if ";; Function" in line]
+    assert len(heads) < 700, "the C++ library alone makes about 470"
+    assert len([head for head in heads if "AscendC::" in head or "attnemu::" in head]) < 50, heads

@@ -4,6 +4,8 @@
 
 namespace attnemu {
 
+VectorClock::VectorClock(size_t agents) : of_(agents, 0) {}
+
 Core::Core(int index_, int block_, int sub_, CoreKind kind_, size_t agents, uint32_t poison, bool saturate)
     : index(index_), block(block_), sub(sub_), kind(kind_) {
   for (PipeState& p : pipes) p.clock = VectorClock(agents);

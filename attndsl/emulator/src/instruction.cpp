@@ -1,5 +1,6 @@
 #include "attnemu/instruction.h"
 
+#include "attnemu/race_access.h"
 #include "attnemu/scalar.h"
 
 #include <cstdarg>

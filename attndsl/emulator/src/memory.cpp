@@ -53,6 +53,22 @@ void Memory::set_defined(uint64_t at, uint64_t n, bool value) {
   for_each_block(e, [&](uint64_t b, uint32_t mask) { defined[b] = value ? defined[b] | mask : defined[b] & ~mask; });
 }
 
+void Memory::define_bits(uint64_t at, uint8_t bits) {
+  define_at(at, 1, bits == 0xFF ? 1 : 0);
+  if (bits != 0xFF && bits != 0) partly_defined[at] = bits;
+}
+
+uint8_t Memory::defined_bits(uint64_t at) const {
+  if (is_defined(at, 1)) return 0xFF;
+  auto found = partly_defined.find(at);
+  return found == partly_defined.end() ? 0 : found->second;
+}
+
+void Memory::forget_bits(uint64_t at, uint32_t written_bytes) {
+  for (uint32_t i = 0; i < kBlock; ++i)
+    if (written_bytes >> i & 1) partly_defined.erase(at + i);
+}
+
 uint64_t LaneExtent::end() const {
   uint64_t end = at;
   for (uint32_t r = 0; r < repeats; ++r) {

@@ -1,5 +1,9 @@
 #include "attnemu/numeric.h"
 
+#if defined(__F16C__)
+#include <immintrin.h>
+#endif
+
 namespace attnemu {
 namespace {
 

@@ -1,4 +1,4 @@
-#include "attnemu/race.h"
+#include "attnemu/race_access.h"
 
 #include <cstdlib>
 #include <new>

@@ -6,6 +6,8 @@
 
 namespace attnemu {
 
+Timeline::Timeline() : l2(cost_table().rates.l2), hbm(cost_table().rates.hbm) {}
+
 void SharedRate::grow(size_t slice) {
   while (used_.size() <= slice) {
     next_.push_back(static_cast<uint32_t>(used_.size()));

@@ -17,45 +17,28 @@ constexpr Pipe path(MemoryKind from, MemoryKind to) {
   return Pipe::S;
 }
 
-inline bool bad_path(MemoryKind from, MemoryKind to, const SourceLine& at) {
-  if (path(from, to) != Pipe::S) return false;
-  if (attnemu::machine->knobs.memcheck)
-    attnemu::machine->report("memcheck", "wrong_position", at, attnemu::format("DataCopy: there is no path from %s to %s", attnemu::name_of(from), attnemu::name_of(to)));
-  return true;
-}
+bool bad_path(MemoryKind from, MemoryKind to, const SourceLine& at);
 
-inline bool require(bool holds, const char* rule, const SourceLine& at, const std::string& message) {
-  if (!holds && attnemu::machine->knobs.memcheck) attnemu::machine->report("memcheck", rule, at, message);
-  return holds;
-}
+bool require(bool holds, const char* rule, const SourceLine& at, const std::string& message);
+bool require(bool holds, const char* rule, const SourceLine& at, const char* message);
 
 // Addresses in global memory are multiples of the element's bytes.
+bool whole_elements(const attnemu::Place& p, size_t element, const char* what, const SourceLine& at);
 template <class T>
-bool whole_elements(const attnemu::Place& p, const char* what, const SourceLine& at) {
-  return require(p.at % sizeof(T) == 0, "misaligned", at,
-                 attnemu::format("%s: byte %llu of %s is no multiple of the element's %zu bytes", what, static_cast<unsigned long long>(p.at), p.memory->name.c_str(), sizeof(T)));
-}
+bool whole_elements(const attnemu::Place& p, const char* what, const SourceLine& at) { return whole_elements(p, sizeof(T), what, at); }
 
 // Bursts of blocks with gaps: of 32 bytes where the data come from, of `unit` where they go.
-inline void copy_blocks(Pipe pipe, attnemu::Place to, attnemu::Place from, const DataCopyParams& p, uint32_t unit, bool atomic, const SourceLine& at) {
-  require(p.blockCount <= attnemu::kMaxCopyBlocks, "copy_range", at, attnemu::format("DataCopy: blockCount %u is at most %u", p.blockCount, attnemu::kMaxCopyBlocks));
-  attnemu::Bursts b;
-  b.run = static_cast<uint64_t>(p.blockLen) * unit;
-  b.count = p.blockCount;
-  b.from_step = b.run + static_cast<uint64_t>(p.srcStride) * attnemu::kBlock;
-  b.to_step = b.run + static_cast<uint64_t>(p.dstStride) * unit;
-  b.atomic = atomic;
-  attnemu::copy_bursts("DataCopy", at, pipe, to, from, b);
-}
+void copy_blocks(Pipe pipe, attnemu::Place to, attnemu::Place from, const DataCopyParams& p, uint32_t unit, bool atomic, const SourceLine& at);
 
+DataCopyParams whole(uint32_t count, uint64_t bytes, const SourceLine& at);
 template <class T>
-DataCopyParams whole(uint32_t count, const SourceLine& at) {
-  uint64_t bytes = bytes_of<T>(count);
-  require(bytes % attnemu::kBlock == 0, "copy_tail", at,
-          attnemu::format("DataCopy: %u elements are %llu bytes, rounded down to a multiple of 32; use DataCopyPad for the tail", count, static_cast<unsigned long long>(bytes)));
-  require(bytes / attnemu::kBlock <= attnemu::kMaxHalfWord, "copy_range", at, attnemu::format("DataCopy: %llu bytes are more than %u blocks", static_cast<unsigned long long>(bytes), attnemu::kMaxHalfWord));
-  return DataCopyParams(1, static_cast<uint16_t>(bytes / attnemu::kBlock), 0, 0);
-}
+DataCopyParams whole(uint32_t count, const SourceLine& at) { return whole(count, bytes_of<T>(count), at); }
+// What DataCopyPad does whatever the element is; `at_global`: where in global memory, `memory`: of the other side.
+struct Padding { bool is_pad; uint32_t left, right; uint64_t value; };
+void load_with_padding(attnemu::Place to, MemoryKind memory, const void* at_global, size_t element, const DataCopyExtParams& p, const Padding& pad, const SourceLine& at);
+void store_unpadded(const void* at_global, attnemu::Place from, MemoryKind memory, size_t element, const DataCopyExtParams& p, const SourceLine& at);
+// Rows to fractals: checks the parameters; false where there is nothing more to do, for L1 that it was done.
+bool nd_to_nz_in_ub(attnemu::Place to, MemoryKind memory, const void* at_global, size_t element, const Nd2NzParams& p, const SourceLine& at);
 
 }  // namespace detail
 
@@ -116,55 +99,14 @@ void columns_to_blocks(const LocalTensor<T>& dst, const GlobalTensor<T>& src, co
 
 template <class T>
 void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const Nd2NzParams& p, attnemu::SourceLine at = attnemu::SourceLine::here()) {
-  using attnemu::format;
-  const attnemu::MemoryKind to = detail::memory_of(dst.position());
-  detail::require(to == attnemu::MemoryKind::L1 || to == attnemu::MemoryKind::UB, "wrong_position", at, "DataCopy Nd2Nz: the destination must be in L1 or UB");
-  detail::require(p.ndNum <= attnemu::kMaxNd2NzMatrices, "nd2nz_range", at, format("DataCopy Nd2Nz: ndNum %u is at most %u", p.ndNum, attnemu::kMaxNd2NzMatrices));
-  detail::require(p.nValue <= attnemu::kMaxNd2NzRows, "nd2nz_range", at, format("DataCopy Nd2Nz: nValue %u is at most %u", p.nValue, attnemu::kMaxNd2NzRows));
-  detail::require(p.srcDValue >= p.dValue || p.nValue <= 1, "nd2nz_range", at, format("DataCopy Nd2Nz: srcDValue %u is below dValue %u (is the pitch above %u?)", p.srcDValue, p.dValue, attnemu::kMaxNd2NzPitch));
-  detail::require(p.dstNzC0Stride >= 1 && p.dstNzC0Stride <= attnemu::kMaxNd2NzRows, "nd2nz_range", at, format("DataCopy Nd2Nz: dstNzC0Stride %u is 1..%u", p.dstNzC0Stride, attnemu::kMaxNd2NzRows));
-  detail::require(p.dstNzNStride >= 1 && p.dstNzNStride <= attnemu::kMaxNd2NzRows, "nd2nz_range", at, format("DataCopy Nd2Nz: dstNzNStride %u is 1..%u", p.dstNzNStride, attnemu::kMaxNd2NzRows));
-  attnemu::Place from = detail::global_place(src.GetPhyAddr(), "DataCopy Nd2Nz", at);
-  if (!from.memory) return;
-  if (to == attnemu::MemoryKind::UB) return detail::columns_to_blocks(dst, src, p, at);
-  attnemu::RowsToFractals r;
-  r.matrices = p.ndNum;
-  r.rows = p.nValue;
-  r.columns = p.dValue;
-  r.element = sizeof(T);
-  r.from_matrix_step = static_cast<uint64_t>(p.srcNdMatrixStride) * sizeof(T);
-  r.from_row_step = static_cast<uint64_t>(p.srcDValue) * sizeof(T);
-  r.to_matrix_step = static_cast<uint64_t>(p.dstNzMatrixStride) * sizeof(T);
-  r.to_column_step = static_cast<uint64_t>(p.dstNzC0Stride) * 32;
-  r.to_row_step = static_cast<uint64_t>(p.dstNzNStride) * 32;
-  attnemu::rows_to_fractals("DataCopy Nd2Nz", at, dst.place(), from, r);
+  if (detail::nd_to_nz_in_ub(dst.place(), detail::memory_of(dst.position()), src.GetPhyAddr(), sizeof(T), p, at)) detail::columns_to_blocks(dst, src, p, at);
 }
 
 template <class T>
 void DataCopyPad(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const DataCopyExtParams& p, const DataCopyPadExtParams<T>& pad,
                  attnemu::SourceLine at = attnemu::SourceLine::here()) {
-  using attnemu::format;
-  detail::require(detail::memory_of(dst.position()) == attnemu::MemoryKind::UB, "wrong_position", at, "DataCopyPad: the destination must be in UB");
-  detail::require(p.blockCount <= attnemu::kMaxCopyBlocks, "copy_range", at, format("DataCopyPad: blockCount %u is at most %u", p.blockCount, attnemu::kMaxCopyBlocks));
-  detail::require(p.blockLen <= 2097151, "copy_range", at, format("DataCopyPad: blockLen %u is at most 2097151", p.blockLen));
-  detail::require(p.blockLen % sizeof(T) == 0, "copy_range", at, format("DataCopyPad: blockLen %u is no multiple of the element's %zu bytes", p.blockLen, sizeof(T)));
-  detail::require(pad.leftPadding * sizeof(T) <= 32 && pad.rightPadding * sizeof(T) <= 32, "copy_padding", at, "DataCopyPad: a padding is at most 32 bytes");
-  detail::require(sizeof(T) < 8 || (pad.leftPadding == 0 && pad.rightPadding == 0), "copy_padding", at, "DataCopyPad: 64-bit elements take no padding");
-  attnemu::Place from = detail::global_place(src.GetPhyAddr(), "DataCopyPad", at);
-  if (!from.memory || !detail::whole_elements<T>(from, "DataCopyPad", at)) return;
-  attnemu::PaddedLoad l;
-  l.run = p.blockLen;
-  l.count = p.blockCount;
-  l.from_step = static_cast<uint64_t>(p.blockLen) + p.srcStride;
-  l.gap_blocks = p.dstStride;
-  l.element = sizeof(T);
-  // without isPad the paddings take what SetPadValue left
-  const attnemu::Registers& r = attnemu::core->reg;
-  l.pad = pad.isPad || r.pad_value_set;
-  l.left = pad.leftPadding;
-  l.right = pad.rightPadding;
-  l.value = pad.isPad ? detail::bits_of_value(pad.paddingValue) : r.pad_value;
-  attnemu::load_padded("DataCopyPad", at, dst.place(), from, l);
+  detail::load_with_padding(dst.place(), detail::memory_of(dst.position()), src.GetPhyAddr(), sizeof(T), p,
+                            {pad.isPad, pad.leftPadding, pad.rightPadding, detail::bits_of_value(pad.paddingValue)}, at);
 }
 template <class T>
 void DataCopyPad(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const DataCopyParams& p, const DataCopyPadParams& pad,
@@ -174,20 +116,7 @@ void DataCopyPad(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const Da
 }
 template <class T>
 void DataCopyPad(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const DataCopyExtParams& p, attnemu::SourceLine at = attnemu::SourceLine::here()) {
-  using attnemu::format;
-  detail::require(detail::memory_of(src.position()) == attnemu::MemoryKind::UB, "wrong_position", at, "DataCopyPad: the source must be in UB");
-  detail::require(p.blockCount <= attnemu::kMaxCopyBlocks, "copy_range", at, format("DataCopyPad: blockCount %u is at most %u", p.blockCount, attnemu::kMaxCopyBlocks));
-  detail::require(p.blockLen <= 2097151, "copy_range", at, format("DataCopyPad: blockLen %u is at most 2097151", p.blockLen));
-  detail::require(p.blockLen % sizeof(T) == 0, "copy_range", at, format("DataCopyPad: blockLen %u is no multiple of the element's %zu bytes", p.blockLen, sizeof(T)));
-  attnemu::Place to = detail::global_place(dst.GetPhyAddr(), "DataCopyPad", at);
-  if (!to.memory || !detail::whole_elements<T>(to, "DataCopyPad", at)) return;
-  attnemu::Bursts b;
-  b.run = p.blockLen;
-  b.count = p.blockCount;
-  b.from_step = attnemu::round_up(p.blockLen, 32) + static_cast<uint64_t>(p.srcStride) * 32;
-  b.to_step = static_cast<uint64_t>(p.blockLen) + p.dstStride;
-  b.atomic = true;
-  attnemu::copy_bursts("DataCopyPad", at, detail::Pipe::MTE3, to, src.place(), b);
+  detail::store_unpadded(dst.GetPhyAddr(), src.place(), detail::memory_of(src.position()), sizeof(T), p, at);
 }
 template <class T>
 void DataCopyPad(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const DataCopyParams& p, attnemu::SourceLine at = attnemu::SourceLine::here()) {

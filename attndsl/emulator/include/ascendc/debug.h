@@ -63,12 +63,7 @@ void dump(const attnemu::Place& from, const char* position, uint64_t address, ui
   if (count) print_values<T>(from, count, shape, dims);
 }
 
-[[noreturn]] inline void assertion_failed(const char* expression, const SourceLine& at, const std::string& text) {
-  std::string what = "Assertion `" + std::string(expression) + "' " + text;
-  while (!what.empty() && (what.back() == '\n' || what.back() == ' ')) what.pop_back();
-  std::string where = attnemu::machine ? attnemu::machine->text(at) : std::string(at.file) + ":" + std::to_string(at.line);
-  attnemu::halt("[ASSERT] " + where + ": " + what, where + ": " + what + (attnemu::core ? " failed on " + attnemu::core->label() : " failed in the host program"));
-}
+[[noreturn]] void assertion_failed(const char* expression, const SourceLine& at, const std::string& text);
 
 }  // namespace detail
 

@@ -35,46 +35,24 @@ constexpr uint32_t per_repeat() {
   return static_cast<uint32_t>(attnemu::kRepeatBytes / widest);
 }
 
-inline void complain(const char* rule, const SourceLine& at, const std::string& message) {
-  if (attnemu::machine->knobs.memcheck) attnemu::machine->report("memcheck", rule, at, message, "V");
-}
+void complain(const char* rule, const SourceLine& at, const std::string& message);
+void complain(const char* rule, const SourceLine& at, const char* message);
 
-inline LaneShape count_shape(int64_t n, uint32_t per, const char* what, const SourceLine& at) {
-  if (n < 0) {
-    complain("count_range", at, attnemu::format("%s: count %lld is negative", what, static_cast<long long>(n)));
-    n = 0;
-  }
-  return LaneShape::count(static_cast<uint64_t>(n), per);
-}
+LaneShape count_shape(int64_t n, uint32_t per, const char* what, const SourceLine& at);
 // The mask register decides: lanes of a repeat, or in counter mode the number of elements.
-inline LaneShape register_shape(uint32_t repeats, uint32_t per) {
-  const attnemu::Registers& r = attnemu::core->reg;
-  if (r.counter_mode) return LaneShape::count(r.mask[0], per);
-  return LaneShape::masked(LaneMask{{r.mask[0], r.mask[1]}}, repeats, per);
-}
+LaneShape register_shape(uint32_t repeats, uint32_t per);
+// Sets the mask register first.
+LaneShape masked_shape(uint64_t mask, uint32_t repeats, uint32_t per, const char* what, const SourceLine& at);
+LaneShape masked_shape(const uint64_t* mask, uint32_t repeats, uint32_t per, const char* what, const SourceLine& at);
 template <bool isSetMask>
 LaneShape shape(uint64_t mask, uint32_t repeats, uint32_t per, const char* what, const SourceLine& at) {
-  attnemu::Registers& r = attnemu::core->reg;
-  if constexpr (!isSetMask) return register_shape(repeats, per);
-  if (r.counter_mode) {
-    r.mask[0] = mask;
-    r.mask[1] = 0;
-  } else {
-    if (mask > per) complain("mask_range", at, attnemu::format("%s: mask %llu is above the %u lanes of a repeat", what, static_cast<unsigned long long>(mask), per));
-    LaneMask m = LaneMask::first(static_cast<uint32_t>(mask > per ? per : mask));
-    r.mask[0] = m.bits[0];
-    r.mask[1] = m.bits[1];
-  }
-  return register_shape(repeats, per);
+  if constexpr (isSetMask) return masked_shape(mask, repeats, per, what, at);
+  else return register_shape(repeats, per);
 }
 template <bool isSetMask>
 LaneShape shape(const uint64_t* mask, uint32_t repeats, uint32_t per, const char* what, const SourceLine& at) {
-  attnemu::Registers& r = attnemu::core->reg;
-  if constexpr (!isSetMask) return register_shape(repeats, per);
-  if (per <= 64 && mask[1]) complain("mask_range", at, attnemu::format("%s: the high mask word must be 0 for %u lanes a repeat", what, per));
-  r.mask[0] = mask[0];
-  r.mask[1] = per <= 64 ? 0 : mask[1];
-  return register_shape(repeats, per);
+  if constexpr (isSetMask) return masked_shape(mask, repeats, per, what, at);
+  else return register_shape(repeats, per);
 }
 
 template <class T>

@@ -139,7 +139,8 @@ void sum_down(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint32_t row
   }
 }
 // The same with halves added in float, in `wide` (of a source's elements).
-inline void sum_down(const LocalTensor<half>& dst, const LocalTensor<half>& src, const LocalTensor<float>& wide, uint32_t rows, uint32_t columns, const SourceLine& at) {
+template <class Wide>
+void sum_down(const LocalTensor<half>& dst, const LocalTensor<half>& src, const LocalTensor<Wide>& wide, uint32_t rows, uint32_t columns, const SourceLine& at) {
   Cast(wide, src, RoundMode::CAST_NONE, rows * columns, at);
   finish(at);
   sum_down(wide, wide, rows, columns, at);

@@ -68,7 +68,8 @@ void fill_block(const LocalTensor<T>& t, float v, const SourceLine& at) {
 }
 // A row in float: the row itself, or, of halves, what `wide` then holds.
 inline LocalTensor<float> widened(const LocalTensor<float>& row, const LocalTensor<float>&, uint32_t, const SourceLine&) { return row; }
-inline LocalTensor<float> widened(const LocalTensor<half>& row, const LocalTensor<float>& wide, uint32_t n, const SourceLine& at) {
+template <class Wide>
+LocalTensor<Wide> widened(const LocalTensor<half>& row, const LocalTensor<Wide>& wide, uint32_t n, const SourceLine& at) {
   Cast(wide, row, RoundMode::CAST_NONE, n, at);
   finish(at);
   return wide;
@@ -76,7 +77,8 @@ inline LocalTensor<float> widened(const LocalTensor<half>& row, const LocalTenso
 inline LocalTensor<float> working_row(const LocalTensor<float>& dst, const LocalTensor<float>&) { return dst; }
 inline LocalTensor<float> working_row(const LocalTensor<half>&, const LocalTensor<float>& wide) { return wide; }
 inline void narrow(const LocalTensor<float>&, const LocalTensor<float>&, uint32_t, const SourceLine&) {}
-inline void narrow(const LocalTensor<half>& dst, const LocalTensor<float>& row, uint32_t n, const SourceLine& at) {
+template <class Wide>
+void narrow(const LocalTensor<half>& dst, const LocalTensor<Wide>& row, uint32_t n, const SourceLine& at) {
   Cast(dst, row, RoundMode::CAST_NONE, n, at);
   finish(at);
 }

@@ -60,11 +60,7 @@ struct Steps {
 };
 
 // All UB that no buffer has, which the forms without a temporary tensor take.
-inline LocalTensor<uint8_t> free_memory() {
-  LocalTensor<uint8_t> t;
-  PopStackBuffer<uint8_t, TPosition::LCM>(t);
-  return t;
-}
+LocalTensor<uint8_t> free_memory();
 
 // Whether `tmp` has the bytes that a function asks for; tells if not.
 inline bool has_room(const char* what, const LocalTensor<uint8_t>& tmp, uint64_t least, const SourceLine& at) {

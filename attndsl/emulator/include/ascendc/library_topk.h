@@ -40,11 +40,12 @@ void take_records(const LocalTensor<T>& values, const LocalTensor<int32_t>& indi
   finish(at);
 }
 // A row that is finished has `n` for every index: index += (n - index) * flag. The flag is spread over a block.
-inline void mark_finished(const LocalTensor<int32_t>& indices, const LocalTensor<bool>& finished, uint32_t row, int32_t n, uint32_t k, const LocalTensor<uint8_t>& tmp, const SourceLine& at) {
+template <class Flag>
+void mark_finished(const LocalTensor<int32_t>& indices, const LocalTensor<Flag>& finished, uint32_t row, int32_t n, uint32_t k, const LocalTensor<uint8_t>& tmp, const SourceLine& at) {
   auto count = static_cast<int32_t>(k);
   LocalTensor<int32_t> flags = tmp.ReinterpretCast<int32_t>(), blocks = flags[32], rest = blocks[64];
   LocalTensor<half> narrow = rest.ReinterpretCast<half>();
-  Cast(narrow, finished[row / 32 * 32].ReinterpretCast<uint8_t>(), RoundMode::CAST_NONE, 32, at);
+  Cast(narrow, finished[row / 32 * 32].template ReinterpretCast<uint8_t>(), RoundMode::CAST_NONE, 32, at);
   finish(at);
   Cast(flags, narrow, RoundMode::CAST_RINT, 32, at);
   finish(at);

@@ -37,33 +37,20 @@ constexpr QueueEvents queue_events(TPosition from, TPosition to) {
 }
 
 using QueueBuffers = std::shared_ptr<std::vector<QueueBuffer>>;
+QueueBuffers new_buffers(uint32_t number);
 
-inline void report_buffers(bool fits, const char* rule, const SourceLine& at, const std::string& message, MemoryKind kind, uint64_t from, uint64_t bytes) {
-  if (!fits && attnemu::machine->knobs.memcheck) attnemu::machine->report("memcheck", rule, at, message, "", attnemu::name_of(kind), from, bytes);
-}
 // Whoever hands memory to queues: at the end, or when the memory gets another use, the queues' last events are waited for.
 class BufferOwner {
  public:
-  void settle(const SourceLine& at) {
-    for (const QueueBuffers& queue : queues_)
-      for (QueueBuffer& b : *queue) {
-        if (b.free_id < 0) continue;
-        PipePair p = pipes_of(b.free_event);
-        attnemu::wait_flag(p.from, p.to, b.free_id, at, attnemu::FlagOwner::Queue);
-        attnemu::release_event(p.from, p.to, b.free_id);
-        b.free_id = -1;
-      }
-  }
+  BufferOwner();
+  BufferOwner(const BufferOwner&);
+  BufferOwner& operator=(const BufferOwner&);
+  ~BufferOwner();
+  void settle(const SourceLine& at);
   // What was taken and not queued again has no event that would be missed.
-  void report_kept() const {
-    for (const QueueBuffers& queue : queues_)
-      for (const QueueBuffer& b : *queue)
-        report_buffers(!b.taken || b.queued, "tensor_not_freed", b.taken_at, "AllocTensor: the tensor is still taken when the kernel ends: add FreeTensor", b.memory, b.at, b.bytes);
-  }
-  void add(const QueueBuffers& queue) {
-    if (queues_.empty() || queues_.back() != queue) queues_.push_back(queue);
-  }
-  void clear() { queues_.clear(); }
+  void report_kept() const;
+  void add(const QueueBuffers& queue);
+  void clear();
 
  private:
   std::vector<QueueBuffers> queues_;
@@ -73,50 +60,22 @@ class BufferOwner {
 constexpr uint32_t buffer_bytes(uint32_t len) { return len > ~31u ? ~31u : (len + 31u) & ~31u; }
 constexpr attnemu::Buffer buffer_of(uint32_t at, uint32_t bytes) { return {at, static_cast<uint64_t>(at) + bytes}; }
 constexpr uint32_t grown(uint32_t used, uint32_t bytes) { return bytes > ~used ? ~0u : used + bytes; }
+void report_buffers(bool fits, const char* rule, const SourceLine& at, const std::string& message, MemoryKind kind, uint64_t from, uint64_t bytes);
 
 }  // namespace detail
 
 class TPipe : public SpmBuffer {
  public:
   explicit TPipe(attnemu::SourceLine at = attnemu::SourceLine::here()) : at_(at) { Init(); }
-  ~TPipe() {
-    if (alive_) Destroy(at_);
-    owner_.report_kept();
-    attnemu::core->buffers = nullptr;
-  }
+  ~TPipe();
   TPipe(const TPipe&) = delete;
   TPipe& operator=(const TPipe&) = delete;
 
   // On the cube core TPipe keeps M_MTE1 ids 0..2 set for itself until it is destroyed.
-  void Init() {
-    attnemu::core->buffers = this;
-    attnemu::core->reg.atomic = attnemu::AtomicOp::None;
-    alive_ = true;
-    if (attnemu::core->kind != attnemu::CoreKind::Cube) return;
-    for (int i = 0; i < kHeldEvents; ++i) {
-      int id = attnemu::allocate_event(detail::Pipe::M, detail::Pipe::MTE1, at_);
-      attnemu::set_flag(detail::Pipe::M, detail::Pipe::MTE1, id, at_, attnemu::FlagOwner::Holder);
-    }
-  }
-  void Destroy(attnemu::SourceLine at = attnemu::SourceLine::here()) {
-    DestroyWithoutPipeAll(at);
-    attnemu::pipe_barrier_all(at);
-  }
-  void DestroyWithoutPipeAll(attnemu::SourceLine at = attnemu::SourceLine::here()) {
-    alive_ = false;
-    owner_.settle(at);
-    if (attnemu::core->kind == attnemu::CoreKind::Cube)
-      for (int id = 0; id < kHeldEvents; ++id) {
-        attnemu::wait_flag(detail::Pipe::M, detail::Pipe::MTE1, id, at, attnemu::FlagOwner::Holder);
-        attnemu::release_event(detail::Pipe::M, detail::Pipe::MTE1, id);
-      }
-  }
-  void Reset(attnemu::SourceLine at = attnemu::SourceLine::here()) {
-    owner_.settle(at);
-    owner_.clear();
-    for (uint32_t& n : used_) n = 0;
-    buffers_ = 0;
-  }
+  void Init();
+  void Destroy(attnemu::SourceLine at = attnemu::SourceLine::here());
+  void DestroyWithoutPipeAll(attnemu::SourceLine at = attnemu::SourceLine::here());
+  void Reset(attnemu::SourceLine at = attnemu::SourceLine::here());
 
   template <class Q>
   bool InitBuffer(Q& queue, uint8_t num, uint32_t len, attnemu::SourceLine at = attnemu::SourceLine::here()) {
@@ -169,16 +128,7 @@ class TPipe : public SpmBuffer {
   static constexpr int kHeldEvents = 3;
   static constexpr uint32_t kMaxBuffers = 64;
 
-  uint32_t allocate(TPosition position, uint32_t bytes, const attnemu::SourceLine& at) {
-    attnemu::MemoryKind kind = detail::memory_of(position);
-    uint32_t& used = used_[static_cast<int>(kind)];
-    uint32_t from = used, capacity = attnemu::memory_bytes(kind);
-    used = detail::grown(used, bytes);
-    detail::report_buffers(used <= capacity, "buffer_capacity", at,
-                           attnemu::format("InitBuffer: %u bytes more than %u make %u in %s, which has %u", bytes, from, used, attnemu::name_of(kind), capacity), kind, from, bytes);
-    detail::report_buffers(++buffers_ != kMaxBuffers + 1, "buffer_count", at, attnemu::format("InitBuffer: more than %u buffers in one TPipe", kMaxBuffers), kind, from, bytes);
-    return from;
-  }
+  uint32_t allocate(TPosition position, uint32_t bytes, const attnemu::SourceLine& at);
 
   attnemu::SourceLine at_;
   bool alive_ = false;
@@ -274,7 +224,7 @@ class TQueBind {
   static constexpr detail::QueueEvents kEvents = detail::queue_events(src, dst);
   const detail::QueueBuffers& start(uint32_t number) {
     queued_.clear();
-    storage_ = std::make_shared<std::vector<QueueBuffer>>(number);
+    storage_ = detail::new_buffers(number);
     return storage_;
   }
   void place(uint32_t index, uint32_t at, uint32_t bytes) {
@@ -317,7 +267,7 @@ class TQueBind {
   static void complain(const char* rule, const attnemu::SourceLine& at, const char* message) {
     if (attnemu::machine->knobs.memcheck) attnemu::machine->report("memcheck", rule, at, message);
   }
-  detail::QueueBuffers storage_ = std::make_shared<std::vector<QueueBuffer>>();
+  detail::QueueBuffers storage_ = detail::new_buffers(0);
   size_t next_ = 0;
   std::vector<QueueBuffer*> queued_;
 };

@@ -1,7 +1,5 @@
 // Shapes that a kernel attaches to its tensors; no instruction reads them.
 #pragma once
-#include <deque>
-
 #include "types.h"
 
 namespace AscendC {
@@ -35,17 +33,9 @@ struct TensorNotes {
   ShapeInfo shape;
   TTagType tag = 0;
 };
-inline std::deque<TensorNotes>& tensor_notes() {
-  static std::deque<TensorNotes> all(1);
-  return all;
-}
-inline uint32_t note(uint32_t from, const ShapeInfo* shape, const TTagType* tag) {
-  TensorNotes n = tensor_notes()[from];
-  if (shape) n.shape = *shape;
-  if (tag) n.tag = *tag;
-  tensor_notes().push_back(n);
-  return static_cast<uint32_t>(tensor_notes().size() - 1);
-}
+const TensorNotes& notes_of(uint32_t entry);
+// A new entry like `from` but for what is given.
+uint32_t note(uint32_t from, const ShapeInfo* shape, const TTagType* tag);
 }  // namespace detail
 
 }  // namespace AscendC

@@ -1,5 +1,7 @@
 // DataCopy of slices: regular picks out of an array of up to eight dimensions.
 #pragma once
+#include <vector>
+
 #include "data_copy.h"
 
 namespace AscendC {
@@ -15,34 +17,8 @@ struct SliceInfo {
 namespace detail {
 
 // Element offsets of a slice's runs, in order.
-inline std::vector<uint64_t> slice_runs(const SliceInfo* s, uint32_t dims, uint32_t run) {
-  std::vector<uint64_t> offsets{0};
-  uint64_t pitch = 1;
-  for (uint32_t d = 0; d < dims; ++d) {
-    uint64_t length = d == 0 ? run : 1;
-    std::vector<uint64_t> of_dimension, all;
-    for (uint64_t i = s[d].startIndex; length && i + length <= static_cast<uint64_t>(s[d].endIndex) + 1; i += length + s[d].stride) of_dimension.push_back(i * pitch);
-    for (uint64_t outer : of_dimension)
-      for (uint64_t inner : offsets) all.push_back(outer + inner);
-    offsets = all;
-    pitch *= s[d].shapeValue;
-  }
-  return offsets;
-}
-inline bool slice_fits(const SliceInfo* s, uint32_t dims, uint32_t run, const char* side, const SourceLine& at) {
-  auto u = [](uint64_t v) { return static_cast<unsigned long long>(v); };
-  for (uint32_t d = 0; d < dims; ++d) {
-    uint64_t length = d == 0 ? run : 1, picked = static_cast<uint64_t>(s[d].endIndex) + 1 - s[d].startIndex;
-    bool ordered = s[d].startIndex <= s[d].endIndex && s[d].endIndex < s[d].shapeValue;
-    require(ordered, "slice_range", at, attnemu::format("DataCopy: %s dimension %u picks [%u, %u] of %u elements", side, d, s[d].startIndex, s[d].endIndex, s[d].shapeValue));
-    require(d == 0 || s[d].burstLen == 1, "slice_range", at, attnemu::format("DataCopy: %s dimension %u has burstLen %u; beyond the first it is 1", side, d, s[d].burstLen));
-    if (!ordered || (d && s[d].burstLen != 1)) return false;
-    bool whole = length && (picked + s[d].stride) % (length + s[d].stride) == 0;
-    require(whole, "slice_range", at, attnemu::format("DataCopy: %s dimension %u: %llu elements are no whole number of runs of %llu with gaps of %u", side, d, u(picked), u(length), s[d].stride));
-    if (!whole) return false;
-  }
-  return true;
-}
+std::vector<uint64_t> slice_runs(const SliceInfo* s, uint32_t dims, uint32_t run);
+bool slice_fits(const SliceInfo* s, uint32_t dims, uint32_t run, const char* side, const SourceLine& at);
 template <class T>
 void copy_slices(Pipe pipe, attnemu::Place to, attnemu::Place from, const SliceInfo* to_slice, const SliceInfo* from_slice, uint32_t dims, const SourceLine& at) {
   require(dims >= 1 && dims <= K_MAX_DIM, "slice_range", at, attnemu::format("DataCopy: dimValue %u is 1..%u", dims, K_MAX_DIM));

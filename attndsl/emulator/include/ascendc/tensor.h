@@ -24,16 +24,7 @@ template <class T> class LocalTensor;
 
 namespace detail {
 // Where in global memory `p` lies; null memory after a finding when it lies in no registered array.
-inline attnemu::Place global_place(const void* p, const char* what, const SourceLine& at) {
-  attnemu::Memory* m = attnemu::machine->find_region(p);
-  if (!m) {
-    if (attnemu::machine->knobs.memcheck)
-      attnemu::machine->report("memcheck", "unknown_address", at,
-                               attnemu::format("%s: address %p lies in no array of this launch (a null argument, or far out of range)", what, p));
-    return {};
-  }
-  return {m, static_cast<uint64_t>(static_cast<const uint8_t*>(p) - m->data)};
-}
+attnemu::Place global_place(const void* p, const char* what, const SourceLine& at);
 template <class T> uint64_t bits_of_value(T v) {
   uint64_t bits = 0;
   std::memcpy(&bits, &v, sizeof(T));
@@ -99,9 +90,9 @@ class LocalTensor {
   template <class U>
   void SetAddrWithOffset(LocalTensor<U>& src, uint32_t offset) { *this = src[offset].template ReinterpretCast<T>(); }
   void SetShapeInfo(const ShapeInfo& s) { address_.notes = detail::note(address_.notes, &s, nullptr); }
-  ShapeInfo GetShapeInfo() const { return detail::tensor_notes()[address_.notes].shape; }
+  ShapeInfo GetShapeInfo() const { return detail::notes_of(address_.notes).shape; }
   void SetUserTag(TTagType tag) { address_.notes = detail::note(address_.notes, nullptr, &tag); }
-  TTagType GetUserTag() const { return detail::tensor_notes()[address_.notes].tag; }
+  TTagType GetUserTag() const { return detail::notes_of(address_.notes).tag; }
 
   LocalTensor operator[](uint32_t offset) const {
     LocalTensor t = *this;
@@ -168,7 +159,7 @@ class GlobalTensor {
   T* GetPhyAddr(uint64_t offset) const { return moved(offset); }
   uint64_t GetSize() const { return size_; }
   void SetShapeInfo(const ShapeInfo& s) { notes_ = detail::note(notes_, &s, nullptr); }
-  ShapeInfo GetShapeInfo() const { return detail::tensor_notes()[notes_].shape; }
+  ShapeInfo GetShapeInfo() const { return detail::notes_of(notes_).shape; }
   template <class U>
   GlobalTensor<U> ReinterpretCast() const {
     GlobalTensor<U> t;

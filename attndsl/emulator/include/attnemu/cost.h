@@ -1,6 +1,6 @@
 // What operations cost. The numbers are data that come with a launch; the model has none of its own.
 #pragma once
-#include <istream>
+#include <iosfwd>
 #include <string>
 
 #include "base.h"

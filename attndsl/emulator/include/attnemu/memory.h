@@ -35,15 +35,9 @@ struct Memory {
   bool is_defined(uint64_t at, uint64_t n) const;
   void set_defined(uint64_t at, uint64_t n, bool value);
   // Packed bits: a byte of which only some bits are defined, and what is known of a byte.
-  void define_bits(uint64_t at, uint8_t bits) {
-    define_at(at, 1, bits == 0xFF ? 1 : 0);
-    if (bits != 0xFF && bits != 0) partly_defined[at] = bits;
-  }
-  uint8_t defined_bits(uint64_t at) const {
-    if (is_defined(at, 1)) return 0xFF;
-    auto found = partly_defined.find(at);
-    return found == partly_defined.end() ? 0 : found->second;
-  }
+  void define_bits(uint64_t at, uint8_t bits);
+  uint8_t defined_bits(uint64_t at) const;
+  void forget_bits(uint64_t at, uint32_t written_bytes);
   // Definedness of the 32 bytes from any address, a bit a byte; and its change where `written` is set.
   uint32_t defined_at(uint64_t at) const {
     uint64_t b = at / kBlock;
@@ -52,9 +46,7 @@ struct Memory {
     return defined[b] >> shift | (b + 1 < defined.size() ? defined[b + 1] << (32 - shift) : 0);
   }
   void define_at(uint64_t at, uint32_t written_bytes, uint32_t value) {
-    if (!partly_defined.empty())
-      for (uint32_t i = 0; i < kBlock; ++i)
-        if (written_bytes >> i & 1) partly_defined.erase(at + i);
+    if (!partly_defined.empty()) forget_bits(at, written_bytes);
     uint64_t b = at / kBlock;
     uint32_t shift = at % kBlock, low = written_bytes << shift;
     defined[b] = (defined[b] & ~low) | ((value << shift) & low);

@@ -41,31 +41,17 @@ struct Hazard {
 
 // Blocks start without records. Eight blocks (256 bytes, what a repeat of a vector instruction covers) share one cell of
 // records as long as every access takes all of them; an access to a part splits the group into a cell a block, until a
-// write takes the whole again. Cells hold three records in place; further ones move to a side list.
+// write takes the whole again. Cells hold three records in place; further ones move to a side list. What is inline is in
+// race_access.h: kernels, which include this file, do not call it, and each would instantiate its containers again.
 class RaceShadow {
  public:
   void resize(uint64_t bytes);
   // Bytes of a block that were written, as far as records go; `site`: where one of them was written last.
   uint32_t written(uint64_t block, uint16_t& site) const;
   // Records an access to the bytes `mask` of a block; hazards with earlier accesses are appended to `out`.
-  void access(uint64_t block, uint32_t mask, AccessKind kind, const Epoch& e, std::vector<Hazard>& out) {
-    Group& g = groups_[block / kGroup];
-    if (!g.split) split(g);
-    touch(cells_[g.split - 1][block % kGroup], block, block, mask, kind, e, out);
-  }
+  void access(uint64_t block, uint32_t mask, AccessKind kind, const Epoch& e, std::vector<Hazard>& out);
   // The same for `count` whole blocks from `block`.
-  void access_blocks(uint64_t block, uint64_t count, AccessKind kind, const Epoch& e, std::vector<Hazard>& out) {
-    while (count) {
-      if (block % kGroup == 0 && count >= kGroup) {
-        access_group(block, kind, e, out);
-        block += kGroup;
-        count -= kGroup;
-        continue;
-      }
-      access(block++, kAllBytes, kind, e, out);
-      --count;
-    }
-  }
+  void access_blocks(uint64_t block, uint64_t count, AccessKind kind, const Epoch& e, std::vector<Hazard>& out);
 
  private:
   static constexpr uint32_t kInPlace = 3;
@@ -79,34 +65,9 @@ class RaceShadow {
     Cell whole;
     uint32_t split;  // 1 + index into cells_, 0 = one cell for all
   };
-  void access_group(uint64_t block, AccessKind kind, const Epoch& e, std::vector<Hazard>& out) {
-    Group& g = groups_[block / kGroup];
-    if (g.split && kind == AccessKind::Write) unite(g, block, e, out);
-    if (!g.split) return touch(g.whole, block, block + kGroup - 1, kAllBytes, kind, e, out);
-    for (uint64_t i = 0; i < kGroup; ++i) touch(cells_[g.split - 1][i], block + i, block + i, kAllBytes, kind, e, out);
-  }
-  void touch(Cell& c, uint64_t block, uint64_t last, uint32_t mask, AccessKind kind, const Epoch& e, std::vector<Hazard>& out) {
-    if (c.list) return slow(c, block, last, mask, kind, e, out);
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < c.count; ++i) {
-      AccessRecord& r = c.in_place[i];
-      uint32_t left = r.mask;
-      if (left & mask) {
-        if (conflict(r, kind, e)) note(r, kind, block, last, out);
-        if (superseded(r, kind, e)) left &= ~mask;
-      }
-      if (!left) continue;
-      if (kept != i) c.in_place[kept] = r;
-      c.in_place[kept++].mask = left;
-    }
-    c.count = kept;
-    if (kept == kInPlace) return spill(c, mask, kind, e);
-    c.in_place[c.count++] = {e.count, e.agent, e.site, mask, kind, e.traits};
-  }
-  static void note(const AccessRecord& r, AccessKind kind, uint64_t block, uint64_t last, std::vector<Hazard>& out) {
-    out.push_back({r, kind, block});
-    if (last != block) out.push_back({r, kind, last});
-  }
+  void access_group(uint64_t block, AccessKind kind, const Epoch& e, std::vector<Hazard>& out);
+  void touch(Cell& c, uint64_t block, uint64_t last, uint32_t mask, AccessKind kind, const Epoch& e, std::vector<Hazard>& out);
+  static void note(const AccessRecord& r, AccessKind kind, uint64_t block, uint64_t last, std::vector<Hazard>& out);
   // Do the two accesses touch in a way that needs an order, and has none?
   static bool conflict(const AccessRecord& r, AccessKind kind, const Epoch& e) {
     if ((*e.clock)[r.agent] >= r.count) return false;

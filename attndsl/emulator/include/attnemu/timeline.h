@@ -82,7 +82,7 @@ struct Timeline {
   std::vector<Span> spans;
   uint64_t dropped = 0;
   static constexpr size_t kMostSpans = 1000000;
-  Timeline() : l2(cost_table().rates.l2), hbm(cost_table().rates.hbm) {}
+  Timeline();
 };
 
 }  // namespace attnemu

@@ -9,7 +9,7 @@ namespace attnemu {
 class VectorClock {
  public:
   VectorClock() = default;
-  explicit VectorClock(size_t agents) : of_(agents, 0) {}
+  explicit VectorClock(size_t agents);
   uint32_t operator[](size_t agent) const { return of_[agent]; }
   uint32_t& operator[](size_t agent) { return of_[agent]; }
   size_t size() const { return of_.size(); }
