@@ -13,15 +13,22 @@ inline uint32_t bits_of(float f) { uint32_t u; std::memcpy(&u, &f, 4); return u;
 inline float float_of(uint32_t u) { float f; std::memcpy(&f, &u, 4); return f; }
 
 // By the compiler's own operations: <immintrin.h> would be a fifth of what every kernel's compiler loads.
-#if defined(__F16C__)
+#if defined(__F16C__) && defined(__clang__)
+#define ATTNEMU_HALVES
+inline float hardware_half_to_float(uint16_t h) { _Float16 v; std::memcpy(&v, &h, 2); return static_cast<float>(v); }
+inline uint16_t hardware_float_to_half(float f) { auto v = static_cast<_Float16>(f); uint16_t h; std::memcpy(&h, &v, 2); return h; }
+#elif defined(__F16C__)
+#define ATTNEMU_HALVES
 using EightHalves = short __attribute__((vector_size(16)));
 using FourFloats = float __attribute__((vector_size(16)));
 constexpr int kToNearestEven = 0;
+inline float hardware_half_to_float(uint16_t h) { return __builtin_ia32_vcvtph2ps(EightHalves{static_cast<short>(h)})[0]; }
+inline uint16_t hardware_float_to_half(float f) { return static_cast<uint16_t>(__builtin_ia32_vcvtps2ph(FourFloats{f}, kToNearestEven)[0]); }
 #endif
 
 inline float half_to_float(uint16_t h) {
-#if defined(__F16C__)
-  return __builtin_ia32_vcvtph2ps(EightHalves{static_cast<short>(h)})[0];
+#if defined(ATTNEMU_HALVES)
+  return hardware_half_to_float(h);
 #else
   uint32_t sign = static_cast<uint32_t>(h & 0x8000) << 16, e = (h >> 10) & 31, m = h & 0x3FF;
   if (e == 31) return float_of(sign | 0x7F800000u | (m << 13));
@@ -38,8 +45,8 @@ uint16_t float_to_bfloat(float f, Rounding mode);
 inline float bfloat_to_float(uint16_t b) { return float_of(static_cast<uint32_t>(b) << 16); }
 
 inline uint16_t float_to_half(float f) {
-#if defined(__F16C__)
-  return static_cast<uint16_t>(__builtin_ia32_vcvtps2ph(FourFloats{f}, kToNearestEven)[0]);
+#if defined(ATTNEMU_HALVES)
+  return hardware_float_to_half(f);
 #else
   return float_to_half(f, Rounding::Rint);
 #endif
