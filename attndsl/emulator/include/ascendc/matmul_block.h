@@ -3,7 +3,7 @@
 #pragma once
 #include "cube.h"
 #include "kernel_tiling/kernel_tiling.h"
-#include "matmul_config.h"
+#include "matmul_policy.h"
 #include "static_tensor.h"
 #include "sync.h"
 
@@ -18,8 +18,10 @@ struct StoredMatrix {
 };
 
 struct BlockShape {
+  uint32_t i = 0, j = 0;         // number among blocks
   uint32_t row = 0, column = 0;  // first ones in the product
   uint32_t m = 0, n = 0, first_k = 0, k = 0, step_k = 0;
+  bool adds = false;  // to the sums that are in L0C
 };
 
 // Where blocks lie in L1, behind what a program's own tensors are likely to take.
@@ -53,13 +55,15 @@ void window_to(const LocalTensor<T>& to, const LocalTensor<T>& from, uint32_t he
 }
 
 // The left operand's k columns from `from` on, to L0A.
-template <class T>
-void load_left(StoredMatrix<T>& a, const BlockShape& b, uint32_t from, uint32_t k, const SourceLine& at) {
+template <class CALLBACK, class T>
+void load_left(StoredMatrix<T>& a, const BlockShape& b, uint32_t from, uint32_t k, const UserWords& user, const SourceLine& at) {
   constexpr uint32_t c0 = 32 / sizeof(T);
   uint32_t m16 = fractal_up(b.m, 16), kc = fractal_up(k, c0), k16 = fractal_up(k, 16);
   LocalTensor<T> l1(TPosition::A1, kLeftInL1, (64u << 10) / sizeof(T)), l0(TPosition::A2, 0, (64u << 10) / sizeof(T));
   PipeBarrier<PIPE_ALL>();
-  if (a.transposed) load_part(l1, a, from, b.row, k, b.m, k16, at);
+  if constexpr (is_given<CALLBACK::CopyA1Ptr>())
+    CALLBACK::CopyA1Ptr(l1.template ReinterpretCast<int8_t>(), a.at.GetPhyAddr(), b.i, from / b.step_k, b.m, k, user.tiling, user.data);
+  else if (a.transposed) load_part(l1, a, from, b.row, k, b.m, k16, at);
   else load_part(l1, a, b.row, from, b.m, k, m16, at);
   PipeBarrier<PIPE_ALL>();
   if (a.transposed) return window_to(l0, l1, k16, m16, true, at);
@@ -67,12 +71,14 @@ void load_left(StoredMatrix<T>& a, const BlockShape& b, uint32_t from, uint32_t 
 }
 
 // The right operand's k rows from `from` on, to L0B.
-template <class T>
-void load_right(StoredMatrix<T>& w, const BlockShape& b, uint32_t from, uint32_t k, const SourceLine& at) {
+template <class CALLBACK, class T>
+void load_right(StoredMatrix<T>& w, const BlockShape& b, uint32_t from, uint32_t k, const UserWords& user, const SourceLine& at) {
   constexpr uint32_t c0 = 32 / sizeof(T), deep = c0 < 16 ? 16 : c0;
   uint32_t n16 = fractal_up(b.n, 16), nc = fractal_up(b.n, deep), kc = fractal_up(k, c0), kd = fractal_up(k, deep);
   LocalTensor<T> l1(TPosition::B1, kRightInL1, (64u << 10) / sizeof(T)), l0(TPosition::B2, 0, (64u << 10) / sizeof(T));
-  if (w.transposed) load_part(l1, w, b.column, from, b.n, k, n16, at);
+  if constexpr (is_given<CALLBACK::CopyB1Ptr>())
+    CALLBACK::CopyB1Ptr(l1.template ReinterpretCast<int8_t>(), w.at.GetPhyAddr(), from / b.step_k, b.j, k, b.n, user.tiling, user.data);
+  else if (w.transposed) load_part(l1, w, b.column, from, b.n, k, n16, at);
   else load_part(l1, w, from, b.column, k, b.n, kd, at);
   PipeBarrier<PIPE_ALL>();
   if (w.transposed) {
@@ -96,21 +102,21 @@ void load_bias(GlobalTensor<T> bias, const BlockShape& b, const SourceLine& at) 
   DataCopy(table, l1, DataCopyParams(1, (b.n * sizeof(T) + 63) / 64, 0, 0), at);
 }
 
-template <class A, class L, class Bias>
-void multiply_block(StoredMatrix<A>& a, StoredMatrix<A>& w, const GlobalTensor<Bias>* bias, const BlockShape& b, bool hf32, const SourceLine& at) {
+template <class CALLBACK, class A, class L, class Bias>
+void multiply_block(StoredMatrix<A>& a, StoredMatrix<A>& w, const GlobalTensor<Bias>* bias, const BlockShape& b, bool hf32, const UserWords& user, const SourceLine& at) {
   LocalTensor<A> left(TPosition::A2, 0, (64u << 10) / sizeof(A)), right(TPosition::B2, 0, (64u << 10) / sizeof(A));
   LocalTensor<L> sums(TPosition::CO1, 0, (128u << 10) / sizeof(L)), table(TPosition::C2, 0, 256);
   SetHF32Mode(hf32);
   PipeBarrier<PIPE_ALL>();
-  bool biased = bias && b.first_k == 0;
+  bool biased = bias && b.first_k == 0 && !b.adds;
   if (biased) load_bias<Bias, L>(*bias, b, at);
   for (uint32_t from = b.first_k, end = b.first_k + b.k; from < end; from += b.step_k) {
     uint32_t k = end - from < b.step_k ? end - from : b.step_k;
-    load_left(a, b, from, k, at);
-    load_right(w, b, from, k, at);
+    load_left<CALLBACK>(a, b, from, k, user, at);
+    load_right<CALLBACK>(w, b, from, k, user, at);
     PipeBarrier<PIPE_ALL>();
     // one row is a row of elements in L0A rather than of fractals: two rows, the second of which nobody reads, are a matrix
-    MmadParams p(static_cast<uint16_t>(b.m == 1 ? 2 : b.m), static_cast<uint16_t>(b.n), static_cast<uint16_t>(k), 0, false, from == b.first_k);
+    MmadParams p(static_cast<uint16_t>(b.m == 1 ? 2 : b.m), static_cast<uint16_t>(b.n), static_cast<uint16_t>(k), 0, false, from == b.first_k && !b.adds);
     p.kDirectionAlign = sizeof(A) == 4 && a.transposed;
     if (from == 0 && biased) Mmad(sums, left, right, table, p, at);
     else Mmad(sums, left, right, p, at);
@@ -151,6 +157,21 @@ void store_block(GlobalTensor<C> to, const BlockShape& b, uint32_t pitch, bool f
   else if (fractals) Fixpipe<C, L, CFG_NZ>(to, sums, f, at);
   else if (q.with_words) Fixpipe<C, L, CFG_ROW_MAJOR>(to, sums, words, f, at);
   else Fixpipe<C, L, CFG_ROW_MAJOR>(to, sums, f, at);
+  PipeBarrier<PIPE_ALL>();
+}
+
+// The block's sums, copied by the kernel's own function.
+template <class CALLBACK, class C, class L>
+void store_by_callback(const GlobalTensor<C>& to, const BlockShape& b, uint32_t pitch, bool fractals, const Conversion& q, const UserWords& user, const SourceLine& at) {
+  if (!require(!q.with_words, "unsupported", at, "Matmul: words a column for a callback are not modelled")) return;
+  LocalTensor<L> sums(TPosition::CO1, 0, (128u << 10) / sizeof(L));
+  DataCopyOutParams p;
+  p.cBurstNum = static_cast<uint16_t>((b.n + 15) / 16);
+  p.burstLen = static_cast<uint16_t>(b.m * 16 * sizeof(L) / 32);
+  p.dstStride = pitch;
+  p.oriNSize = static_cast<uint16_t>(fractals ? 0 : b.n);
+  p.quantScalar = q.word;
+  CALLBACK::DataCopyOutPtr(to.GetPhyAddr(), sums.template ReinterpretCast<int8_t>(), &p, user.tiling, user.data);
   PipeBarrier<PIPE_ALL>();
 }
 
