@@ -460,6 +460,7 @@ def test_kinds_of_kernels():
     assert guessed_kind(["TQue<QuePosition::VECIN, 1> q;"]) == 0
     assert guessed_kind(["Mmad(c, a, b, p); // VECIN"]) == 1
     assert guessed_kind(["Mmad(c, a, b, p);", "TQue<TPosition::VECIN, 1> q;"]) == 5
+    assert guessed_kind(["Matmul<A, B, C> mm; mm.IterateBatch(c, 3, 3, false);"]) == 5
 
 
 def test_what_cannot_be_built(tmp_path):
