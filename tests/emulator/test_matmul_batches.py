@@ -39,6 +39,7 @@ extern "C" __global__ __aicore__ void %(name)s(GM_ADDR a, GM_ADDR b, GM_ADDR bia
 }
 """
 
+
 def _case(name, operands, results, a, b, c, batch, **changes):
     """Axes are (B, N, G) of the operands and of the result; `batch` what one call multiplies of each operand."""
     axes = ""
@@ -62,6 +63,7 @@ def _case(name, operands, results, a, b, c, batch, **changes):
         "body": f"mm.IterateBatch(gc, {batch[0]}, {batch[1]}, false);",
     }
     return {**case, **changes}
+
 
 CASES = {
     case["name"]: case
@@ -93,6 +95,7 @@ CASES = {
 }  # fmt: skip
 _GOOD = [name for name in CASES if not name.startswith("bad_")]
 
+
 @pytest.fixture(scope="module")
 def kernels():
     text = (
@@ -102,9 +105,11 @@ def kernels():
     )
     return build_all(text, entries=list(CASES))
 
+
 def _stored(x: np.ndarray, layout: str) -> np.ndarray:
     """(B, N, G, S, D) as it lies in memory."""
     return np.ascontiguousarray(x.transpose(["bngsd".index(axis) for axis in _ORDER[layout]]))
+
 
 def _run(kernels, name):
     case = CASES[name]
@@ -128,6 +133,7 @@ def _run(kernels, name):
     back = [_ORDER[case["results"]].index(axis) for axis in "bngsd"]
     return report, stored_c.transpose(back), a.astype(np.float64), b.astype(np.float64), bias
 
+
 @pytest.mark.parametrize("name", _GOOD)
 def test_batches(kernels, name):
     report, c, a, b, bias = _run(kernels, name)
@@ -144,6 +150,7 @@ def test_batches(kernels, name):
     if CASES[name]["biased"]:
         exact = exact + bias
     np.testing.assert_allclose(c, exact, rtol=1e-5, atol=1e-4)
+
 
 @pytest.mark.parametrize(
     ("name", "told"),

@@ -15,14 +15,18 @@ class MatmulImpl {
   using SrcB = typename B::T;
   using Dst = typename C::T;
   using Bias = typename BIAS::T;
-  using Sum = std::conditional_t<std::is_same_v<SrcA, int8_t>, int32_t, float>;
-  static_assert(std::is_same_v<SrcA, SrcB> && detail::one_of<SrcA, half, bfloat16_t, float, int8_t>, "Matmul: both operands have one type: half, bfloat16_t, float or int8_t");
+  using Sum = typename GetMmDstType<SrcA>::Type;
+  static_assert(std::is_same_v<SrcA, SrcB> && detail::one_of<SrcA, half, bfloat16_t, float, int8_t, int4b_t>, "Matmul: both operands have one type: half, bfloat16_t, float, int8_t or int4b_t");
+  static_assert(!std::is_same_v<SrcA, int4b_t> || (A::pos == TPosition::GM && B::pos == TPosition::GM), "Matmul: operands of 4 bits in UB are not modelled");
+  static constexpr bool kSparse = detail::is_sparse<B>;
   static_assert(A::format == CubeFormat::ND || A::format == CubeFormat::NZ || A::format == CubeFormat::VECTOR, "Matmul: the left operand's format is not modelled");
   static_assert(B::format == CubeFormat::ND || B::format == CubeFormat::NZ, "Matmul: the right operand's format is not modelled");
   static_assert(C::format == CubeFormat::ND || C::format == CubeFormat::NZ || C::format == CubeFormat::ND_ALIGN, "Matmul: the result's format is not modelled");
   static_assert(A::layout == B::layout, "Matmul: the operands of batches have one layout");
   static constexpr MatmulConfig kConfig = detail::config_of(MM_CFG);
   static_assert(!kConfig.intraBlockPartSum, "Matmul: sums of both vector cores' products (intraBlockPartSum) are not modelled");
+  static_assert(!kSparse || (std::is_same_v<SrcA, int8_t> && kConfig.doMultiDataLoad && B::format == CubeFormat::ND && B::pos == TPosition::GM),
+                "SparseMatmulType: int8_t in ND in global memory with a configuration of MDL");
   using Policy = POLICY<MM_CFG>;
   static_assert(!Policy::kKeepsLeft || (kConfig.doMultiDataLoad && A::pos == TPosition::GM && B::pos == TPosition::GM),
                 "NBuffer33MatmulPolicy: a configuration of MDL and operands in global memory only");
@@ -56,7 +60,15 @@ class MatmulImpl {
   }
   void SetHF32(bool on = false, int32_t = 0) { hf32_ = on; }
   void SetTensorA(const GlobalTensor<SrcA>& a, bool transposed = false) { set(a_, a, A::format, transposed, transposed ? org_m_ : org_ka_, transposed ? org_ka_ : org_m_); }
-  void SetTensorB(const GlobalTensor<SrcB>& b, bool transposed = false) { set(b_, b, B::format, transposed, transposed ? org_kb_ : org_n_, transposed ? org_n_ : org_kb_); }
+  void SetTensorB(const GlobalTensor<SrcB>& b, bool transposed = false) {
+    set(b_, b, B::format, transposed, transposed ? org_kb_ / (kSparse ? 2 : 1) : org_n_, transposed ? org_n_ : org_kb_);
+  }
+  // Two bits an element, four of them a byte, in columns of 8 bytes of whole fractals.
+  void SetSparseIndex(const GlobalTensor<uint8_t>& index) {
+    static_assert(kSparse, "SetSparseIndex: the right operand is no SparseMatmulType");
+    b_.index = index;
+    b_.index_rows = detail::fractal_up(org_n_, 16);
+  }
   // Operands of a vector core pass by global memory: a part's own rows and columns.
   void SetTensorA(const LocalTensor<SrcA>& a, bool transposed = false, attnemu::SourceLine at = attnemu::SourceLine::here()) {
     set(a_, through_memory(a, m_, k_, at), A::format, transposed, transposed ? m_ : k_, transposed ? k_ : m_);
@@ -105,6 +117,16 @@ class MatmulImpl {
       return true;
     }
     return has_tiling("Iterate", at) && advance();
+  }
+  // The next block's sums as columns of fractals in the kernel's own part of L0C, on a cube core that works on its own.
+  template <bool sync = true>
+  bool Iterate(bool partial, const LocalTensor<Sum>& sums, attnemu::SourceLine at = attnemu::SourceLine::here()) {
+    static_assert(C::pos == TPosition::CO1 && C::format == CubeFormat::NZ && std::is_same_v<Dst, Sum>, "Iterate: into CO1 the result's type is NZ of the sums' type in CO1");
+    bool fits = has_tiling("Iterate", at) && detail::require(attnemu::core->kind == attnemu::CoreKind::Cube, "wrong_position", at, "Iterate: a vector core has no CO1") &&
+                detail::require(!partial || (rows() == 1 && columns() == 1), "matmul_tiling", at, "Iterate: sums are added in CO1 for products of one block only");
+    if (!fits || !advance()) return false;
+    multiply(shape(), partial, sums, at);
+    return true;
   }
   template <bool sync = true>
   void GetTensorC(const GlobalTensor<Dst>& c, uint8_t atomic = 0, bool sequential = false, attnemu::SourceLine at = attnemu::SourceLine::here()) {
@@ -188,6 +210,13 @@ class MatmulImpl {
   bool has_tiling(const char* what, const attnemu::SourceLine& at) const {
     bool fits = tiling_.baseM > 0 && tiling_.baseN > 0 && tiling_.baseK > 0;
     if (!detail::require(fits, "matmul_tiling", at, attnemu::format("%s: the object has no tiling: baseM, baseN and baseK are %d, %d and %d", what, tiling_.baseM, tiling_.baseN, tiling_.baseK))) return false;
+    if constexpr (A::format == CubeFormat::VECTOR) {
+      if (!detail::require(m_ == 1, "matmul_tiling", at, attnemu::format("%s: a left operand in VECTOR is one row, not %u", what, m_))) return false;
+    }
+    if constexpr (kSparse) {
+      if (!detail::require(b_.index_rows > 0 && tiling_.baseK % 64 == 0, "matmul_tiling", at, attnemu::format("%s: sparse products want SetSparseIndex and a baseK of whole 64 (SetSparse on the host), not %d", what, tiling_.baseK))) return false;
+      if (!detail::require(b_.transposed && !biased_ && attnemu::core->kind == attnemu::CoreKind::Cube, "unsupported", at, attnemu::format("%s: sparse products of right operands that are not transposed, with biases or for vector cores are not modelled", what))) return false;
+    }
     if constexpr (Policy::kKeepsLeft) {
       int32_t steps = (static_cast<int32_t>(k_) + tiling_.baseK - 1) / tiling_.baseK;
       fits = tiling_.stepM <= 3 && tiling_.stepKa <= 3 && tiling_.stepKa == tiling_.stepKb && tiling_.stepKa == steps;
@@ -305,9 +334,10 @@ class MatmulImpl {
     multiply(b, false, at);
     store(c, b, atomic, sequential, at, pitch ? pitch : pitch_c_);
   }
-  void multiply(detail::BlockShape b, bool adds, const attnemu::SourceLine& at) {
+  void multiply(detail::BlockShape b, bool adds, const attnemu::SourceLine& at) { multiply(b, adds, detail::own_sums<Sum>(), at); }
+  void multiply(detail::BlockShape b, bool adds, const LocalTensor<Sum>& sums, const attnemu::SourceLine& at) {
     b.adds = adds;
-    detail::multiply_block<CALLBACK, SrcA, Sum, Bias>(a_, b_, biased_ ? &bias_ : nullptr, b, hf32_, user_, at);
+    detail::multiply_block<CALLBACK, SrcA, Sum, Bias>(a_, b_, biased_ ? &bias_ : nullptr, sums, b, hf32_, user_, at);
   }
   void store(GlobalTensor<Dst> c, const detail::BlockShape& b, uint8_t atomic, bool sequential, const attnemu::SourceLine& at, uint32_t pitch) {
     if (atomic == 1) SetAtomicAdd<Dst>();

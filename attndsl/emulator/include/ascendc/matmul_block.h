@@ -15,6 +15,9 @@ struct StoredMatrix {
   GlobalTensor<T> at;
   uint32_t pitch = 0;
   bool fractals = false, transposed = false;
+  // Of a 4:2 sparse right operand: the places of its elements as columns of 8 bytes, each of this many rows; none otherwise.
+  GlobalTensor<uint8_t> index;
+  uint32_t index_rows = 0;
 };
 
 struct BlockShape {
@@ -25,13 +28,21 @@ struct BlockShape {
 };
 
 // Where blocks lie in L1, behind what a program's own tensors are likely to take.
-constexpr uint32_t kLeftInL1 = 384u << 10, kRightInL1 = 448u << 10, kBiasInL1 = 380u << 10, kWordsInL1 = 376u << 10;
+constexpr uint32_t kLeftInL1 = 384u << 10, kRightInL1 = 448u << 10, kBiasInL1 = 380u << 10, kWordsInL1 = 376u << 10, kIndexInL1 = 360u << 10;
 
 inline uint32_t fractal_up(uint32_t n, uint32_t to) { return (n + to - 1) / to * to; }
+template <class T>
+constexpr uint32_t kColumn = static_cast<uint32_t>(elements_of<T>(32));  // elements of a fractal's row
+template <class T>
+constexpr uint32_t kLargest = static_cast<uint32_t>(elements_of<T>(64u << 10));
 
 // A part of a stored matrix to L1, as columns of fractals of `height` rows.
 template <class T>
 void load_part(const LocalTensor<T>& to, StoredMatrix<T>& from, uint32_t row, uint32_t column, uint32_t rows, uint32_t columns, uint32_t height, const SourceLine& at) {
+  if constexpr (std::is_same_v<T, int4b_t>) {  // pairs of elements travel as bytes
+    StoredMatrix<int8_t> bytes{from.at.template ReinterpretCast<int8_t>(), from.fractals ? from.pitch : from.pitch / 2, from.fractals, from.transposed};
+    return load_part(to.template ReinterpretCast<int8_t>(), bytes, row, column / 2, rows, columns / 2, height, at);
+  }
   constexpr uint32_t c0 = 32 / sizeof(T);
   if (from.fractals) {
     auto source = from.at[static_cast<uint64_t>(column / c0) * from.pitch * c0 + static_cast<uint64_t>(row) * c0];
@@ -57,9 +68,9 @@ void window_to(const LocalTensor<T>& to, const LocalTensor<T>& from, uint32_t he
 // The left operand's k columns from `from` on, to L0A.
 template <class CALLBACK, class T>
 void load_left(StoredMatrix<T>& a, const BlockShape& b, uint32_t from, uint32_t k, const UserWords& user, const SourceLine& at) {
-  constexpr uint32_t c0 = 32 / sizeof(T);
+  constexpr uint32_t c0 = kColumn<T>;
   uint32_t m16 = fractal_up(b.m, 16), kc = fractal_up(k, c0), k16 = fractal_up(k, 16);
-  LocalTensor<T> l1(TPosition::A1, kLeftInL1, (64u << 10) / sizeof(T)), l0(TPosition::A2, 0, (64u << 10) / sizeof(T));
+  LocalTensor<T> l1(TPosition::A1, kLeftInL1, kLargest<T>), l0(TPosition::A2, 0, kLargest<T>);
   PipeBarrier<PIPE_ALL>();
   if constexpr (is_given<CALLBACK::CopyA1Ptr>())
     CALLBACK::CopyA1Ptr(l1.template ReinterpretCast<int8_t>(), a.at.GetPhyAddr(), b.i, from / b.step_k, b.m, k, user.tiling, user.data);
@@ -70,12 +81,25 @@ void load_left(StoredMatrix<T>& a, const BlockShape& b, uint32_t from, uint32_t 
   for (uint32_t i = 0; i < m16 / 16; ++i) LoadData(l0[i * 16 * kc], l1[i * 16 * c0], LoadData2DParams(0, kc / c0, m16 / 16, 0, 0, false, 0), at);
 }
 
+// Of a 4:2 sparse right operand, which is transposed and has half its columns, with the places of its elements: to L0B.
+inline void load_sparse_right(StoredMatrix<int8_t>& w, const BlockShape& b, uint32_t from, uint32_t k, const SourceLine& at) {
+  uint32_t n16 = fractal_up(b.n, 16), groups = fractal_up(k, 64) / 64;
+  LocalTensor<int8_t> l1(TPosition::B1, kRightInL1, kLargest<int8_t>), l0(TPosition::B2, 0, kLargest<int8_t>);
+  LocalTensor<uint8_t> index(TPosition::B1, kIndexInL1, 16 << 10);
+  load_part(l1, w, b.column, from / 2, b.n, k / 2, n16, at);
+  DataCopy(index, w.index[static_cast<uint64_t>(from / 64) * w.index_rows * 8 + b.column * 8], DataCopyParams(groups, n16 / 4, (w.index_rows - n16) / 4, 0), at);
+  PipeBarrier<PIPE_ALL>();
+  for (uint32_t i = 0; i < groups; ++i) LoadDataWithSparse(l0[i * n16 * 32], l1[i * n16 * 32], index[i * n16 * 8], LoadData2dParams(0, n16 / 16, 1, 0, 0, false, 0), at);
+}
+
 // The right operand's k rows from `from` on, to L0B.
 template <class CALLBACK, class T>
 void load_right(StoredMatrix<T>& w, const BlockShape& b, uint32_t from, uint32_t k, const UserWords& user, const SourceLine& at) {
-  constexpr uint32_t c0 = 32 / sizeof(T), deep = c0 < 16 ? 16 : c0;
+  if constexpr (std::is_same_v<T, int8_t>)
+    if (w.index_rows) return load_sparse_right(w, b, from, k, at);
+  constexpr uint32_t c0 = kColumn<T>, deep = c0 < 16 ? 16 : c0;
   uint32_t n16 = fractal_up(b.n, 16), nc = fractal_up(b.n, deep), kc = fractal_up(k, c0), kd = fractal_up(k, deep);
-  LocalTensor<T> l1(TPosition::B1, kRightInL1, (64u << 10) / sizeof(T)), l0(TPosition::B2, 0, (64u << 10) / sizeof(T));
+  LocalTensor<T> l1(TPosition::B1, kRightInL1, kLargest<T>), l0(TPosition::B2, 0, kLargest<T>);
   if constexpr (is_given<CALLBACK::CopyB1Ptr>())
     CALLBACK::CopyB1Ptr(l1.template ReinterpretCast<int8_t>(), w.at.GetPhyAddr(), from / b.step_k, b.j, k, b.n, user.tiling, user.data);
   else if (w.transposed) load_part(l1, w, b.column, from, b.n, k, n16, at);
@@ -84,9 +108,9 @@ void load_right(StoredMatrix<T>& w, const BlockShape& b, uint32_t from, uint32_t
   if (w.transposed) {
     for (uint32_t i = 0; i < kc / c0; ++i) LoadData(l0[i * n16 * c0], l1[i * n16 * c0], LoadData2DParams(0, n16 / 16, 1, 0, 0, false, 0), at);
   } else if constexpr (sizeof(T) == 1) {
-    // blocks of 32x32, whose two fractals lie side by side in n
-    for (uint32_t i = 0; i < kd / 32; ++i, PipeBarrier<PIPE_MTE1>())  // of 48 columns, the last half block is the next one's first
-      LoadDataWithTranspose(l0[i * 32 * n16], l1[i * 1024], LoadData2dTransposeParams(0, nc / 32, kd / 32, 1, 0), at);
+    // blocks of 32x32 (64x64 of 4 bits), whose fractals lie side by side in n
+    for (uint32_t i = 0; i < kd / c0; ++i, PipeBarrier<PIPE_MTE1>())  // of 48 columns, the last half block is the next one's first
+      LoadDataWithTranspose(l0[i * c0 * n16], l1[i * c0 * c0], LoadData2dTransposeParams(0, nc / c0, kd / c0, c0 / 16 - 1, 0), at);
   } else {
     window_to(l0, l1, kd, n16, false, at);
   }
@@ -102,10 +126,16 @@ void load_bias(GlobalTensor<T> bias, const BlockShape& b, const SourceLine& at) 
   DataCopy(table, l1, DataCopyParams(1, (b.n * sizeof(T) + 63) / 64, 0, 0), at);
 }
 
+// Where sums lie unless the kernel says so.
+template <class L>
+LocalTensor<L> own_sums() {
+  return LocalTensor<L>(TPosition::CO1, 0, (128u << 10) / sizeof(L));
+}
+
 template <class CALLBACK, class A, class L, class Bias>
-void multiply_block(StoredMatrix<A>& a, StoredMatrix<A>& w, const GlobalTensor<Bias>* bias, const BlockShape& b, bool hf32, const UserWords& user, const SourceLine& at) {
-  LocalTensor<A> left(TPosition::A2, 0, (64u << 10) / sizeof(A)), right(TPosition::B2, 0, (64u << 10) / sizeof(A));
-  LocalTensor<L> sums(TPosition::CO1, 0, (128u << 10) / sizeof(L)), table(TPosition::C2, 0, 256);
+void multiply_block(StoredMatrix<A>& a, StoredMatrix<A>& w, const GlobalTensor<Bias>* bias, const LocalTensor<L>& sums, const BlockShape& b, bool hf32, const UserWords& user, const SourceLine& at) {
+  LocalTensor<A> left(TPosition::A2, 0, kLargest<A>), right(TPosition::B2, 0, kLargest<A>);
+  LocalTensor<L> table(TPosition::C2, 0, 256);
   SetHF32Mode(hf32);
   PipeBarrier<PIPE_ALL>();
   bool biased = bias && b.first_k == 0 && !b.adds;
@@ -118,6 +148,12 @@ void multiply_block(StoredMatrix<A>& a, StoredMatrix<A>& w, const GlobalTensor<B
     // one row is a row of elements in L0A rather than of fractals: two rows, the second of which nobody reads, are a matrix
     MmadParams p(static_cast<uint16_t>(b.m == 1 ? 2 : b.m), static_cast<uint16_t>(b.n), static_cast<uint16_t>(k), 0, false, from == b.first_k && !b.adds);
     p.kDirectionAlign = sizeof(A) == 4 && a.transposed;
+    if constexpr (std::is_same_v<A, int8_t>) {
+      if (w.index_rows) {
+        MmadWithSparse(sums, left, right, p, at);
+        continue;
+      }
+    }
     if (from == 0 && biased) Mmad(sums, left, right, table, p, at);
     else Mmad(sums, left, right, p, at);
   }
@@ -142,7 +178,7 @@ QuantMode_t conversion_mode(const Conversion& q) {
 // The block's sums to global memory, rows (or, of fractals, columns of them) `pitch` apart.
 template <class C, class L>
 void store_block(GlobalTensor<C> to, const BlockShape& b, uint32_t pitch, bool fractals, const Conversion& q, const SourceLine& at, bool split_channels = false) {
-  LocalTensor<L> sums(TPosition::CO1, 0, (128u << 10) / sizeof(L));
+  LocalTensor<L> sums = own_sums<L>();
   LocalTensor<uint64_t> words(TPosition::A1, kWordsInL1, 256);
   if (q.with_words) {
     GlobalTensor<uint64_t> source = q.words;
@@ -164,7 +200,7 @@ void store_block(GlobalTensor<C> to, const BlockShape& b, uint32_t pitch, bool f
 template <class CALLBACK, class C, class L>
 void store_by_callback(const GlobalTensor<C>& to, const BlockShape& b, uint32_t pitch, bool fractals, const Conversion& q, const UserWords& user, const SourceLine& at) {
   if (!require(!q.with_words, "unsupported", at, "Matmul: words a column for a callback are not modelled")) return;
-  LocalTensor<L> sums(TPosition::CO1, 0, (128u << 10) / sizeof(L));
+  LocalTensor<L> sums = own_sums<L>();
   DataCopyOutParams p;
   p.cBurstNum = static_cast<uint16_t>((b.n + 15) / 16);
   p.burstLen = static_cast<uint16_t>(b.m * 16 * sizeof(L) / 32);

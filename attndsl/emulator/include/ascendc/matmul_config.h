@@ -203,4 +203,25 @@ struct MatmulType {
   using T = TYPE;
 };
 
+// A right operand of which two of four elements are kept; SetSparseIndex tells which.
+template <TPosition POSITION, TPosition INDEX_POSITION, CubeFormat FORMAT, class TYPE, bool ISTRANS = false, LayoutMode LAYOUT = LayoutMode::NONE, bool IBSHARE = false>
+struct SparseMatmulType : MatmulType<POSITION, FORMAT, TYPE, ISTRANS, LAYOUT, IBSHARE> {
+  static constexpr TPosition indexPosition = INDEX_POSITION;
+};
+namespace detail {
+template <class Operand, class = void>
+constexpr bool is_sparse = false;
+template <class Operand>
+constexpr bool is_sparse<Operand, std::void_t<decltype(Operand::indexPosition)>> = true;
+}  // namespace detail
+
+// The type of an operand's sums.
+template <class T>
+struct GetMmDstType {
+  using Type = std::conditional_t<std::is_same_v<T, int8_t> || std::is_same_v<T, int4b_t>, int32_t, float>;
+};
+namespace Impl {
+constexpr int32_t QUEUE_DEPTH = 1;
+}
+
 }  // namespace AscendC

@@ -62,7 +62,7 @@ inline int32_t round_to(int32_t n, int32_t to) { return (n + to - 1) / to * to; 
 inline int32_t size_of(DataType t) {
   switch (t) {
     case DataType::DT_FLOAT: case DataType::DT_INT32: case DataType::DT_UINT32: return 4;
-    case DataType::DT_INT8: case DataType::DT_UINT8: case DataType::DT_INT4: return 1;
+    case DataType::DT_INT8: case DataType::DT_UINT8: case DataType::DT_INT4: return 1;  // two of 4 bits, so that blocks of theirs have room
     default: return 2;
   }
 }
@@ -74,7 +74,11 @@ class MatmulApiTilingBase {
   explicit MatmulApiTilingBase(const PlatformInfo&) {}
   virtual ~MatmulApiTilingBase() = default;
 
-  int32_t SetAType(TPosition, CubeFormat, DataType type, bool = false) { element_ = size_of(type); return 0; }
+  int32_t SetAType(TPosition, CubeFormat, DataType type, bool = false) {
+    element_ = size_of(type);
+    nibbles_ = type == DataType::DT_INT4;
+    return 0;
+  }
   int32_t SetBType(TPosition, CubeFormat, DataType, bool = false) { return 0; }
   int32_t SetCType(TPosition, CubeFormat, DataType) { return 0; }
   int32_t SetBiasType(TPosition, CubeFormat, DataType) { return 0; }
@@ -84,6 +88,8 @@ class MatmulApiTilingBase {
   int32_t SetOrgShape(int32_t m, int32_t n, int32_t k) { return SetOrgShape(m, n, k, k); }
   int32_t SetOrgShape(int32_t m, int32_t n, int32_t ka, int32_t kb) { org_m_ = m; org_n_ = n; org_ka_ = ka; org_kb_ = kb; return valid(m, n, std::min(ka, kb)); }
   int32_t EnableBias(bool on = false) { bias_ = on; return 0; }
+  // Two of four elements of the right operand are kept.
+  int32_t SetSparse(bool on = false) { sparse_ = on; return 0; }
   int32_t SetBias(bool on = false) { return EnableBias(on); }
   int32_t SetFixSplit(int32_t m = -1, int32_t n = -1, int32_t k = -1) { fixed_m_ = m; fixed_n_ = n; fixed_k_ = k; return 0; }
   int32_t SetBufferSpace(int32_t = -1, int32_t = -1, int32_t = -1, int32_t = -1) { return 0; }
@@ -132,7 +138,7 @@ class MatmulApiTilingBase {
     base_m_ = base_of(single_m);
     base_n_ = std::min(fixed_n_ > 0 ? round_to(fixed_n_, 16) : base_m_ <= 128 ? 256 : 128, round_to(single_n, 16));
     if (base_m_ * base_n_ * 4 > kL0C || (bias_ && base_n_ > kBiasColumns)) return -1;
-    int32_t step = std::max(16, column), most = kHalfL0 / (std::max(base_m_, base_n_) * element_) / step * step;
+    int32_t step = sparse_ || nibbles_ ? 64 : std::max(16, column), most = kHalfL0 / (std::max(base_m_, base_n_) * element_) / step * step;
     base_k_ = std::min(fixed_k_ > 0 ? round_to(fixed_k_, step) : std::max(most, step), round_to(single_k, step));
     t = {};
     t.usedCoreNum = cores;
@@ -169,7 +175,7 @@ class MatmulApiTilingBase {
   Axes a_axes_, b_axes_, c_axes_;
   int32_t batch_ = 0, element_ = 2, m_ = -1, n_ = -1, k_ = -1, org_m_ = 0, org_n_ = 0, org_ka_ = 0, org_kb_ = 0;
   int32_t fixed_m_ = -1, fixed_n_ = -1, fixed_k_ = -1, base_m_ = 0, base_n_ = 0, base_k_ = 0;
-  bool bias_ = false;
+  bool bias_ = false, sparse_ = false, nibbles_ = false;
   MatrixTraverse order_ = MatrixTraverse::NOSET;
   ScheduleType schedule_ = ScheduleType::INNER_PRODUCT;
 };
