@@ -1,5 +1,5 @@
 # ruff: noqa: E501  (C++ statements stay on one line)
-"""Less common operands and results of the Matmul library: 4 bits, 4:2 sparse, one row, the kernel's own part of L0C."""
+"""Less common operands and results of the Matmul library: 4 bits, 4:2 sparse, one row, the kernel's own parts of L1 and L0C."""
 
 from __future__ import annotations
 
@@ -151,3 +151,88 @@ def test_products(kernels, name):
 def test_what_the_documentation_forbids(kernels, name, told):
     report, _, _ = _run(kernels, name)
     assert report.findings[0].rule == "matmul_tiling" and told in report.findings[0].message, report.findings
+
+
+_TSCM = """
+extern "C" __global__ __aicore__ void %(name)s(GM_ADDR a, GM_ADDR b, GM_ADDR c) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_%(kind)s);
+  using T = %(type)s;
+  TPipe pipe;
+  TCubeTiling t;
+  t.usedCoreNum = 1; t.M = t.singleCoreM = 48; t.N = t.singleCoreN = 80; t.Ka = t.Kb = t.singleCoreK = 96;
+  t.baseM = 32; t.baseN = 48; t.baseK = 32;
+  GlobalTensor<T> ga, gb;
+  GlobalTensor<float> gc;
+  int part = %(part)s;
+  ga.SetGlobalBuffer((__gm__ T*)a + part * 48 * 96); gb.SetGlobalBuffer((__gm__ T*)b + part * 96 * 80); gc.SetGlobalBuffer((__gm__ float*)c + part * 48 * 80);
+  Matmul<MatmulType<TPosition::%(left)s, T, %(ta)s>, MatmulType<TPosition::%(right)s, T, %(tb)s>, MatmulType<TPosition::GM, CubeFormat::ND, float>> mm;
+  REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &t);
+  TSCM<TPosition::GM, 1> queue;
+  pipe.InitBuffer(queue, 1, 96 * 80 * sizeof(T));
+  LocalTensor<T> l1 = queue.AllocTensor<T>();
+  %(fill)s
+  queue.EnQue(l1);
+  l1 = queue.DeQue<T>();
+  mm.SetTensorA(%(a)s, %(ta)s);
+  mm.SetTensorB(%(b)s, %(tb)s);
+  mm.IterateAll(gc);
+  mm.End();
+  queue.FreeTensor(l1);
+}
+"""
+
+
+def _kept(name, kind="MIX_AIC_1_2", of="half", left=True, ta="false", tb="false"):
+    case = {"name": name, "type": of, "ta": ta, "tb": tb, "kind": kind}
+    case["left"], case["right"] = "GM, CubeFormat::ND", "GM, CubeFormat::ND"
+    case["left" if left else "right"] = "TSCM, CubeFormat::NZ"
+    case["a"], case["b"] = ("l1", "gb") if left else ("ga", "l1")
+    case["part"] = "g_coreType == AIV ? GetSubBlockIdx() : 0"
+    rows, columns = (
+        (("96", "48") if ta == "true" else ("48", "96"))
+        if left
+        else (("80", "96") if tb == "true" else ("96", "80"))
+    )
+    source = "ga" if left else "gb"
+    case["fill"] = f"DataCopy(l1, {source}, Nd2NzParams(1, {rows}, {columns}, 0, {columns}, {rows}, 1, 0));"
+    return case
+
+
+KEPT = {
+    case["name"]: case
+    for case in (
+        _kept("left_in_l1"),
+        _kept("left_in_l1_turned", ta="true"),
+        _kept("right_in_l1", left=False),
+        _kept("right_in_l1_turned", left=False, tb="true"),
+        _kept("floats_in_l1", of="float"),
+        _kept("floats_in_l1_right", of="float", left=False),
+        _kept("by_a_cube_core", kind="AIC_ONLY"),
+    )
+}
+
+
+@pytest.fixture(scope="module")
+def kept():
+    text = '#include "lib/matmul_intf.h"\nusing namespace AscendC;\n' + "".join(
+        _TSCM % case for case in KEPT.values()
+    )
+    return build_all(text, entries=list(KEPT))
+
+
+@pytest.mark.parametrize("name", list(KEPT))
+def test_matrices_that_the_kernel_keeps_in_l1(kept, name):
+    """Each vector core of a block its own product, or the cube core the first one."""
+    case = KEPT[name]
+    rng = np.random.default_rng(2)
+    kind = np.float32 if case["type"] == "float" else np.float16
+    a, b = rng.standard_normal((2, 48, 96)).astype(kind), rng.standard_normal((2, 96, 80)).astype(kind)
+    c = np.zeros((2, 48, 80), np.float32)
+    given = [x.swapaxes(1, 2).copy() if case[turned] == "true" else x for x, turned in ((a, "ta"), (b, "tb"))]
+    report = kept[name].run(
+        1, [Argument("a", given[0]), Argument("b", given[1]), Argument("c", c, output=True)]
+    )
+    assert report.findings == ()
+    cores = 1 if case["kind"] == "AIC_ONLY" else 2
+    exact = a.astype(np.float64) @ b.astype(np.float64)
+    np.testing.assert_allclose(c[:cores], exact[:cores], rtol=1e-5, atol=1e-4)

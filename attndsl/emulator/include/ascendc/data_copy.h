@@ -1,6 +1,7 @@
 // DataCopy and DataCopyPad.
 #pragma once
 #include "attnemu/dma.h"
+#include "attnemu/errands.h"
 #include "params.h"
 #include "tensor.h"
 
@@ -59,8 +60,17 @@ DataCopyParams whole(uint32_t count, const SourceLine& at) {
 
 }  // namespace detail
 
+namespace detail {
+// Vector cores have their cube core copy to L1 (TSCM).
+template <class T>
+bool is_errand(const LocalTensor<T>& dst) {
+  return dst.position() == TPosition::TSCM && attnemu::core->kind == attnemu::CoreKind::Vector;
+}
+}  // namespace detail
+
 template <class T>
 void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const DataCopyParams& p, attnemu::SourceLine at = attnemu::SourceLine::here()) {
+  if (detail::is_errand(dst)) return attnemu::ask_cube("DataCopy", at, [&] { DataCopy(dst, src, p, at); });
   attnemu::MemoryKind to = detail::memory_of(dst.position());
   if (detail::bad_path(attnemu::MemoryKind::GM, to, at)) return;
   attnemu::Place from = detail::global_place(src.GetPhyAddr(), "DataCopy", at);
@@ -116,6 +126,7 @@ void columns_to_blocks(const LocalTensor<T>& dst, const GlobalTensor<T>& src, co
 
 template <class T>
 void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const Nd2NzParams& p, attnemu::SourceLine at = attnemu::SourceLine::here()) {
+  if (detail::is_errand(dst)) return attnemu::ask_cube("DataCopy Nd2Nz", at, [&] { DataCopy(dst, src, p, at); });
   using attnemu::format;
   const attnemu::MemoryKind to = detail::memory_of(dst.position());
   detail::require(to == attnemu::MemoryKind::L1 || to == attnemu::MemoryKind::UB, "wrong_position", at, "DataCopy Nd2Nz: the destination must be in L1 or UB");

@@ -32,7 +32,8 @@ class MatmulImpl {
                 "NBuffer33MatmulPolicy: a configuration of MDL and operands in global memory only");
   // Fractals of a float result may have 8 columns instead of 16.
   static constexpr bool kSplitsChannels = kConfig.isEnableChannelSplit && C::format == CubeFormat::NZ && std::is_same_v<Dst, float>;
-  static_assert(A::pos != TPosition::TSCM && B::pos != TPosition::TSCM, "Matmul: operands in TSCM are not modelled");
+  static_assert((A::pos != TPosition::TSCM || A::format == CubeFormat::NZ) && (B::pos != TPosition::TSCM || B::format == CubeFormat::NZ), "Matmul: operands in TSCM are NZ");
+  static_assert((A::pos != TPosition::TSCM && B::pos != TPosition::TSCM) || sizeof(SrcA) >= 2, "Matmul: operands of less than 16 bits in TSCM are not modelled");
 
  public:
   static constexpr bool kNeedsNoTiling = detail::needs_no_tiling(MM_CFG);
@@ -71,9 +72,11 @@ class MatmulImpl {
   }
   // Operands of a vector core pass by global memory: a part's own rows and columns.
   void SetTensorA(const LocalTensor<SrcA>& a, bool transposed = false, attnemu::SourceLine at = attnemu::SourceLine::here()) {
+    if constexpr (A::pos == TPosition::TSCM) return set_in_l1(a_, a, transposed, transposed ? k_ : m_);
     set(a_, through_memory(a, m_, k_, at), A::format, transposed, transposed ? m_ : k_, transposed ? k_ : m_);
   }
   void SetTensorB(const LocalTensor<SrcB>& b, bool transposed = false, attnemu::SourceLine at = attnemu::SourceLine::here()) {
+    if constexpr (B::pos == TPosition::TSCM) return set_in_l1(b_, b, transposed, transposed ? n_ : k_);
     set(b_, through_memory(b, k_, n_, at), B::format, transposed, transposed ? k_ : n_, transposed ? n_ : k_);
   }
   void SetBias(const GlobalTensor<Bias>& bias) {
@@ -296,9 +299,15 @@ class MatmulImpl {
   }
   static void set(detail::StoredMatrix<SrcA>& to, const GlobalTensor<SrcA>& from, CubeFormat format, bool transposed, uint32_t columns, uint32_t rows) {
     to.at = from;
+    to.l1_rows = 0;
     to.fractals = format == CubeFormat::NZ;
     to.transposed = transposed;
     to.pitch = to.fractals ? detail::fractal_up(rows, 16) : columns;
+  }
+  static void set_in_l1(detail::StoredMatrix<SrcA>& to, const LocalTensor<SrcA>& from, bool transposed, uint32_t rows) {
+    to.l1 = from;
+    to.l1_rows = detail::fractal_up(rows, 16);
+    to.transposed = transposed;
   }
   void begin() { place_ = -1; }
   uint32_t rows() const { return (m_ + tiling_.baseM - 1) / tiling_.baseM; }

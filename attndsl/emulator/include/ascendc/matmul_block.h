@@ -18,6 +18,9 @@ struct StoredMatrix {
   // Of a 4:2 sparse right operand: the places of its elements as columns of 8 bytes, each of this many rows; none otherwise.
   GlobalTensor<uint8_t> index;
   uint32_t index_rows = 0;
+  // Of a matrix that the kernel has put into L1, whole: columns of fractals of this many rows; none otherwise.
+  LocalTensor<T> l1;
+  uint32_t l1_rows = 0;
 };
 
 struct BlockShape {
@@ -55,14 +58,24 @@ void load_part(const LocalTensor<T>& to, StoredMatrix<T>& from, uint32_t row, ui
     DataCopy(to[i * c0], source[static_cast<uint64_t>(i) * from.pitch], Nd2NzParams(1, 1, columns, 0, columns, height, 1, 0), at);
 }
 
+// A part of a matrix in L1, which lies there as columns of fractals of `height` rows.
 template <class T>
-void window_to(const LocalTensor<T>& to, const LocalTensor<T>& from, uint32_t height, uint32_t width, bool transpose, const SourceLine& at) {
+struct PartInL1 {
+  LocalTensor<T> whole;
+  uint32_t height = 0, row = 0, column = 0;
+  LocalTensor<T> at(uint32_t rows_down, uint32_t columns_on) const { return whole[(column + columns_on) / kColumn<T> * height * kColumn<T> + (row + rows_down) * kColumn<T>]; }
+};
+
+template <class T>
+void window_to(const LocalTensor<T>& to, const PartInL1<T>& from, uint32_t height, uint32_t width, bool transpose, const SourceLine& at) {
   LoadData3DParamsV2<T> w;
   w.l1H = 1;
-  w.l1W = w.mExtension = static_cast<uint16_t>(height);
+  w.l1W = static_cast<uint16_t>(from.height);
+  w.mStartPt = static_cast<uint16_t>(from.row);
+  w.mExtension = static_cast<uint16_t>(height);
   w.channelSize = w.kExtension = static_cast<uint16_t>(width);
   w.enTranspose = transpose;
-  LoadData(to, from, w, at);
+  LoadData(to, PartInL1<T>{from.whole, from.height, 0, from.column}.at(0, 0), w, at);
 }
 
 // The left operand's k columns from `from` on, to L0A.
@@ -71,14 +84,16 @@ void load_left(StoredMatrix<T>& a, const BlockShape& b, uint32_t from, uint32_t 
   constexpr uint32_t c0 = kColumn<T>;
   uint32_t m16 = fractal_up(b.m, 16), kc = fractal_up(k, c0), k16 = fractal_up(k, 16);
   LocalTensor<T> l1(TPosition::A1, kLeftInL1, kLargest<T>), l0(TPosition::A2, 0, kLargest<T>);
+  PartInL1<T> part{l1, a.transposed ? k16 : m16};
   PipeBarrier<PIPE_ALL>();
-  if constexpr (is_given<CALLBACK::CopyA1Ptr>())
+  if (a.l1_rows) part = {a.l1, a.l1_rows, a.transposed ? from : b.row, a.transposed ? b.row : from};
+  else if constexpr (is_given<CALLBACK::CopyA1Ptr>())
     CALLBACK::CopyA1Ptr(l1.template ReinterpretCast<int8_t>(), a.at.GetPhyAddr(), b.i, from / b.step_k, b.m, k, user.tiling, user.data);
   else if (a.transposed) load_part(l1, a, from, b.row, k, b.m, k16, at);
   else load_part(l1, a, b.row, from, b.m, k, m16, at);
   PipeBarrier<PIPE_ALL>();
-  if (a.transposed) return window_to(l0, l1, k16, m16, true, at);
-  for (uint32_t i = 0; i < m16 / 16; ++i) LoadData(l0[i * 16 * kc], l1[i * 16 * c0], LoadData2DParams(0, kc / c0, m16 / 16, 0, 0, false, 0), at);
+  if (a.transposed) return window_to(l0, part, k16, m16, true, at);
+  for (uint32_t i = 0; i < m16 / 16; ++i) LoadData(l0[i * 16 * kc], part.at(i * 16, 0), LoadData2DParams(0, kc / c0, part.height / 16, 0, 0, false, 0), at);
 }
 
 // Of a 4:2 sparse right operand, which is transposed and has half its columns, with the places of its elements: to L0B.
@@ -100,19 +115,21 @@ void load_right(StoredMatrix<T>& w, const BlockShape& b, uint32_t from, uint32_t
   constexpr uint32_t c0 = kColumn<T>, deep = c0 < 16 ? 16 : c0;
   uint32_t n16 = fractal_up(b.n, 16), nc = fractal_up(b.n, deep), kc = fractal_up(k, c0), kd = fractal_up(k, deep);
   LocalTensor<T> l1(TPosition::B1, kRightInL1, kLargest<T>), l0(TPosition::B2, 0, kLargest<T>);
-  if constexpr (is_given<CALLBACK::CopyB1Ptr>())
+  PartInL1<T> part{l1, w.transposed ? n16 : kd};
+  if (w.l1_rows) part = {w.l1, w.l1_rows, w.transposed ? b.column : from, w.transposed ? from : b.column};
+  else if constexpr (is_given<CALLBACK::CopyB1Ptr>())
     CALLBACK::CopyB1Ptr(l1.template ReinterpretCast<int8_t>(), w.at.GetPhyAddr(), from / b.step_k, b.j, k, b.n, user.tiling, user.data);
   else if (w.transposed) load_part(l1, w, b.column, from, b.n, k, n16, at);
   else load_part(l1, w, from, b.column, k, b.n, kd, at);
   PipeBarrier<PIPE_ALL>();
   if (w.transposed) {
-    for (uint32_t i = 0; i < kc / c0; ++i) LoadData(l0[i * n16 * c0], l1[i * n16 * c0], LoadData2DParams(0, n16 / 16, 1, 0, 0, false, 0), at);
+    for (uint32_t i = 0; i < kc / c0; ++i) LoadData(l0[i * n16 * c0], part.at(0, i * c0), LoadData2DParams(0, n16 / 16, 1, 0, 0, false, 0), at);
   } else if constexpr (sizeof(T) == 1) {
     // blocks of 32x32 (64x64 of 4 bits), whose fractals lie side by side in n
     for (uint32_t i = 0; i < kd / c0; ++i, PipeBarrier<PIPE_MTE1>())  // of 48 columns, the last half block is the next one's first
-      LoadDataWithTranspose(l0[i * c0 * n16], l1[i * c0 * c0], LoadData2dTransposeParams(0, nc / c0, kd / c0, c0 / 16 - 1, 0), at);
+      LoadDataWithTranspose(l0[i * c0 * n16], part.at(i * c0, 0), LoadData2dTransposeParams(0, nc / c0, part.height / c0, c0 / 16 - 1, 0), at);
   } else {
-    window_to(l0, l1, kd, n16, false, at);
+    window_to(l0, part, kd, n16, false, at);
   }
 }
 

@@ -74,12 +74,13 @@ class MatmulApiTilingBase {
   explicit MatmulApiTilingBase(const PlatformInfo&) {}
   virtual ~MatmulApiTilingBase() = default;
 
-  int32_t SetAType(TPosition, CubeFormat, DataType type, bool = false) {
+  int32_t SetAType(TPosition at, CubeFormat, DataType type, bool = false) {
+    whole_a_ = at == TPosition::TSCM;
     element_ = size_of(type);
     nibbles_ = type == DataType::DT_INT4;
     return 0;
   }
-  int32_t SetBType(TPosition, CubeFormat, DataType, bool = false) { return 0; }
+  int32_t SetBType(TPosition at, CubeFormat, DataType, bool = false) { whole_b_ = at == TPosition::TSCM; return 0; }
   int32_t SetCType(TPosition, CubeFormat, DataType) { return 0; }
   int32_t SetBiasType(TPosition, CubeFormat, DataType) { return 0; }
   int32_t SetDequantType(DequantType) { return 0; }
@@ -176,6 +177,7 @@ class MatmulApiTilingBase {
   int32_t batch_ = 0, element_ = 2, m_ = -1, n_ = -1, k_ = -1, org_m_ = 0, org_n_ = 0, org_ka_ = 0, org_kb_ = 0;
   int32_t fixed_m_ = -1, fixed_n_ = -1, fixed_k_ = -1, base_m_ = 0, base_n_ = 0, base_k_ = 0;
   bool bias_ = false, sparse_ = false, nibbles_ = false;
+  bool whole_a_ = false, whole_b_ = false;  // a kernel puts whole matrices into L1
   MatrixTraverse order_ = MatrixTraverse::NOSET;
   ScheduleType schedule_ = ScheduleType::INNER_PRODUCT;
 };
@@ -243,6 +245,7 @@ class MultiCoreMatmulTiling : public MatmulApiTilingBase {
     int32_t m = single_m_ > 0 ? single_m_ : std::min(whole_m(), round_to(parts(whole_m(), i), std::max(align_m_, 16)));
     int32_t n = single_n_ > 0 ? single_n_ : std::min(whole_n(), round_to(parts(whole_n(), j), std::max(align_n_, 16)));
     if (parts(whole_m(), m) * parts(whole_n(), n) * l > dim_) return;
+    if ((whole_a_ && m < whole_m()) || (whole_b_ && n < whole_n())) return;
     if (keeps_left() && parts(m, base_of(m)) > 3) return;
     Cut cut{static_cast<int64_t>(m) * n * 65536 / l + m + n, m, n, k};
     if (cut.cost < any.cost) any = cut;
