@@ -426,6 +426,11 @@ six
     assert set(left({"A", "B"})) & words == {"two", "three", "four", "five"}
     assert set(left(set())) & words == {"two", "three", "four"}
     assert set(left({"A"}, {"B"})) & words == {"one", "two", "three", "four", "five"}
+    numbered = "#if CASE == 2\none\n#elif CASE != 1\ntwo\n#else\nthree\n#endif"
+    for given, perhaps, word in (("CASE=2", (), "one"), ("CASE=3", (), "two"), ("CASE", (), "three")):
+        kept = active_text(numbered, {given}, perhaps).split()
+        assert [line for line in kept if line in words] == [word]
+    assert set(active_text(numbered, {"CASE=2"}, {"CASE"}).split()) >= {"one", "two", "three"}
 
 
 def test_launch_syntax():
