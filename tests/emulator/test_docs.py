@@ -17,6 +17,8 @@ HEADERS = sorted((ROOT / "attndsl" / "emulator" / "include" / "ascendc").glob("*
 NO_DECLARATION = {
     "printf", "assert", "ascendc_assert", "asc_dump_gm", "asc_dump_ubuf", "asc_dump_l1buf", "asc_dump_cbuf",
     "SliceInfo", "InitSpmBuffer", "Print", "ToFile", "Matmul", "MatmulType", "REGIST_MATMUL_OBJ", "ICPU_RUN_KF",
+    "SparseMatmulType", "MatmulCallBackFunc", "MatmulApiStaticTiling", "IterateBatch", "IterateNBatch",
+    "GetBatchTensorC",
 }  # fmt: skip
 
 
