@@ -167,6 +167,7 @@ extern "C" __global__ __aicore__ void %(name)s(GM_ADDR a, GM_ADDR b, GM_ADDR c) 
   ga.SetGlobalBuffer((__gm__ T*)a + part * 48 * 96); gb.SetGlobalBuffer((__gm__ T*)b + part * 96 * 80); gc.SetGlobalBuffer((__gm__ float*)c + part * 48 * 80);
   Matmul<MatmulType<TPosition::%(left)s, T, %(ta)s>, MatmulType<TPosition::%(right)s, T, %(tb)s>, MatmulType<TPosition::GM, CubeFormat::ND, float>> mm;
   REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &t);
+  %(before)s
   TSCM<TPosition::GM, 1> queue;
   pipe.InitBuffer(queue, 1, 96 * 80 * sizeof(T));
   LocalTensor<T> l1 = queue.AllocTensor<T>();
@@ -184,6 +185,7 @@ extern "C" __global__ __aicore__ void %(name)s(GM_ADDR a, GM_ADDR b, GM_ADDR c) 
 
 def _kept(name, kind="MIX_AIC_1_2", of="half", left=True, ta="false", tb="false"):
     case = {"name": name, "type": of, "ta": ta, "tb": tb, "kind": kind}
+    case["before"] = ""
     case["left"], case["right"] = "GM, CubeFormat::ND", "GM, CubeFormat::ND"
     case["left" if left else "right"] = "TSCM, CubeFormat::NZ"
     case["a"], case["b"] = ("l1", "gb") if left else ("ga", "l1")
@@ -208,6 +210,9 @@ KEPT = {
         _kept("floats_in_l1", of="float"),
         _kept("floats_in_l1_right", of="float", left=False),
         _kept("by_a_cube_core", kind="AIC_ONLY"),
+        _kept("too_far", kind="AIC_ONLY")
+        | {"before": "TBuf<TPosition::A1> rest; pipe.InitBuffer(rest, 360 << 10);"},
+        _kept("too_large") | {"before": "TSCM<TPosition::GM, 1> rest; pipe.InitBuffer(rest, 1, 170 << 10);"},
     )
 }
 
@@ -220,9 +225,24 @@ def kept():
     return build_all(text, entries=list(KEPT))
 
 
-@pytest.mark.parametrize("name", list(KEPT))
+@pytest.mark.parametrize("name", [name for name in KEPT if not name.startswith("too_")])
 def test_matrices_that_the_kernel_keeps_in_l1(kept, name):
     """Each vector core of a block its own product, or the cube core the first one."""
+    report, c, exact = _run_kept(kept, name)
+    assert report.findings == ()
+    cores = 1 if KEPT[name]["kind"] == "AIC_ONLY" else 2
+    np.testing.assert_allclose(c[:cores], exact[:cores], rtol=1e-5, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("name", "told"), [("too_far", "use L1 from byte 368640 on"), ("too_large", "for each vector core")]
+)
+def test_matrices_where_the_emulator_has_no_room(kept, name, told):
+    report, _, _ = _run_kept(kept, name)
+    assert report.findings[0].rule == "unsupported" and told in report.findings[0].message, report.findings
+
+
+def _run_kept(kept, name):
     case = KEPT[name]
     rng = np.random.default_rng(2)
     kind = np.float32 if case["type"] == "float" else np.float16
@@ -232,7 +252,4 @@ def test_matrices_that_the_kernel_keeps_in_l1(kept, name):
     report = kept[name].run(
         1, [Argument("a", given[0]), Argument("b", given[1]), Argument("c", c, output=True)]
     )
-    assert report.findings == ()
-    cores = 1 if case["kind"] == "AIC_ONLY" else 2
-    exact = a.astype(np.float64) @ b.astype(np.float64)
-    np.testing.assert_allclose(c[:cores], exact[:cores], rtol=1e-5, atol=1e-4)
+    return report, c, a.astype(np.float64) @ b.astype(np.float64)

@@ -72,16 +72,16 @@ class MatmulImpl {
   }
   // Operands of a vector core pass by global memory: a part's own rows and columns.
   void SetTensorA(const LocalTensor<SrcA>& a, bool transposed = false, attnemu::SourceLine at = attnemu::SourceLine::here()) {
-    if constexpr (A::pos == TPosition::TSCM) return set_in_l1(a_, a, transposed, transposed ? k_ : m_);
+    if constexpr (A::pos == TPosition::TSCM) return set_in_l1(a_, a, transposed, transposed ? k_ : m_, at);
     set(a_, through_memory(a, m_, k_, at), A::format, transposed, transposed ? m_ : k_, transposed ? k_ : m_);
   }
   void SetTensorB(const LocalTensor<SrcB>& b, bool transposed = false, attnemu::SourceLine at = attnemu::SourceLine::here()) {
-    if constexpr (B::pos == TPosition::TSCM) return set_in_l1(b_, b, transposed, transposed ? n_ : k_);
+    if constexpr (B::pos == TPosition::TSCM) return set_in_l1(b_, b, transposed, transposed ? n_ : k_, at);
     set(b_, through_memory(b, k_, n_, at), B::format, transposed, transposed ? k_ : n_, transposed ? n_ : k_);
   }
   void SetBias(const GlobalTensor<Bias>& bias) {
     bias_ = bias;
-    biased_ = true;
+    biased_ = kConfig.enableSetBias;
   }
   void SetBias(const LocalTensor<Bias>& bias, attnemu::SourceLine at = attnemu::SourceLine::here()) { SetBias(through_memory(bias, 1, n_, at)); }
   void DisableBias() { biased_ = false; }
@@ -304,7 +304,9 @@ class MatmulImpl {
     to.transposed = transposed;
     to.pitch = to.fractals ? detail::fractal_up(rows, 16) : columns;
   }
-  static void set_in_l1(detail::StoredMatrix<SrcA>& to, const LocalTensor<SrcA>& from, bool transposed, uint32_t rows) {
+  static void set_in_l1(detail::StoredMatrix<SrcA>& to, const LocalTensor<SrcA>& from, bool transposed, uint32_t rows, const attnemu::SourceLine& at) {
+    uint64_t end = from.GetPhyAddr() + from.GetSize() * sizeof(SrcA);
+    detail::require(end <= detail::kIndexInL1, "unsupported", at, attnemu::format("Matmul: a matrix in L1 that ends at byte %llu: the emulator's products use L1 from byte %u on", static_cast<unsigned long long>(end), detail::kIndexInL1));
     to.l1 = from;
     to.l1_rows = detail::fractal_up(rows, 16);
     to.transposed = transposed;

@@ -20,6 +20,7 @@ class TSCM {
     for (QueueBuffer& b : *storage_) {
       if (b.taken) continue;
       b.taken = true;
+      detail::require(!apart() || b.at + b.bytes <= first_ + kApart, "unsupported", at, attnemu::format("TSCM: more than %u bytes for each vector core of a block are not modelled", kApart));
       if (b.free_id >= 0) {
         attnemu::wait_flag(Pipe::MTE1, Pipe::MTE2, b.free_id, at, attnemu::FlagOwner::Queue);
         attnemu::release_event(Pipe::MTE1, Pipe::MTE2, b.free_id);
@@ -68,6 +69,7 @@ class TSCM {
     if constexpr (std::is_integral_v<decltype(mask)>) return mask & 4;
     else return mask && mask->scmBlockGroup;
   }
+  static bool apart() { return attnemu::core->kind == attnemu::CoreKind::Vector && GetSubBlockNum() == 2 && !same_place(); }
   static int set(Pipe from, Pipe to, const attnemu::SourceLine& at) {
     if (attnemu::core->kind == attnemu::CoreKind::Vector) return -1;
     int id = attnemu::allocate_event(from, to, at);
@@ -80,8 +82,8 @@ class TSCM {
     return storage_;
   }
   void place(uint32_t index, uint32_t at, uint32_t bytes) {
-    bool second = attnemu::core->kind == attnemu::CoreKind::Vector && GetSubBlockIdx() == 1;
-    (*storage_)[index].at = at + (second && !same_place() ? kApart : 0);
+    first_ = apart() && GetSubBlockIdx() == 1 ? kApart : 0;
+    (*storage_)[index].at = first_ + at;
     (*storage_)[index].bytes = bytes;
   }
   template <class T>
@@ -92,6 +94,7 @@ class TSCM {
   }
   detail::QueueBuffers storage_ = std::make_shared<std::vector<QueueBuffer>>();
   std::vector<QueueBuffer*> queued_;
+  uint32_t first_ = 0;  // byte of L1 where this core's part begins
 };
 
 }  // namespace AscendC
