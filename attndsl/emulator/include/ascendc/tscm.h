@@ -20,6 +20,7 @@ class TSCM {
     for (QueueBuffer& b : *storage_) {
       if (b.taken) continue;
       b.taken = true;
+      b.taken_at = at;
       detail::require(!apart() || b.at + b.bytes <= first_ + kApart, "unsupported", at, attnemu::format("TSCM: more than %u bytes for each vector core of a block are not modelled", kApart));
       if (b.free_id >= 0) {
         attnemu::wait_flag(Pipe::MTE1, Pipe::MTE2, b.free_id, at, attnemu::FlagOwner::Queue);
@@ -35,6 +36,7 @@ class TSCM {
   bool EnQue(const LocalTensor<T>& t, attnemu::SourceLine at = attnemu::SourceLine::here()) {
     QueueBuffer* b = t.address().bufferHandle;
     if (!detail::require(b && b->taken && !b->queued, "queue_order", at, "EnQue: the tensor was not taken from a queue by AllocTensor, or is queued already")) return false;
+    detail::require(!depth || queued_.size() < static_cast<size_t>(depth), "queue_depth", at, "EnQue: the queue holds as many tensors as its depth already: one would be lost");
     b->enqueue_id = set(Pipe::MTE2, Pipe::MTE1, at);
     b->queued = true;
     queued_.push_back(b);
@@ -85,11 +87,12 @@ class TSCM {
     first_ = apart() && GetSubBlockIdx() == 1 ? kApart : 0;
     (*storage_)[index].at = first_ + at;
     (*storage_)[index].bytes = bytes;
+    (*storage_)[index].memory = attnemu::MemoryKind::L1;
   }
   template <class T>
   LocalTensor<T> tensor(QueueBuffer* b) const {
     LocalTensor<T> t;
-    t.SetAddr({b->bytes, b->at, b, static_cast<uint8_t>(TPosition::TSCM)});
+    t.SetAddr({b->bytes, b->at, b, static_cast<uint8_t>(TPosition::TSCM), 0, detail::buffer_of(b->at, b->bytes)});
     return t;
   }
   detail::QueueBuffers storage_ = std::make_shared<std::vector<QueueBuffer>>();
