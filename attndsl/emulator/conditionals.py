@@ -9,6 +9,8 @@ _DIRECTIVE = re.compile(r"[ \t]*#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b(.*)")
 _DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
 _ATOM = re.compile(r"\s*(?:defined\s*(?:\(\s*(?P<a>\w+)\s*\)|(?P<b>\w+))|(?P<number>\d+))\s*")
 
+_COMPARISON = re.compile(r"\s*(?P<name>\w+)\s*(?P<sign>[=!]=)\s*(?P<number>\d+)\s*")
+
 
 def defined_names(texts: Iterable[str]) -> set[str]:
     """Names that some text defines."""
@@ -18,11 +20,13 @@ def defined_names(texts: Iterable[str]) -> set[str]:
 def active_text(code: str, given: Iterable[str], perhaps: Iterable[str]) -> str:
     """`code`, without comments, with the lines blank that are not compiled.
 
-    `given`: names of macros that are defined; `perhaps`: those that may be. A name of neither is taken as not
-    defined, unless it starts with an underscore, as those of compilers do. Where a condition cannot be told
-    (arithmetic, such names), all its branches stay.
+    `given`: macros that are defined, ``NAME`` or ``NAME=VALUE``; `perhaps`: names that may be. A name of
+    neither is taken as not defined, unless it starts with an underscore, as those of compilers do. Where a
+    condition cannot be told (such names, arithmetic beyond comparing a given macro with a number), all its
+    branches stay.
     """
-    known = _Known(set(given), set(perhaps))
+    values = {name: value or "1" for name, _, value in (macro.partition("=") for macro in given)}
+    known = _Known(values, set(perhaps))
     lines = code.split("\n")
     stack: list[_Branch] = []
     for number, line in enumerate(lines):
@@ -54,7 +58,7 @@ class _Branch:
 
 
 class _Known:
-    def __init__(self, given: set[str], perhaps: set[str]) -> None:
+    def __init__(self, given: dict[str, str], perhaps: set[str]) -> None:
         self.given, self.perhaps = given, perhaps
 
     def defined(self, name: str) -> bool | None:
@@ -74,10 +78,20 @@ class _Known:
             parts.append(False if False in factors else None if None in factors else True)
         return True if True in parts else None if None in parts else False
 
+    def _compared(self, text: str) -> bool | None:
+        """Whether a given macro, which no text defines anew, has a number's value."""
+        found = _COMPARISON.fullmatch(text)
+        if found is None or found["name"] in self.perhaps:
+            return None
+        value = self.given.get(found["name"], "")
+        if not value.isdecimal():
+            return None
+        return (int(value) == int(found["number"])) == (found["sign"] == "==")
+
     def _factor(self, text: str) -> bool | None:
         negated = text.strip().startswith("!")
         atom = _ATOM.fullmatch(text.strip().removeprefix("!"))
         if atom is None:
-            return None
+            return self._compared(text)
         value = int(atom["number"]) != 0 if atom["number"] else self.defined(atom["a"] or atom["b"])
         return value if value is None else value != negated

@@ -25,7 +25,7 @@ _CUBE_API = re.compile(
     r"\b(Mmad|LoadData\w*|Fixpipe|Matmul\w*|MatmulImpl|ASCEND_IS_AIC|ASCEND_IS_NOT_AIC|CrossCoreSetFlag)\b"
 )
 _VECTOR_API = re.compile(
-    r"\b(VECIN|VECOUT|VECCALC|ASCEND_IS_AIV|Hardware::UB|ASCEND_IS_NOT_AIV|IterateAll)\b"
+    r"\b(VECIN|VECOUT|VECCALC|ASCEND_IS_AIV|Hardware::UB|ASCEND_IS_NOT_AIV|Iterate(?:All|Batch|NBatch))\b"
 )
 
 # Places in KernelMetaType

@@ -69,7 +69,7 @@ def read_unit(path: Path, include_dirs: Sequence[Path], defines: Iterable[str] =
     `defines`: macros given from outside, ``NAME`` or ``NAME=VALUE``; includes that they rule out are not
     followed.
     """
-    unit = Unit(path, given={define.split("=")[0] for define in defines})
+    unit = Unit(path, given=set(defines))
     waiting = [path]
     while waiting:
         file = waiting.pop()
@@ -185,7 +185,9 @@ def write_unit(unit: Unit, folder: Path, number: int, entries: Sequence[str]) ->
     lines = [*head, '#include "attnemu/host.h"', f'#include "{copies[unit.path]}"']
     guess = guessed_kind([unit.active(file) for file in unit.texts])
     defined = defined_kernels(unit.texts.values())
-    known = {kernel.name: kernel for text in unit.texts.values() for kernel in kernels(text)}
+    # a kernel of two branches is what the compiled one says
+    texts = [*unit.texts.values(), *(unit.active(file) for file in unit.texts)]
+    known = {kernel.name: kernel for text in texts for kernel in kernels(text)}
     lines += [
         f"static const bool attnemu_kind_{name} = attnemu::note_kernel_kind("
         f'"{name}", {guess if kernel.kind is None else kernel.kind});'

@@ -225,6 +225,8 @@ ELSEWHERE = {
     "test_soft_sync.py": {"sync_workspace"},
     "test_image_loads.py": {"window_range"},
     "test_library_quant.py": {"pad_shape", "quant_shape", "sync_base", "topk_shape"},
+    "test_matmul_batches.py": {"batch_shape"},
+    "test_matmul_choices.py": {"matmul_tiling"},
     "test_library_rows.py": {"broadcast_shape", "norm_shape", "row_alignment", "softmax_shape"},
     "test_public_forms.py": {"deq_scale", "nz2nd_range", "spm_range"},
 }  # fmt: skip

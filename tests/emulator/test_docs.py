@@ -16,7 +16,9 @@ HEADERS = sorted((ROOT / "attndsl" / "emulator" / "include" / "ascendc").glob("*
 # found by no declaration of the shape that the test knows
 NO_DECLARATION = {
     "printf", "assert", "ascendc_assert", "asc_dump_gm", "asc_dump_ubuf", "asc_dump_l1buf", "asc_dump_cbuf",
-    "SliceInfo", "InitSpmBuffer", "Print", "ToFile", "Matmul", "MatmulType", "REGIST_MATMUL_OBJ", "ICPU_RUN_KF",
+    "SliceInfo", "InitSpmBuffer", "Print", "ToFile", "Matmul", "MatmulType", "REGIST_MATMUL_OBJ",
+    "SparseMatmulType", "MatmulCallBackFunc", "MatmulApiStaticTiling", "IterateBatch", "IterateNBatch",
+    "GetBatchTensorC", "ICPU_RUN_KF",
 }  # fmt: skip
 
 

@@ -426,6 +426,11 @@ six
     assert set(left({"A", "B"})) & words == {"two", "three", "four", "five"}
     assert set(left(set())) & words == {"two", "three", "four"}
     assert set(left({"A"}, {"B"})) & words == {"one", "two", "three", "four", "five"}
+    numbered = "#if CASE == 2\none\n#elif CASE != 1\ntwo\n#else\nthree\n#endif"
+    for given, perhaps, word in (("CASE=2", (), "one"), ("CASE=3", (), "two"), ("CASE", (), "three")):
+        kept = active_text(numbered, {given}, perhaps).split()
+        assert [line for line in kept if line in words] == [word]
+    assert set(active_text(numbered, {"CASE=2"}, {"CASE"}).split()) >= {"one", "two", "three"}
 
 
 def test_launch_syntax():
@@ -460,6 +465,7 @@ def test_kinds_of_kernels():
     assert guessed_kind(["TQue<QuePosition::VECIN, 1> q;"]) == 0
     assert guessed_kind(["Mmad(c, a, b, p); // VECIN"]) == 1
     assert guessed_kind(["Mmad(c, a, b, p);", "TQue<TPosition::VECIN, 1> q;"]) == 5
+    assert guessed_kind(["Matmul<A, B, C> mm; mm.IterateBatch(c, 3, 3, false);"]) == 5
 
 
 def test_what_cannot_be_built(tmp_path):

@@ -30,6 +30,7 @@
 #include "ascendc/sync.h"
 #include "ascendc/sys.h"
 #include "ascendc/tensor.h"
+#include "ascendc/tscm.h"
 #include "ascendc/types.h"
 #include "ascendc/vector_arith.h"
 #include "ascendc/vector_cast.h"

@@ -1,6 +1,7 @@
 // DataCopy and DataCopyPad.
 #pragma once
 #include "attnemu/dma.h"
+#include "attnemu/errands.h"
 #include "params.h"
 #include "tensor.h"
 
@@ -42,8 +43,17 @@ bool nd_to_nz_in_ub(attnemu::Place to, MemoryKind memory, const void* at_global,
 
 }  // namespace detail
 
+namespace detail {
+// Vector cores have their cube core copy to L1 (TSCM).
+template <class T>
+bool is_errand(const LocalTensor<T>& dst) {
+  return dst.position() == TPosition::TSCM && attnemu::core->kind == attnemu::CoreKind::Vector;
+}
+}  // namespace detail
+
 template <class T>
 void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const DataCopyParams& p, attnemu::SourceLine at = attnemu::SourceLine::here()) {
+  if (detail::is_errand(dst)) return attnemu::ask_cube("DataCopy", at, [&] { DataCopy(dst, src, p, at); });
   attnemu::MemoryKind to = detail::memory_of(dst.position());
   if (detail::bad_path(attnemu::MemoryKind::GM, to, at)) return;
   attnemu::Place from = detail::global_place(src.GetPhyAddr(), "DataCopy", at);
@@ -99,6 +109,7 @@ void columns_to_blocks(const LocalTensor<T>& dst, const GlobalTensor<T>& src, co
 
 template <class T>
 void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const Nd2NzParams& p, attnemu::SourceLine at = attnemu::SourceLine::here()) {
+  if (detail::is_errand(dst)) return attnemu::ask_cube("DataCopy Nd2Nz", at, [&] { DataCopy(dst, src, p, at); });
   if (detail::nd_to_nz_in_ub(dst.place(), detail::memory_of(dst.position()), src.GetPhyAddr(), sizeof(T), p, at)) detail::columns_to_blocks(dst, src, p, at);
 }
 
