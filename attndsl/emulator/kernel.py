@@ -26,6 +26,7 @@ from attndsl.emulator.toolchain import (
     Compiler,
     cache_dir,
     digest,
+    preparation,
     publish,
     require_compiler,
     run_compiler,
@@ -80,7 +81,7 @@ def build_all(
     extras = [Path(extra).resolve() for extra in extra_sources]
     near = _headers_near(path, include_dirs)
     key = digest(
-        made.key, text, str(path), *entries, *defines, *map(str, include_dirs),
+        made.key, preparation(), text, str(path), *entries, *defines, *map(str, include_dirs),
         *(part for file in [*extras, *near] for part in (str(file), file.read_bytes())),
     )  # fmt: skip
     target = cache_dir() / f"kernel-{key}"

@@ -34,6 +34,7 @@ from attndsl.emulator.toolchain import (
     LINK_FLAGS,
     cache_dir,
     digest,
+    preparation,
     publish,
     require_compiler,
     run_compiler,
@@ -201,7 +202,7 @@ def build_program(
             units += launched
             units += _called_units(units, folders, defines)
         texts = [part for unit in units for file, text in unit.texts.items() for part in (str(file), text)]
-        key = digest(made.key, *texts, *defines, *map(str, folders))
+        key = digest(made.key, preparation(), *texts, *defines, *map(str, folders))
         target = cache_dir() / f"program-{key}"
         if not target.is_dir():
             work = Path(tempfile.mkdtemp(prefix="program-", dir=cache_dir()))

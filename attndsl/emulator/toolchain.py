@@ -132,6 +132,13 @@ def digest(*parts: str | bytes) -> str:
 
 
 @functools.lru_cache(maxsize=1)
+def preparation() -> str:
+    """A key over the modules that prepare a text for the compiler: they are part of what is compiled."""
+    files = sorted(Path(__file__).parent.glob("*.py"))
+    return digest(*(part for file in files for part in (file.name, file.read_bytes())))
+
+
+@functools.lru_cache(maxsize=1)
 def _own_files() -> str:
     files = sorted([*INCLUDE.rglob("*.h"), *SOURCES.glob("*.cpp"), *SOURCES.glob("*.h")])
     return digest(*(part for file in files for part in (file.name, file.read_bytes())))

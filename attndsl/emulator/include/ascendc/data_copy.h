@@ -41,9 +41,6 @@ void store_unpadded(const void* at_global, attnemu::Place from, MemoryKind memor
 // Rows to fractals: checks the parameters; false where there is nothing more to do, for L1 that it was done.
 bool nd_to_nz_in_ub(attnemu::Place to, MemoryKind memory, const void* at_global, size_t element, const Nd2NzParams& p, const SourceLine& at);
 
-}  // namespace detail
-
-namespace detail {
 // Vector cores have their cube core copy to L1 (TSCM).
 template <class T>
 bool is_errand(const LocalTensor<T>& dst) {
