@@ -88,6 +88,11 @@ def kernels():
     bodies["counter_mode"] = (
         f"SetMaskCount(); Add(ub.at<float>({OUT}), ub.at<float>({A}), ub.at<float>({B}), (uint64_t)150, 1, BinaryRepeatParams(1, 1, 1, 8, 8, 8)); SetMaskNorm(); ResetMask();"
     )
+    # 11 blocks and 4 lanes of a 12th, two repeats
+    bodies["counted_copy"] = (
+        f"SetMaskCount(); SetVectorMask<int32_t, MaskMode::COUNTER>(92);"
+        f"Copy<int32_t, false>(ub.at<int32_t>({OUT}), ub.at<int32_t>({A}), MASK_PLACEHOLDER, 2, CopyRepeatParams(1, 3, 16, 5)); SetMaskNorm(); ResetMask();"
+    )
     bodies["axpy"] = (
         f"Axpy(ub.at<float>({OUT}), ub.at<half>({A}), (half)2.5, 100); Axpy(ub.at<half>({OUT + 4096}), ub.at<half>({A}), (half)2.5, 100);"
     )
@@ -213,6 +218,19 @@ def test_mask_register(kernels, name, lanes):
     chosen = np.array(list(lanes))
     expected[chosen] = (get(image, A, 256, np.float32) + get(image, B, 256, np.float32))[chosen]
     np.testing.assert_array_equal(get(out, OUT, 256, np.float32), expected)
+
+
+def test_copies_count_elements_a_repeat(kernels):
+    """In counter mode a repeat of `Copy` takes as many elements as the mask says; of other instructions all repeats together."""
+    image = _inputs("int32_t")
+    out, report = run_image(kernels["counted_copy"], image)
+    assert report.ok, report.findings
+    expected = image.copy()
+    blocks = get(image, A, 512, np.int32).reshape(64, 8)
+    for repeat in range(2):
+        chosen = blocks[repeat * 5 : repeat * 5 + 36 : 3]
+        put(expected, OUT + repeat * 16 * 32, chosen.ravel()[:92])
+    np.testing.assert_array_equal(out, expected)
 
 
 def test_axpy(kernels):

@@ -201,19 +201,31 @@ void Duplicate(const LocalTensor<T>& dst, const T& scalar, const int32_t& calCou
                        detail::count_shape(calCount, detail::per_repeat<T>(), "Duplicate", at), detail::scalar_of(scalar));
 }
 
+namespace detail {
+// In counter mode each of the repeats takes as many elements as the mask says, in blocks `srcStride` and `dstStride` apart: other
+// instructions take that many altogether.
+template <class T>
+void copy_lanes(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint32_t repeats, const CopyRepeatParams& p, const LaneShape& s, const SourceLine& at) {
+  static_assert(kFillType<T>, "Copy: " ATTNEMU_FILL_TYPES);
+  bool counts = attnemu::core->reg.counter_mode;
+  LaneOperand to = lanes(dst, p.dstStride, counts ? 8u * p.dstStride : p.dstRepeatSize);
+  LaneOperand from = lanes(src, p.srcStride, counts ? 8u * p.srcStride : p.srcRepeatSize);
+  if (!counts) return attnemu::elementwise("Copy", at, attnemu::VectorOp::Copy, to, &from, 1, s);
+  for (uint32_t r = 0; r < repeats; ++r) {
+    attnemu::elementwise("Copy", at, attnemu::VectorOp::Copy, to, &from, 1, s);
+    to.at += p.dstRepeatSize * static_cast<uint64_t>(attnemu::kBlock);
+    from.at += p.srcRepeatSize * static_cast<uint64_t>(attnemu::kBlock);
+  }
+}
+}  // namespace detail
+
 template <class T, bool isSetMask = true>
 void Copy(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint64_t mask, const uint8_t repeatTimes, const CopyRepeatParams& p, ATTNEMU_AT) {
-  static_assert(kFillType<T>, "Copy: " ATTNEMU_FILL_TYPES);
-  detail::LaneOperand s = detail::lanes(src, p.srcStride, p.srcRepeatSize);
-  attnemu::elementwise("Copy", at, attnemu::VectorOp::Copy, detail::lanes(dst, p.dstStride, p.dstRepeatSize), &s, 1,
-                       detail::shape<isSetMask>(mask, repeatTimes, detail::per_repeat<T>(), "Copy", at));
+  detail::copy_lanes(dst, src, repeatTimes, p, detail::shape<isSetMask>(mask, repeatTimes, detail::per_repeat<T>(), "Copy", at), at);
 }
 template <class T, bool isSetMask = true>
 void Copy(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint64_t mask[], const uint8_t repeatTimes, const CopyRepeatParams& p, ATTNEMU_AT) {
-  static_assert(kFillType<T>, "Copy: " ATTNEMU_FILL_TYPES);
-  detail::LaneOperand s = detail::lanes(src, p.srcStride, p.srcRepeatSize);
-  attnemu::elementwise("Copy", at, attnemu::VectorOp::Copy, detail::lanes(dst, p.dstStride, p.dstRepeatSize), &s, 1,
-                       detail::shape<isSetMask>(mask, repeatTimes, detail::per_repeat<T>(), "Copy", at));
+  detail::copy_lanes(dst, src, repeatTimes, p, detail::shape<isSetMask>(mask, repeatTimes, detail::per_repeat<T>(), "Copy", at), at);
 }
 
 // dst[i] = first + i
