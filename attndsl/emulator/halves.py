@@ -1,4 +1,4 @@
-"""Sources that choose by the preprocessor which half of a kernel is compiled.
+"""Sources that choose at compile time which half of a kernel is compiled.
 
 The official compiler reads such a source once for the cube core and once for the vector cores.
 """
@@ -15,8 +15,12 @@ from attndsl.emulator.toolchain import Compiler, run_compiler
 
 _MACROS = {"cube": ("__DAV_C220_CUBE__", "__DAV_CUBE__"), "vector": ("__DAV_C220_VEC__", "__DAV_VEC__")}
 _MENTION = re.compile(r"\b__DAV_(?:C220_)?(?:CUBE|VEC)__\b")
+# the core's type where only a constant can stand: `if constexpr`, a template's argument or its default
+_CONSTANT_TYPE = re.compile(r"\bconstexpr\s*\([^;{]*\bg_coreType\b|[<=,]\s*g_coreType\s*[>,]")
 _TASK_TYPE = re.compile(r"\bKERNEL_TYPE_(\w+)")
 _ALL_LOCAL = "{ local: *; };\n"
+HOST_DEFINES = ("-DATTNEMU_HOST_READING",)
+"""Compiler flags of the host's reading, where each half has one of its own."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,8 @@ def halves_of(texts: Iterable[str], defines: Sequence[str], kinds: Iterable[str]
     `kinds`: names of KernelMetaType, without their prefix, of kernels whose bodies do not say their type.
     """
     code = [mask(text) for text in texts]
-    if not any(_MENTION.search(part) for part in code) or any(_MENTION.match(macro) for macro in defines):
+    chooses = any(_MENTION.search(part) or _CONSTANT_TYPE.search(part) for part in code)
+    if not chooses or any(_MENTION.match(macro) for macro in defines):
         return []
     said = {kind for part in code for kind in _TASK_TYPE.findall(part)} or set(kinds)
     names = []

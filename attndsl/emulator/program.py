@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from attndsl.emulator.errors import LaunchError
-from attndsl.emulator.halves import Half, compile_half, halves_of
+from attndsl.emulator.errors import CompileFailed, LaunchError
+from attndsl.emulator.halves import HOST_DEFINES, Half, compile_half, halves_of
 from attndsl.emulator.kernel import KINDS
 from attndsl.emulator.knobs import Knobs
 from attndsl.emulator.launch_syntax import guessed_kind, kernels
@@ -32,6 +32,7 @@ from attndsl.emulator.report import Finding, microseconds
 from attndsl.emulator.toolchain import (
     KERNEL_FLAGS,
     LINK_FLAGS,
+    Compiler,
     cache_dir,
     digest,
     preparation,
@@ -221,12 +222,7 @@ def build_program(
                 if len(halves) == 2:
                     for half in halves:
                         compile_half(compiler, half, jobs, files[0].name, work)
-                # the host's reading knows neither macro, unless all of the program's kernels are of one half
-                chosen = [flag for half in halves for flag in half.defines] if len(halves) == 1 else []
-                parts: list[str | Path] = []
-                for number, (arguments, name) in enumerate(jobs):
-                    parts.append(f"unit{number}.o")
-                    run_compiler(compiler, [*arguments, *chosen, "-c", "-o", parts[-1]], name, cwd=work)
+                parts = _compile_host(compiler, halves, jobs, work)
                 link = [*parts, *made.host_objects, *LINK_FLAGS, "-o", "program"]
                 run_compiler(compiler, link, files[0].name, cwd=work)
                 publish(work, target)
@@ -235,11 +231,36 @@ def build_program(
     return Program(files[0], target / "program")
 
 
+def _compile_host(
+    compiler: Compiler, halves: Sequence[Half], jobs: Sequence[tuple[Sequence[str | Path], str]], work: Path
+) -> list[str | Path]:
+    """The objects of the host's reading, in `work`.
+
+    It knows neither macro, unless all of the program's kernels are of one half. Kernels that make no sense
+    without one are then read as a half's: no core runs this reading.
+    """
+    readings: list[Sequence[str]] = [half.defines for half in halves[:1]] or [()]
+    if len(halves) == 2:
+        readings.insert(0, HOST_DEFINES)
+    failures: list[CompileFailed] = []
+    for chosen in readings:
+        parts: list[str | Path] = [f"unit{number}.o" for number in range(len(jobs))]
+        try:
+            for part, (arguments, name) in zip(parts, jobs, strict=True):
+                run_compiler(compiler, [*arguments, *chosen, "-c", "-o", part], name, cwd=work)
+            return parts
+        except CompileFailed as failure:
+            failures.append(failure)
+    raise failures[0]
+
+
 def _halves(units: Sequence[Unit], defines: Sequence[str]) -> list[Half]:
     texts = [unit.active(file) for unit in units for file in unit.texts]
     kinds = {kernel.kind for text in texts for kernel in kernels(text)}
     guess = guessed_kind(texts)
-    return halves_of(texts, defines, {KINDS[guess if kind is None else kind] for kind in kinds})
+    names = {KINDS[guess if kind is None else kind] for kind in kinds}
+    # a kernel behind a macro of the program's own is not seen, and launched as one of both kinds of core
+    return halves_of(texts, defines, names or {"MIX_AIC_1_2"})
 
 
 def _launched_units(

@@ -79,6 +79,11 @@ VECTOR = {
         "TBuf<TPosition::VECIN> more; pipe.InitBuffer(more, 0xFFFFFFFFu); Duplicate(z, 1.0f, 64);",
         "TBuf<TPosition::VECIN> more; pipe.InitBuffer(more, 131065); Duplicate(z, 1.0f, 64);",
     ),
+    # all of the fixpipe buffer's parts may be asked for
+    "buffer_capacity__fixpipe": (
+        "TBuf<TPosition::C2PIPE2GM> more; pipe.InitBuffer(more, 7169); Duplicate(z, 1.0f, 64);",
+        "TBuf<TPosition::C2PIPE2GM> more; pipe.InitBuffer(more, 7168); Duplicate(z, 1.0f, 64);",
+    ),
     "constant_memory": (
         "Duplicate(z, 1.0f, 64); static __gm__ const float table[16] = {5}; ga.SetGlobalBuffer((__gm__ float*)table); SetFlag<HardEvent::V_MTE3>(0); WaitFlag<HardEvent::V_MTE3>(0); DataCopy(ga, z, 8);",
         "static __gm__ const float table[16] = {5}; ga.SetGlobalBuffer((__gm__ float*)table); DataCopy(z, ga, 16); SetFlag<HardEvent::MTE2_V>(0); WaitFlag<HardEvent::MTE2_V>(0); Duplicate(z[16], 1.0f, 48);",

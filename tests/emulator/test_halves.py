@@ -154,6 +154,57 @@ def test_a_macro_of_the_caller_decides(folder):
     assert got == [0, 0, 100, 101, 102, 103], report.findings
 
 
+_BY_TYPE = """#include <cstdio>
+#include "acl/acl.h"
+#include "kernel_operator.h"
+using namespace AscendC;
+#define DEVICE_ENTRY __global__ __aicore__
+struct Work {
+  __gm__ int32_t* x;
+  template <int32_t type = g_coreType> void operator()();
+  template <> void operator()<AIC>() { put(GetBlockIdx(), 1 + GetBlockIdx()); }
+  template <> void operator()<AIV>() { put(1 + GetBlockIdx(), 100 + GetBlockIdx()); }
+  void put(int64_t line, int32_t value) {
+    GlobalTensor<int32_t> g; g.SetGlobalBuffer(x + line * 16);
+    if constexpr (g_coreType == AscendC::AIV) g.SetValue(0, value); else g.SetValue(0, -value);
+    DataCacheCleanAndInvalid<int32_t, CacheLine::SINGLE_CACHE_LINE, DcciDst::CACHELINE_OUT>(g);
+  }
+};
+template <class Operator> DEVICE_ENTRY void adapter(GM_ADDR x) {
+  HEAD
+  Operator work{(__gm__ int32_t*)x}; work();
+}
+int main() {
+  aclInit(nullptr); aclrtSetDevice(0); aclrtStream stream; aclrtCreateStream(&stream);
+  uint8_t* x; aclrtMalloc((void**)&x, 192, ACL_MEM_MALLOC_HUGE_FIRST); aclrtMemset(x, 192, 0, 192);
+  adapter<Work><<<1, nullptr, stream>>>(x); aclrtSynchronizeStream(stream);
+  int32_t got[48]; aclrtMemcpy(got, 192, x, 192, ACL_MEMCPY_DEVICE_TO_HOST);
+  printf("%d %d %d", got[0], got[16], got[32]);
+}
+"""
+# as in catlass; the second is nothing that can be compiled without a half
+_HEADS = [
+    "",
+    "#ifdef __DAV_CUBE__\n int more = 1;\n#elif defined(__DAV_VEC__)\n int more = 2;\n#endif\n more += 1;",
+]
+
+
+@pytest.mark.parametrize("head", _HEADS, ids=["by type", "no reading without a half"])
+def test_a_program_may_choose_by_the_constant_type(tmp_path, head):
+    # specialisations inside the class are nothing for older g++
+    text = _BY_TYPE.replace("HEAD", head)
+    for kind in ("AIC", "AIV"):
+        text = text.replace(
+            f"  template <> void operator()<{kind}>()", f"  void run(std::integral_constant<int32_t, {kind}>)"
+        )
+    text = text.replace(
+        "void operator()();", "void operator()() { run(std::integral_constant<int32_t, type>()); }"
+    )
+    (tmp_path / "both.asc").write_text(text)
+    report = build_program(tmp_path / "both.asc").run()
+    assert report.ok and report.stdout == "-1 100 101", report
+
+
 def test_which_halves_are_compiled():
     def names(text, *kinds, defines=()):
         return [half.name for half in halves_of([text], defines, kinds)]
@@ -164,4 +215,12 @@ def test_which_halves_are_compiled():
     assert names(chooses, "AIC_ONLY") == names(chooses, "MIX_AIC_1_0") == ["cube"]
     assert names(chooses + "KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY)", "MIX_AIC_1_2") == ["vector"]
     assert names("// __DAV_C220_VEC__", "MIX_AIC_1_2") == []
+    # the type as a constant, but not at run time
+    for constant in (
+        "if constexpr (x && g_coreType == AIV) {}",
+        "template <int T = g_coreType> void f();",
+        "Flag<0, g_coreType>::id;",
+    ):
+        assert names(constant, "MIX_AIC_1_2") == ["cube", "vector"], constant
+    assert names("if (g_coreType == AIV) x = g_coreType;", "MIX_AIC_1_2") == []
     assert names(chooses, "MIX_AIC_1_2", defines=["__DAV_CUBE__=1"]) == []

@@ -66,7 +66,7 @@ _WRAPPED = (
     "SetLoadDataBoundary(%d); LoadData(a0, a1, q);"
 )
 _PRO_TAIL = (
-    "SetFmatrix(6, 5, w.padList, FmatrixMode::FMATRIX_LEFT); SetLoadDataPaddingValue((half)0.5); "
+    "Load3DSetFMatrixCal(6, 5, w.padList); SetLoadDataPaddingValue((half)0.5); "
     "LoadData3DParamsV2Pro q(32, false, false, false, false, false, ((uint64_t)16 << 16) | 192, 0x010203020201ull);"
 )
 # k = 16 rows: the two fractals of a 16x16 block follow each other

@@ -7,6 +7,7 @@
 #include "ascendc/debug.h"
 #include "ascendc/group_barrier.h"
 #include "ascendc/instances.h"
+#include "ascendc/intrinsics.h"
 #include "ascendc/library_activation.h"
 #include "ascendc/library_math.h"
 #include "ascendc/library_layout.h"

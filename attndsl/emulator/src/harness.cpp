@@ -16,6 +16,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "attnemu/division.h"
 #include "attnemu/halves.h"
 #include "attnemu/report.h"
 
@@ -124,7 +125,8 @@ void write_report(const Request& r, const Machine& m) {
   std::fclose(file);
 }
 
-void on_crash(int number, siginfo_t* info, void*) {
+void on_crash(int number, siginfo_t* info, void* context) {
+  if (pass_division(number, info->si_code, context)) return;
   last_words(number == SIGSEGV ? fault_at(info->si_addr) : "");
   signal(number, SIG_DFL);
   raise(number);

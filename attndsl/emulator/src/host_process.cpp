@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "attnemu/division.h"
 #include "attnemu/report.h"
 #include "host_runtime.h"
 
@@ -19,7 +20,8 @@ const Allocation* touched(const void* address) {
   return nullptr;
 }
 
-void on_signal(int number, siginfo_t* info, void*) {
+void on_signal(int number, siginfo_t* info, void* context) {
+  if (pass_division(number, info->si_code, context)) return;
   char text[512];
   int n = 0;
   const Allocation* a = !core && number == SIGSEGV ? touched(info->si_addr) : nullptr;

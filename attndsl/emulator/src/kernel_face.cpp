@@ -297,7 +297,8 @@ void TPipe::Reset(attnemu::SourceLine at) {
 uint32_t TPipe::allocate(TPosition position, uint32_t bytes, const attnemu::SourceLine& at) {
   attnemu::MemoryKind kind = detail::memory_of(position);
   uint32_t& used = used_[static_cast<int>(kind)];
-  uint32_t from = used, capacity = attnemu::memory_bytes(kind);
+  // the library hands out all four parts of the fixpipe buffer; what an access may touch is the first one
+  uint32_t from = used, capacity = kind == attnemu::MemoryKind::FB ? kFixpipeBytes : attnemu::memory_bytes(kind);
   used = detail::grown(used, bytes);
   detail::report_buffers(used <= capacity, "buffer_capacity", at,
                          attnemu::format("InitBuffer: %u bytes more than %u make %u in %s, which has %u", bytes, from, used, attnemu::name_of(kind), capacity), kind, from, bytes);

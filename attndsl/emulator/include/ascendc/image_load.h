@@ -97,6 +97,11 @@ void take_image_registers(LoadData3DParamsV2<T>& p) {
 
 }  // namespace detail
 
+// The library's own name for SetFmatrix of the left matrix.
+inline void Load3DSetFMatrixCal(uint16_t l1H, uint16_t l1W, const uint8_t padList[4], attnemu::SourceLine at = attnemu::SourceLine::here()) {
+  SetFmatrix(l1H, l1W, padList, FmatrixMode::FMATRIX_LEFT, at);
+}
+
 template <class T, const IsResetLoad3dConfig& config = IS_RESER_LOAD3D_DEFAULT_CONFIG>
 void LoadData(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LoadData3DParamsV2<T>& given, attnemu::SourceLine at = attnemu::SourceLine::here()) {
   LoadData3DParamsV2<T> p = given;

@@ -47,6 +47,9 @@ constexpr int32_t MIX = 0, AIC = 1, AIV = 2;
 constexpr int32_t g_coreType = AscendC::AIC;
 #elif defined(__DAV_C220_VEC__) || defined(__DAV_VEC__)
 constexpr int32_t g_coreType = AscendC::AIV;
+#elif defined(ATTNEMU_HOST_READING)
+// No core runs this reading: it wants a constant, and a type for which kernels have all of their functions.
+constexpr int32_t g_coreType = AscendC::AIC;
 #else
 namespace attnemu {
 struct CoreTypeOfCore {

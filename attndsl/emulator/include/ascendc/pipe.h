@@ -127,6 +127,7 @@ class TPipe : public SpmBuffer {
  private:
   static constexpr int kHeldEvents = 3;
   static constexpr uint32_t kMaxBuffers = 64;
+  static constexpr uint32_t kFixpipeBytes = 7168;
 
   uint32_t allocate(TPosition position, uint32_t bytes, const attnemu::SourceLine& at);
 

@@ -1,0 +1,19 @@
+// The compiler's own names, which sources use beside the API's: global functions, pipes as operands.
+#pragma once
+#include "attnemu/sync.h"
+#include "macros.h"
+#include "types.h"
+
+inline void pipe_barrier(pipe_t pipe, attnemu::SourceLine at = attnemu::SourceLine::here()) {
+  if (pipe == PIPE_ALL) attnemu::pipe_barrier_all(at);
+  else attnemu::pipe_barrier(AscendC::detail::pipe_of(pipe), at);
+}
+// `id` from 0 to 7 for each pair of pipes, shared with SetFlag and WaitFlag of the pair.
+inline void set_flag(pipe_t from, pipe_t to, int32_t id, attnemu::SourceLine at = attnemu::SourceLine::here()) {
+  attnemu::set_flag(AscendC::detail::pipe_of(from), AscendC::detail::pipe_of(to), id, at);
+}
+inline void wait_flag(pipe_t from, pipe_t to, int32_t id, attnemu::SourceLine at = attnemu::SourceLine::here()) {
+  attnemu::wait_flag(AscendC::detail::pipe_of(from), AscendC::detail::pipe_of(to), id, at);
+}
+// Instructions need no cache in the model.
+inline void icache_preload(int64_t) {}
