@@ -222,9 +222,7 @@ def build_program(
                 if len(halves) == 2:
                     for half in halves:
                         compile_half(compiler, half, jobs, files[0].name, work)
-                parts = _compile_host(compiler, halves, jobs, work)
-                link = [*parts, *made.host_objects, *LINK_FLAGS, "-o", "program"]
-                run_compiler(compiler, link, files[0].name, cwd=work)
+                _compile_host(compiler, halves, jobs, [*made.host_objects, *LINK_FLAGS], work)
                 publish(work, target)
             finally:
                 shutil.rmtree(work, ignore_errors=True)
@@ -232,14 +230,18 @@ def build_program(
 
 
 def _compile_host(
-    compiler: Compiler, halves: Sequence[Half], jobs: Sequence[tuple[Sequence[str | Path], str]], work: Path
-) -> list[str | Path]:
-    """The objects of the host's reading, in `work`.
+    compiler: Compiler,
+    halves: Sequence[Half],
+    jobs: Sequence[tuple[Sequence[str | Path], str]],
+    libraries: Sequence[str | Path],
+    work: Path,
+) -> None:
+    """The host's reading as a program, in `work`.
 
-    It knows neither macro, unless all of the program's kernels are of one half. Kernels that make no sense
-    without one are then read as a half's: no core runs this reading.
+    It knows neither macro, unless all of the program's kernels are of one half. Kernels that make no sense or
+    name what is nowhere without one are then read as a half's: no core runs this reading.
     """
-    readings: list[Sequence[str]] = [half.defines for half in halves[:1]] or [()]
+    readings: list[Sequence[str]] = [half.defines for half in halves] or [()]
     if len(halves) == 2:
         readings.insert(0, HOST_DEFINES)
     failures: list[CompileFailed] = []
@@ -248,7 +250,7 @@ def _compile_host(
         try:
             for part, (arguments, name) in zip(parts, jobs, strict=True):
                 run_compiler(compiler, [*arguments, *chosen, "-c", "-o", part], name, cwd=work)
-            return parts
+            return run_compiler(compiler, [*parts, *libraries, "-o", "program"], jobs[0][1], cwd=work)
         except CompileFailed as failure:
             failures.append(failure)
     raise failures[0]

@@ -3,6 +3,7 @@
 #include "attnemu/race_access.h"
 #include "attnemu/scalar.h"
 
+#include <algorithm>
 #include <cstdarg>
 #include <cstdio>
 
@@ -12,8 +13,29 @@ namespace {
 // Scratch of the instruction being checked; instructions do not nest and cores switch only between them.
 std::vector<Hazard> hazards;
 
+// Stores to global memory that another core cleared, with nothing in between: no hazard where they leave it clear, as when every
+// core clears an accumulator or the workspace of SyncAll (documentation). Known when the instruction has taken effect.
+struct Clearing {
+  const Memory* memory;
+  uint64_t first, last;  // blocks
+  const char* rule;
+  std::string message, other;
+};
+std::vector<Clearing> clearings;
+
+bool is_clear(const Memory& m, uint64_t first, uint64_t last) {
+  uint64_t end = std::min((last + 1) * kBlock, m.bytes);
+  return std::all_of(m.data + first * kBlock, m.data + end, [](uint8_t byte) { return byte == 0; });
+}
+
 }  // namespace
 
+Instruction::~Instruction() {
+  for (const Clearing& c : clearings)
+    if (!is_clear(*c.memory, c.first, c.last))
+      machine->report("racecheck", c.rule, at_, c.message, name_of(pipe_), c.memory->name, c.first * kBlock, (c.last - c.first + 1) * kBlock, c.other);
+  clearings.clear();
+}
 
 Instruction::Instruction(Pipe pipe, const char* what, const SourceLine& at, uint8_t traits)
     : pipe_(pipe), what_(what), at_(at), traits_(traits) {
@@ -133,13 +155,17 @@ void Instruction::report_hazards(const Memory& m) {
     const char* advice = &other != core ? "order the two cores by a cross-core flag"
                          : other_pipe == pipe_ ? "put a PipeBarrier of that pipe between them"
                                                : "order the two pipes by a flag";
-    machine->report("racecheck", rule, at_,
-                    format("%s on pipe %s %s bytes [%llu, %llu) of %s that %s on pipe %s of %s (%s) %s without anything in between: %s",
+    Clearing found{&m, first, last, rule,
+                   format("%s on pipe %s %s bytes [%llu, %llu) of %s that %s on pipe %s of %s (%s) %s without anything in between: %s",
                            what_, name_of(pipe_), is_read ? "reads" : "writes", static_cast<unsigned long long>(first * kBlock),
                            static_cast<unsigned long long>((last + 1) * kBlock), m.name.c_str(), machine->what(h.earlier.site),
                            name_of(other_pipe), other.label().c_str(), machine->text(h.earlier.site).c_str(),
                            was_read ? "reads" : "wrote", advice),
-                    name_of(pipe_), m.name, first * kBlock, (last - first + 1) * kBlock, machine->text(h.earlier.site));
+                   machine->text(h.earlier.site)};
+    bool stores = h.kind == AccessKind::Write && h.earlier.kind == AccessKind::Write;
+    bool clears = stores && m.kind == MemoryKind::GM && &other != core && is_clear(m, first, last);
+    if (clears) clearings.push_back(std::move(found));
+    else machine->report("racecheck", rule, at_, found.message, name_of(pipe_), m.name, first * kBlock, (last - first + 1) * kBlock, found.other);
     i = j;
   }
 }

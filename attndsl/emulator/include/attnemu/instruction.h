@@ -11,6 +11,9 @@ class Instruction {
  public:
   // Announces an instruction of `pipe` of the running core. Tests false when the core has no such pipe.
   Instruction(Pipe pipe, const char* what, const SourceLine& at, uint8_t traits = 0);
+  ~Instruction();
+  Instruction(const Instruction&) = delete;
+  Instruction& operator=(const Instruction&) = delete;
   explicit operator bool() const { return valid_; }
 
   void reads(const Place& p, const Extent& e) { add(p, e, AccessKind::Read); }
