@@ -221,8 +221,9 @@ class MultiCoreMatmulTiling : public MatmulApiTilingBase {
     for (int32_t l = 1; l <= (splits_k_ && !bias_ ? dim_ : 1); ++l) {
       int32_t k = single_k_ > 0 ? single_k_ : whole_k() / l;
       if (l > 1 && (k * l != whole_k() || k % std::max(16, 32 / element_) != 0)) continue;
-      for (int32_t i = 1; i * l <= dim_; ++i)
-        for (int32_t j = 1; i * j * l <= dim_; ++j) consider(i, j, k, l, any, even);
+      // of cuts that cost the same, the one with more parts of M: vendor samples are written for it
+      for (int32_t j = 1; j * l <= dim_; ++j)
+        for (int32_t i = dim_ / (j * l); i >= 1; --i) consider(i, j, k, l, any, even);
     }
     if (any.cost == INT64_MAX) return -1;
     // kernels that know no tails are common: equal parts may cost half as much again
