@@ -121,7 +121,9 @@ void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const Nd2Nz
   detail::require(to == attnemu::MemoryKind::L1 || to == attnemu::MemoryKind::UB, "wrong_position", at, "DataCopy Nd2Nz: the destination must be in L1 or UB");
   detail::require(p.ndNum <= attnemu::kMaxNd2NzMatrices, "nd2nz_range", at, format("DataCopy Nd2Nz: ndNum %u is at most %u", p.ndNum, attnemu::kMaxNd2NzMatrices));
   detail::require(p.nValue <= attnemu::kMaxNd2NzRows, "nd2nz_range", at, format("DataCopy Nd2Nz: nValue %u is at most %u", p.nValue, attnemu::kMaxNd2NzRows));
-  detail::require(p.srcDValue >= p.dValue || p.nValue <= 1, "nd2nz_range", at, format("DataCopy Nd2Nz: srcDValue %u is below dValue %u (is the pitch above %u?)", p.srcDValue, p.dValue, attnemu::kMaxNd2NzPitch));
+  // rows rounded up to whole fractals may overlap
+  const uint32_t unit = sizeof(T) == 1 ? 32 : 16;
+  detail::require(attnemu::round_up(p.srcDValue, unit) >= p.dValue || p.nValue <= 1, "nd2nz_range", at, format("DataCopy Nd2Nz: srcDValue %u is below dValue %u (is the pitch above %u?)", p.srcDValue, p.dValue, attnemu::kMaxNd2NzPitch));
   detail::require(p.dstNzC0Stride >= 1 && p.dstNzC0Stride <= attnemu::kMaxNd2NzRows, "nd2nz_range", at, format("DataCopy Nd2Nz: dstNzC0Stride %u is 1..%u", p.dstNzC0Stride, attnemu::kMaxNd2NzRows));
   detail::require(p.dstNzNStride >= 1 && p.dstNzNStride <= attnemu::kMaxNd2NzRows, "nd2nz_range", at, format("DataCopy Nd2Nz: dstNzNStride %u is 1..%u", p.dstNzNStride, attnemu::kMaxNd2NzRows));
   attnemu::Place from = detail::global_place(src.GetPhyAddr(), "DataCopy Nd2Nz", at);

@@ -82,9 +82,12 @@ class TPipe : public SpmBuffer {
   ~TPipe() {
     if (alive_) Destroy(at_);
     owner_.report_kept();
-    attnemu::core->buffers = nullptr;
+    if (attnemu::core->buffers == this) attnemu::core->buffers = nullptr;
   }
-  TPipe(const TPipe&) = delete;
+  // A copy knows how much is taken, and owns neither queues nor events.
+  TPipe(const TPipe& other) : SpmBuffer(other), at_(other.at_), buffers_(other.buffers_) {
+    for (int i = 0; i < attnemu::kMemories; ++i) used_[i] = other.used_[i];
+  }
   TPipe& operator=(const TPipe&) = delete;
 
   // On the cube core TPipe keeps M_MTE1 ids 0..2 set for itself until it is destroyed.
