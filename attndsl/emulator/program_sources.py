@@ -190,7 +190,7 @@ def write_unit(unit: Unit, folder: Path, number: int, entries: Sequence[str]) ->
     known = {kernel.name: kernel for text in texts for kernel in kernels(text)}
     lines += [
         f"static const bool attnemu_kind_{name} = attnemu::note_kernel_kind("
-        f'"{name}", {guess if kernel.kind is None else kernel.kind});'
+        f'"{name}", {guess if kernel.kind is None else kernel.kind}, {int(kernel.kind is None)});'
         for name, kernel in known.items()
     ]
     lines += [f"ATTNEMU_ENTRY({name})" for name in entries if name in defined]

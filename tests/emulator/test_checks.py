@@ -155,7 +155,7 @@ CUBE = {
     "event_held_by_pipe": ("SetFlag<HardEvent::M_MTE1>(1); WaitFlag<HardEvent::M_MTE1>(1);", "SetFlag<HardEvent::M_MTE1>(3); WaitFlag<HardEvent::M_MTE1>(3);"),
     "wrong_position": (_READY + "Mmad(c, hb, hb, MmadParams(64, 64, 16, 0, false, true)); ALL", _READY + "Mmad(c, ha, hb, MmadParams(64, 64, 16, 0, false, true)); ALL"),
     "misaligned": (_READY + "Mmad(c[128], ha, hb, MmadParams(64, 64, 16, 0, false, true)); ALL", _READY + "Mmad(c[256], ha, hb, MmadParams(64, 64, 16, 0, false, true)); ALL"),
-    "nd2nz_range": ("DataCopy(h1, gh, Nd2NzParams(1, 16, 17, 0, 16, 16, 1, 0)); ALL", "DataCopy(h1, gh, Nd2NzParams(1, 16, 16, 0, 16, 16, 1, 0)); ALL"),
+    "nd2nz_range": ("DataCopy(h1, gh, Nd2NzParams(1, 16, 17, 0, 16, 16, 1, 0)); ALL", "DataCopy(h1, gh, Nd2NzParams(1, 16, 16, 0, 15, 16, 1, 0)); ALL"),
     "fixpipe_stride": (
         _READY + "Mmad(c, ha, hb, MmadParams(64, 64, 16, 0, false, true)); ALL Fixpipe<float, float, CFG_ROW_MAJOR>(go, c, FixpipeParamsV220(64, 64, 48, 64, false)); ALL",
         _READY + "Mmad(c, ha, hb, MmadParams(64, 64, 16, 0, false, true)); ALL Fixpipe<float, float, CFG_ROW_MAJOR>(go, c, FixpipeParamsV220(64, 64, 64, 64, false)); ALL",

@@ -74,21 +74,104 @@ def test_a_core_that_divides_by_zero_goes_on(n):
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="other processors do not trap")
-def test_a_program_goes_on_but_its_host_does_not(tmp_path):
+def test_a_program_goes_on_and_so_does_its_host(tmp_path):
     host = """
 #include <cstdlib>
 #include "acl/acl.h"
+int share(int n, int parts) { return n / parts; }
 int main(int argc, char** argv) {
   aclInit(nullptr); aclrtSetDevice(0); aclrtStream stream; aclrtCreateStream(&stream);
   uint8_t *x, *y; aclrtMalloc((void**)&x, 64, ACL_MEM_MALLOC_HUGE_FIRST); aclrtMalloc((void**)&y, 64, ACL_MEM_MALLOC_HUGE_FIRST);
   aclrtMemset(x, 64, 0, 64);
   k<<<1, nullptr, stream>>>(x, y);
   aclrtSynchronizeStream(stream);
-  return 10 / (std::atoi(argv[1]));
+  return share(10, std::atoi(argv[1]));
 }
 """
     (tmp_path / "main.asc").write_text(HEAD + DIVIDE + host)
     program = build_program(tmp_path / "main.asc")
     report = program.run(["10"])
     assert report.exit_code == 1 and {f.rule for f in report.findings} == {"division_by_zero"}
-    assert "SIGFPE" in str(program.run(["0"]).error)
+    report = program.run(["0"])
+    assert report.exit_code == 0 and [f.source for f in report.findings if f.core == "host"] == [
+        "share(int, int)"
+    ]
+
+
+COPIED = """
+  TPipe pipe; TBuf<TPosition::VECCALC> first, second; pipe.InitBuffer(first, 512); pipe.Destroy();
+  [](TPipe mine) { TBuf<TPosition::VECCALC> more; mine.InitBuffer(more, 64); }(pipe);
+  GetTPipePtr()->InitBuffer(second, 32);
+  uint8_t pads[4] = {1, 2, 3, 4}; const uint8_t* pad = pads;
+  LoadData3DParamsV2<half> image = {pad, 8, 8, 16, 16, 16, 0, 0, 1, 1, 3, 3, 1, 1, false, false, (half)0};
+  GlobalTensor<int32_t> b; b.SetGlobalBuffer((__gm__ int32_t*)y);
+  b.SetValue(0, GetTPipePtr() == &pipe); b.SetValue(1, image.padList[2]);
+  DataCacheCleanAndInvalid<int32_t, CacheLine::SINGLE_CACHE_LINE, DcciDst::CACHELINE_OUT>(b);
+}
+"""
+
+
+def test_copies_of_a_pipe_own_nothing_and_paddings_may_be_pointers():
+    y = np.zeros(8, np.int32)
+    report = build(HEAD + COPIED, entry="k").run(
+        1, [Argument("x", np.zeros(8, np.int32)), Argument("y", y, output=True)]
+    )
+    assert not report.findings and y.tolist()[:2] == [1, 3]
+
+
+MINIMUM = """#include <algorithm>
+using namespace std;
+namespace own {
+template <class T, class U, std::enable_if_t<std::is_arithmetic_v<U>, bool> = true> auto min(T const&, U const&) { return -1; }
+template <class T, class U> auto max(T, U) { return -2; }
+}
+namespace user { using namespace own; int least(int a, unsigned b) { return min(a, b) + max(a, b); } }
+"""
+USES = """
+  GlobalTensor<int32_t> b; b.SetGlobalBuffer((__gm__ int32_t*)y); uint32_t four = 4; int64_t five = 5;
+  b.SetValue(0, min(four, 7)); b.SetValue(1, (int32_t)max(five, four)); b.SetValue(2, min(3, 2) + std::max(10, 20)); b.SetValue(3, user::least(1, 2));
+  DataCacheCleanAndInvalid<int32_t, CacheLine::SINGLE_CACHE_LINE, DcciDst::CACHELINE_OUT>(b);
+}
+"""
+
+
+def test_minima_of_scalars_are_the_compilers():
+    y = np.zeros(8, np.int32)
+    report = build(MINIMUM + HEAD + USES, entry="k").run(
+        1, [Argument("x", np.zeros(8, np.int32)), Argument("y", y, output=True)]
+    )
+    assert not report.findings and y.tolist()[:4] == [4, 5, 22, -3]
+
+
+UNTOLD = """#include "kernel_operator.h"
+#include <cstdio>
+#include "acl/acl.h"
+using namespace AscendC;
+#define ENTRY __global__ __aicore__
+ENTRY KIND void k(GM_ADDR x) {
+  SetFlag<HardEvent::MTE1_M>(0); WaitFlag<HardEvent::MTE1_M>(0);
+  LocalTensor<half> t(TPosition::A1, 0, 256); GlobalTensor<half> g; g.SetGlobalBuffer((__gm__ half*)x); DataCopy(t, g, 256);
+  OWN
+}
+int main() {
+  aclInit(nullptr); aclrtSetDevice(0); aclrtStream stream; aclrtCreateStream(&stream);
+  uint8_t* x; aclrtMalloc((void**)&x, 512, ACL_MEM_MALLOC_HUGE_FIRST); aclrtMemset(x, 512, 0, 512);
+  k<<<1, nullptr, stream>>>(x); aclrtSynchronizeStream(stream);
+}
+"""
+OWN = "if ASCEND_IS_AIV { LocalTensor<half> u(TPosition::VECCALC, 0, 256); DataCopy(u, g, 256); }"
+
+
+@pytest.mark.parametrize(
+    ("own", "kind", "clean"), [("", "", True), (OWN, "", False), ("", "__mix__(1, 2)", False)]
+)
+def test_a_kind_of_core_that_has_nothing_to_do_is_not_in_a_kernel_that_tells_no_kind(
+    tmp_path, own, kind, clean
+):
+    # behind a macro of the program's own, kernels tell nothing
+    text = UNTOLD.replace("OWN", own).replace(
+        "ENTRY KIND", f"__global__ {kind} __aicore__" if kind else "ENTRY"
+    )
+    (tmp_path / "k.asc").write_text(text)
+    rules = {f.rule for f in build_program(tmp_path / "k.asc").run().findings}
+    assert rules == (set() if clean else {"event_on_wrong_core", "wrong_memory"})

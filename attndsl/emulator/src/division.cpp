@@ -76,8 +76,10 @@ bool step_over(void*) { return false; }
 
 }  // namespace
 
+bool step_over_division(int number, int code, void* context) { return number == SIGFPE && code == FPE_INTDIV && step_over(context); }
+
 bool pass_division(int number, int code, void* context) {
-  if (number != SIGFPE || code != FPE_INTDIV || !core || !machine || !step_over(context)) return false;
+  if (!core || !machine || !step_over_division(number, code, context)) return false;
   machine->report("memcheck", "division_by_zero", core->last,
                   "behind this instruction an integer is divided by zero, or its quotient does not fit: the core goes on, and what comes out is nowhere defined");
   return true;

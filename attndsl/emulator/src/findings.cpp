@@ -1,5 +1,6 @@
 #include "attnemu/findings.h"
 
+#include <algorithm>
 #include <cstdarg>
 #include <cstdio>
 
@@ -14,6 +15,10 @@ void Findings::add(Finding f) {
   if (!seen_.insert(key).second) return;
   if (++kept_by_rule_[f.rule] > max_per_rule) return;
   kept_.push_back(std::move(f));
+}
+
+void Findings::drop(const std::function<bool(const Finding&)>& unwanted) {
+  kept_.erase(std::remove_if(kept_.begin(), kept_.end(), unwanted), kept_.end());
 }
 
 std::string format(const char* pattern, ...) {

@@ -1,10 +1,13 @@
 // Limits and the last words of a host program: how it died, where, and what had been found by then.
+#include <cxxabi.h>
+#include <dlfcn.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 
 #include "attnemu/division.h"
 #include "attnemu/report.h"
@@ -20,8 +23,26 @@ const Allocation* touched(const void* address) {
   return nullptr;
 }
 
+std::string function_at(const void* address) {
+  Dl_info found{};
+  if (!dladdr(address, &found) || !found.dli_sname) return "the program";
+  char* plain = abi::__cxa_demangle(found.dli_sname, nullptr, nullptr, nullptr);
+  std::string name = std::string(plain ? plain : found.dli_sname).substr(0, 160);
+  std::free(plain);
+  return name;
+}
+
+// Hosts of Atlas A2 have processors that divide by zero without a word.
+bool pass_division_of_host(int number, const siginfo_t* info, void* context) {
+  if (core || !step_over_division(number, info->si_code, context)) return false;
+  report_host("memcheck", "division_by_zero", {nullptr, 0},
+              "the host program divides an integer by zero: a processor that traps, as x86-64 does, ends it here; others go on with 0, and so did this run", "", 0, 0,
+              function_at(info->si_addr));
+  return true;
+}
+
 void on_signal(int number, siginfo_t* info, void* context) {
-  if (pass_division(number, info->si_code, context)) return;
+  if (pass_division(number, info->si_code, context) || pass_division_of_host(number, info, context)) return;
   char text[512];
   int n = 0;
   const Allocation* a = !core && number == SIGSEGV ? touched(info->si_addr) : nullptr;

@@ -24,6 +24,7 @@ ByHalf<Entry>& entries() { static ByHalf<Entry> t; return t; }
 Table<std::string, int>& noted_types() { static Table<std::string, int> t; return t; }
 Cores& chosen_cores() { static Cores c = Cores::AsKernelsSay; return c; }
 Table<std::string, int>& noted_kinds() { static Table<std::string, int> t; return t; }
+Table<std::string, int>& guessed_kinds() { static Table<std::string, int> t; return t; }
 
 constexpr uint32_t kMostBlocks = 65535;
 
@@ -71,8 +72,11 @@ LaunchShape shape_of(const char* name, uint32_t blocks) {
   if (type != noted_types().end()) kind = type->second;
   else if (chosen_cores() != Cores::AsKernelsSay) kind = chosen_cores() == Cores::Vector ? 0 : 1;
   else if (noted_kinds().count(name)) kind = noted_kinds()[name];
+  else if (guessed_kinds().count(name)) kind = guessed_kinds()[name];
   return {static_cast<int>(blocks), cubes[kind], vectors[kind]};
 }
+
+bool kind_is_told(const char* name) { return noted_types().count(name) || noted_kinds().count(name); }
 
 void lend_memory(Machine& m) {
   for (auto& a : allocations()) {
@@ -165,7 +169,7 @@ void report_host(const char* check, const char* rule, const SourceLine& at, std:
   f.message = std::move(message);
   f.core = "host";
   f.buffer = buffer;
-  f.source = std::string(at.file ? at.file : "") + ":" + std::to_string(at.line);
+  if (at.file) f.source = std::string(at.file) + ":" + std::to_string(at.line);
   std::string folder = setting("ATTNEMU_SOURCE_DIR");
   if (!folder.empty() && f.source.compare(0, folder.size(), folder) == 0) f.source = f.source.substr(folder.size());
   if (!kernel_source.empty()) {
@@ -197,6 +201,7 @@ void launch_kernel(const char* name, uint32_t blocks, void* stream, const std::f
   m.source_dir = setting("ATTNEMU_SOURCE_DIR");
   lend_memory(m);
   m.run(body);
+  if (!kind_is_told(name)) m.forget_idle_kinds();
   cycles_of_launches += m.cycles();
   keep_findings_of_launch();
   write_counters(name, m);
@@ -221,8 +226,8 @@ bool register_entry(const char* name, int arguments, EntryCall call) {
 
 void choose_cores(Cores cores) { chosen_cores() = cores; }
 
-bool note_kernel_kind(const char* name, int kind) {
-  noted_kinds()[name] = kind;
+bool note_kernel_kind(const char* name, int kind, bool guessed) {
+  (guessed ? guessed_kinds() : noted_kinds())[name] = kind;
   return true;
 }
 

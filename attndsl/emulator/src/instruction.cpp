@@ -172,6 +172,7 @@ void Instruction::report_hazards(const Memory& m) {
 
 void Instruction::refuse() {
   core->issue(pipe_, machine->knobs.auto_sync);
+  ++core->refused;
   ++core->instructions[static_cast<size_t>(pipe_)];
   core->time.refuse(pipe_);
 }

@@ -167,7 +167,9 @@ bool nd_to_nz_in_ub(attnemu::Place to, MemoryKind memory, const void* at_global,
   formatted_require(memory == MemoryKind::L1 || memory == MemoryKind::UB, "wrong_position", at, "DataCopy Nd2Nz: the destination must be in L1 or UB");
   formatted_require(p.ndNum <= attnemu::kMaxNd2NzMatrices, "nd2nz_range", at, "DataCopy Nd2Nz: ndNum %u is at most %u", p.ndNum, attnemu::kMaxNd2NzMatrices);
   formatted_require(p.nValue <= attnemu::kMaxNd2NzRows, "nd2nz_range", at, "DataCopy Nd2Nz: nValue %u is at most %u", p.nValue, attnemu::kMaxNd2NzRows);
-  formatted_require(p.srcDValue >= p.dValue || p.nValue <= 1, "nd2nz_range", at, "DataCopy Nd2Nz: srcDValue %u is below dValue %u (is the pitch above %u?)", p.srcDValue, p.dValue, attnemu::kMaxNd2NzPitch);
+  // rows rounded up to whole fractals may overlap
+  const uint32_t unit = element == 1 ? 32 : 16;
+  formatted_require(attnemu::round_up(p.srcDValue, unit) >= p.dValue || p.nValue <= 1, "nd2nz_range", at, "DataCopy Nd2Nz: srcDValue %u is below dValue %u (is the pitch above %u?)", p.srcDValue, p.dValue, attnemu::kMaxNd2NzPitch);
   formatted_require(p.dstNzC0Stride >= 1 && p.dstNzC0Stride <= attnemu::kMaxNd2NzRows, "nd2nz_range", at, "DataCopy Nd2Nz: dstNzC0Stride %u is 1..%u", p.dstNzC0Stride, attnemu::kMaxNd2NzRows);
   formatted_require(p.dstNzNStride >= 1 && p.dstNzNStride <= attnemu::kMaxNd2NzRows, "nd2nz_range", at, "DataCopy Nd2Nz: dstNzNStride %u is 1..%u", p.dstNzNStride, attnemu::kMaxNd2NzRows);
   attnemu::Place from = global_place(at_global, "DataCopy Nd2Nz", at);
@@ -263,7 +265,10 @@ void report_buffers(bool fits, const char* rule, const SourceLine& at, const std
 TPipe::~TPipe() {
   if (alive_) Destroy(at_);
   owner_.report_kept();
-  attnemu::core->buffers = nullptr;
+  if (attnemu::core->buffers == this) attnemu::core->buffers = nullptr;
+}
+TPipe::TPipe(const TPipe& other) : SpmBuffer(other), at_(other.at_), buffers_(other.buffers_) {
+  for (int i = 0; i < attnemu::kMemories; ++i) used_[i] = other.used_[i];
 }
 void TPipe::Init() {
   attnemu::core->buffers = this;

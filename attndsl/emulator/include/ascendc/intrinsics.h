@@ -1,5 +1,7 @@
 // The compiler's own names, which sources use beside the API's: global functions, pipes as operands.
 #pragma once
+#include <type_traits>
+
 #include "attnemu/sync.h"
 #include "macros.h"
 #include "types.h"
@@ -15,5 +17,10 @@ inline void set_flag(pipe_t from, pipe_t to, int32_t id, attnemu::SourceLine at 
 inline void wait_flag(pipe_t from, pipe_t to, int32_t id, attnemu::SourceLine at = attnemu::SourceLine::here()) {
   attnemu::wait_flag(AscendC::detail::pipe_of(from), AscendC::detail::pipe_of(to), id, at);
 }
+// The pack is empty: it makes them less of a match than a program's own or std's, where such are in sight.
+template <class T, class U, class... None, class = std::enable_if_t<std::is_arithmetic_v<T> && std::is_arithmetic_v<U> && sizeof...(None) == 0>>
+constexpr std::common_type_t<T, U> min(T a, U b, None...) { return static_cast<std::common_type_t<T, U>>(b) < static_cast<std::common_type_t<T, U>>(a) ? b : a; }
+template <class T, class U, class... None, class = std::enable_if_t<std::is_arithmetic_v<T> && std::is_arithmetic_v<U> && sizeof...(None) == 0>>
+constexpr std::common_type_t<T, U> max(T a, U b, None...) { return static_cast<std::common_type_t<T, U>>(a) < static_cast<std::common_type_t<T, U>>(b) ? b : a; }
 // Instructions need no cache in the model.
 inline void icache_preload(int64_t) {}

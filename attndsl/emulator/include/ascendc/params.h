@@ -262,7 +262,7 @@ struct LoadData2DParamsV2 {
 template <class T>
 struct LoadData3DParamsV2 {
   LoadData3DParamsV2() = default;
-  LoadData3DParamsV2(const uint8_t (&pad)[4], uint16_t l1HIn, uint16_t l1WIn, uint16_t channelSizeIn, uint16_t kExtensionIn,
+  LoadData3DParamsV2(const uint8_t pad[4], uint16_t l1HIn, uint16_t l1WIn, uint16_t channelSizeIn, uint16_t kExtensionIn,
                      uint16_t mExtensionIn, uint16_t kStartPtIn, uint16_t mStartPtIn, uint8_t strideWIn, uint8_t strideHIn,
                      uint8_t filterWIn, uint8_t filterHIn, uint8_t dilationFilterWIn, uint8_t dilationFilterHIn,
                      bool enTransposeIn, bool enSmallKIn, T padValueIn)
@@ -272,7 +272,7 @@ struct LoadData3DParamsV2 {
         enTranspose(enTransposeIn), enSmallK(enSmallKIn), padValue(padValueIn) {
     for (int i = 0; i < 4; ++i) padList[i] = pad[i];
   }
-  LoadData3DParamsV2(const uint8_t (&pad)[4], uint16_t l1HIn, uint16_t l1WIn, uint16_t channelSizeIn, uint16_t kExtensionIn,
+  LoadData3DParamsV2(const uint8_t pad[4], uint16_t l1HIn, uint16_t l1WIn, uint16_t channelSizeIn, uint16_t kExtensionIn,
                      uint16_t mExtensionIn, uint16_t kStartPtIn, uint16_t mStartPtIn, uint8_t strideWIn, uint8_t strideHIn,
                      uint8_t filterWIn, uint8_t filterHIn, uint8_t dilationFilterWIn, uint8_t dilationFilterHIn,
                      bool enTransposeIn, bool enSmallKIn, T padValueIn, bool filterSizeWIn, bool filterSizeHIn, bool fMatrixCtrlIn)

@@ -68,7 +68,8 @@ class TPipe : public SpmBuffer {
  public:
   explicit TPipe(attnemu::SourceLine at = attnemu::SourceLine::here()) : at_(at) { Init(); }
   ~TPipe();
-  TPipe(const TPipe&) = delete;
+  // A copy knows how much is taken, and owns neither queues nor events.
+  TPipe(const TPipe& other);
   TPipe& operator=(const TPipe&) = delete;
 
   // On the cube core TPipe keeps M_MTE1 ids 0..2 set for itself until it is destroyed.

@@ -71,6 +71,7 @@ class Core {
   ScalarCache cache;
   CoreTime time;
   std::array<uint64_t, kPipes> instructions{};  // issued a pipe, without synchronisation
+  uint64_t refused = 0;                         // of them without effect: their operands were wrong
   void* buffers = nullptr;                      // the face's buffer manager
   SourceLine scratch_select{nullptr, 0}, scratch_data{nullptr, 0};
   SourceLine last{"", 0};                       // last thing issued, for crash reports

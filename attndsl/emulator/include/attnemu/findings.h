@@ -1,6 +1,7 @@
 // Findings: what a check has to say, deduplicated and capped a rule.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -20,6 +21,7 @@ class Findings {
   uint32_t max_per_rule = 20;
   // Keeps the finding unless (rule, source, other) was reported already or the rule's cap is reached.
   void add(Finding f);
+  void drop(const std::function<bool(const Finding&)>& unwanted);
   const std::vector<Finding>& kept() const { return kept_; }
   const std::map<std::string, uint64_t>& counts() const { return counts_; }
 

@@ -23,7 +23,7 @@
 namespace attnemu {
 
 // Kind of a kernel as its attributes say, or as guessed from what it uses; a KERNEL_TASK_TYPE in its body has precedence.
-bool note_kernel_kind(const char* name, int kind);
+bool note_kernel_kind(const char* name, int kind, bool guessed);
 void launch_kernel(const char* name, uint32_t blocks, void* stream, const std::function<void()>& body, const SourceLine& at);
 // A kernel of another source file, registered there with ATTNEMU_ENTRY.
 void launch_entry(const char* name, uint32_t blocks, void* stream, void* const* arguments, int count, const SourceLine& at);

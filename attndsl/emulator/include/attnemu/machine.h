@@ -81,6 +81,10 @@ class Machine {
               const char* pipe = "", const std::string& buffer = "", uint64_t address = 0, uint64_t bytes = 0,
               const std::string& other = "");
 
+  // After the run of a kernel whose kind nobody told: a kind of core that met nothing but the other kind's instructions has no part
+  // in it, as the official compiler finds out, and its findings about them go.
+  void forget_idle_kinds();
+
   bool is_below_stack(const void* p) const;      // of the running core's task
 
   struct Impl;
