@@ -70,13 +70,13 @@ LaunchShape shape_of(const char* name, uint32_t blocks) {
   int kind = 5;
   auto type = noted_types().find(name);
   if (type != noted_types().end()) kind = type->second;
-  else if (chosen_cores() != Cores::AsKernelsSay) kind = chosen_cores() == Cores::Vector ? 0 : 1;
   else if (noted_kinds().count(name)) kind = noted_kinds()[name];
+  else if (chosen_cores() != Cores::AsKernelsSay) kind = chosen_cores() == Cores::Vector ? 0 : 1;
   else if (guessed_kinds().count(name)) kind = guessed_kinds()[name];
   return {static_cast<int>(blocks), cubes[kind], vectors[kind]};
 }
 
-bool kind_is_told(const char* name) { return noted_types().count(name) || noted_kinds().count(name); }
+bool kind_is_told(const char* name) { return noted_types().count(name) || noted_kinds().count(name) || chosen_cores() != Cores::AsKernelsSay; }
 
 void lend_memory(Machine& m) {
   for (auto& a : allocations()) {

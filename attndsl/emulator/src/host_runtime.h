@@ -27,7 +27,7 @@ struct Allocation {
   std::map<uint64_t, Tainted> tainted;  // by block: bytes that a kernel wrote without a defined value
 };
 
-// Of launches whose kernel does not say it in its body.
+// Of launches whose kernel says it neither by its attributes nor in its body.
 enum class Cores { AsKernelsSay, Vector, Cube };
 void choose_cores(Cores cores);
 

@@ -11,7 +11,7 @@ namespace AscendC {
 // Zeros, which the host may read and write between launches; kernels find all of it defined, since nobody sees what the host writes.
 void* GmAlloc(size_t size, attnemu::SourceLine at = attnemu::SourceLine::here());
 void GmFree(void* ptr, attnemu::SourceLine at = attnemu::SourceLine::here());
-// Of kernels whose body names no task type; MIX_MODE leaves it to their attributes and to what they use.
+// Of kernels that do not say it themselves; MIX_MODE leaves it to what they use.
 void SetKernelMode(KernelMode mode);
 
 }  // namespace AscendC

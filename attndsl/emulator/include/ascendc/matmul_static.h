@@ -16,7 +16,7 @@ namespace AscendC {
 
 using ::MatmulApiStaticTiling;
 namespace Impl {
-constexpr int32_t L1_SIZE = 512 * 1024;  // bytes
+constexpr int32_t L1_SIZE = static_cast<int32_t>(attnemu::kL1Bytes);
 }
 
 namespace detail {
