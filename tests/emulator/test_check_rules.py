@@ -66,6 +66,10 @@ VECTOR = {
         "Duplicate(z, 1.0f, 64); TBufPool<TPosition::VECCALC> pool; pipe.InitBufPool(pool, 4096); TBuf<TPosition::VECCALC> t, u; pool.InitBuffer(t, 256); pool.InitBuffer(u, 256); Duplicate(t.Get<float>(), 1.0f, 128);",
         "Duplicate(z, 1.0f, 64); TBufPool<TPosition::VECCALC> pool; pipe.InitBufPool(pool, 4096); TBuf<TPosition::VECCALC> t, u; pool.InitBuffer(t, 512); pool.InitBuffer(u, 256); Duplicate(t.Get<float>(), 1.0f, 128);",
     ),
+    "outside_buffer_of_an_allocator": (
+        "Duplicate(z, 1.0f, 64); LocalMemAllocator<> all; all.Alloc<float>(40000); LocalTensor<float> t = all.Alloc<float>(58); Duplicate(t, 1.0f, 65);",
+        "Duplicate(z, 1.0f, 64); LocalMemAllocator<> all; all.Alloc<float>(40000); LocalTensor<float> t = all.Alloc<float>(58); Duplicate(t, 1.0f, 64);",
+    ),
     "outside_buffer_without_pipe": (
         "Duplicate(z, 1.0f, 64); pipe.Destroy(); x.SetValue(16384, 1.0f);",
         "Duplicate(z, 1.0f, 64); pipe.Destroy(); x.SetValue(16383, 1.0f);",
@@ -179,6 +183,11 @@ _BIAS = "LocalTensor<float> t(TPosition::C2, %s, 16); DataCopy(t, l1.Get<float>(
 _WORDS = "LocalTensor<uint64_t> w(TPosition::C2PIPE2GM, %s, 16); DataCopy(w, l1.Get<uint64_t>()[%s], DataCopyParams(1, 1, 0, 0)); ALL "
 _BY_WORDS = "FixpipeParamsV220 f(16, 16, 64, 16, false); f.quantPre = VQF322B8_PRE; GlobalTensor<int8_t> g; g.SetGlobalBuffer((__gm__ int8_t*)o); Fixpipe<int8_t, float, CFG_ROW_MAJOR>(g, c, w, f); ALL"
 _NARROW = "FixpipeParamsV220 f(%s, 16, 64, 64, false); f.quantPre = F322F16; "
+_UNIT = checks._READY + (
+    "GlobalTensor<float> g; g.SetGlobalBuffer((__gm__ float*)o); uint8_t modes[] = {%s}; for (int i = 0; i < 3; ++i) { "
+    "MmadParams p(32, 32, 16, 0, false, i == 0); p.unitFlag = modes[i]; Mmad(c, ha, hb, p); PipeBarrier<PIPE_M>(); } "
+    "FixpipeParamsV220 f(32, 32, 32, 32, false); f.unitFlag = %s; SetFlag<HardEvent::M_FIX>(0); WaitFlag<HardEvent::M_FIX>(0); Fixpipe<float, float, CFG_ROW_MAJOR>(g, c, f); ALL"
+)
 CUBE = {
     "outside_buffer": (
         "TBuf<TPosition::A1> last; pipe.InitBuffer(last, 2016); DataCopy(last.Get<half>(), gh, Nd2NzParams(1, 64, 16, 0, 16, 64, 1, 0)); ALL",
@@ -194,6 +203,11 @@ CUBE = {
         _PRODUCT + _NARROW % "15" + "Fixpipe<half, float, CFG_NZ>(h1[8192], c, f); ALL",
         _PRODUCT + _NARROW % "32" + "Fixpipe<half, float, CFG_NZ>(h1[8192], c, f); ALL",
     ),
+    "unit_flag": (_UNIT % ("0, 0, 0", "3"), _UNIT % ("2, 2, 3", "3")),
+    "unit_flag_still_set": (_UNIT % ("2, 2, 3", "0"), _UNIT % ("2, 2, 3", "3")),
+    "unit_flag_of_a_product": (_UNIT % ("2, 3, 3", "3"), _UNIT % ("2, 2, 3", "3")),
+    # unit flags order products and write-backs, not one product and the next
+    "read_after_write_of_products": (_UNIT.replace("PipeBarrier<PIPE_M>();", "") % ("2, 2, 3", "3"), _UNIT % ("2, 2, 3", "3")),
     "misaligned_bias": (_LOADED + _BIAS % "32", _LOADED + _BIAS % "64"),
     "misaligned_words": (_LOADED + _WORDS % ("64", "0"), _LOADED + _WORDS % ("128", "0")),
     "undefined_value_in_words": (_PRODUCT + _WORDS % ("0", "2048") + _BY_WORDS, _PRODUCT + _WORDS % ("0", "0") + _BY_WORDS),

@@ -152,7 +152,9 @@ void Instruction::report_hazards(const Memory& m) {
     const char* rule = is_read ? "read_after_write" : was_read ? "write_after_read" : "write_after_write";
     const Core& other = *machine->cores[h.earlier.agent / kPipes];
     Pipe other_pipe = static_cast<Pipe>(h.earlier.agent % kPipes);
-    const char* advice = &other != core ? "order the two cores by a cross-core flag"
+    bool same_line = &other != core && !was_read && !is_read && machine->text(h.earlier.site) == machine->text(at_);
+    const char* advice = same_line ? "the cores' ranges overlap: give each its own, or order them by a cross-core flag"
+                         : &other != core ? "order the two cores by a cross-core flag"
                          : other_pipe == pipe_ ? "put a PipeBarrier of that pipe between them"
                                                : "order the two pipes by a flag";
     Clearing found{&m, first, last, rule,

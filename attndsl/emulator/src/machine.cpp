@@ -315,6 +315,7 @@ void Machine::report_left_over() {
                         name_of(static_cast<Pipe>(p)), name_of(static_cast<Pipe>(q)), id),
                  name_of(static_cast<Pipe>(p)));
         }
+    c->unit_flags.report_left_over();
     for (int id = 0; id < kCounterIds; ++id) {
       CrossCounter& n = c->counters[static_cast<size_t>(id)];
       if (!n.ready.empty())

@@ -178,6 +178,8 @@ void multiply(const char* what, const SourceLine& at, Place c, DType c_type, Pla
   uint32_t depth = element != 4 ? c0 : core->reg.hf32 ? 8 : 4;
   if (!ins.admit({Op::Product, a_type, static_cast<double>(bands) * columns * static_cast<double>(ceil_div(p.k, depth))})) return;
 
+  core->unit_flags.product(p.unit_flag, ec, what, at);
+
   float_a.resize(static_cast<size_t>(p.m) * p.k);
   float_b.resize(static_cast<size_t>(p.n) * p.k);
   if (vector) for (uint32_t i = 0; i < p.k; ++i) float_a[i] = element_value(a_type, a.memory->data + a.at, i);

@@ -77,6 +77,7 @@ void write_back(const char* what, const SourceLine& at, Place to, DType to_type,
   uint32_t matrices = p.row_major ? p.matrices : 1;
   uint64_t column = static_cast<uint64_t>(p.from_step) * 64;
   bool atomic = core->reg.atomic != AtomicOp::None && to.memory->kind == MemoryKind::GM;
+  std::vector<Extent> sources;
   for (uint32_t d = 0; d < matrices; ++d) {
     Extent e;
     e.at = from.at + static_cast<uint64_t>(d) * p.from_matrix_step * kResultFractal;
@@ -84,6 +85,7 @@ void write_back(const char* what, const SourceLine& at, Place to, DType to_type,
     e.inner = ceil_div(p.n, 16);
     e.step = column;
     ins.reads(from, e);
+    sources.push_back(e);
     Extent t;
     t.at = to.at + static_cast<uint64_t>(d) * p.to_matrix_step * size;
     t.run = static_cast<uint64_t>(l.group < p.n ? l.group : p.n) * size;
@@ -98,6 +100,7 @@ void write_back(const char* what, const SourceLine& at, Place to, DType to_type,
   double result_bytes = static_cast<double>(p.m) * static_cast<double>(round_up(p.n, 16)) * 4 * matrices;
   if (!ins.admit({to.memory->kind == MemoryKind::GM ? Op::WriteBack : Op::WriteBackL1, from_type, result_bytes})) return;
 
+  for (const Extent& e : sources) core->unit_flags.write_back(p.unit_flag, e, what, at);
   bool undefined = false;
   uint64_t undefined_at = 0;
   const Memory* undefined_in = from.memory;

@@ -174,6 +174,7 @@ template <class T, bool setRelu = false>
 void SetFixPipeConfig(const LocalTensor<T>& words, bool isUnitFlag = false, attnemu::SourceLine at = attnemu::SourceLine::here()) {
   static_assert(!setRelu, "SetFixPipeConfig: a tensor for relu is not modelled");
   // with isUnitFlag any tensor will do: the call then clears the unit flags
+  if (isUnitFlag) attnemu::core->unit_flags.clear();
   if (isUnitFlag && words.position() != TPosition::C2PIPE2GM) return;
   detail::require(words.position() == TPosition::C2PIPE2GM, "wrong_position", at, "SetFixPipeConfig: the words must be in C2PIPE2GM");
   detail::require(words.GetPhyAddr() % 128 == 0, "misaligned", at, "SetFixPipeConfig: the words' address must be a multiple of 128");

@@ -55,7 +55,8 @@ class LocalMemAllocator {
                                attnemu::format("Alloc: %llu bytes more than %u make %llu in %s, which has %u", static_cast<unsigned long long>(bytes), head_,
                                                static_cast<unsigned long long>(end), attnemu::name_of(kind), attnemu::memory_bytes(kind)),
                                "", attnemu::name_of(kind), head_, bytes);
-    LocalTensor<T> t(pos, head_, elements);
+    LocalTensor<T> t;
+    t.SetAddr({static_cast<uint32_t>(bytes), head_, nullptr, static_cast<uint8_t>(pos), 0, {head_, attnemu::round_up(end, attnemu::kBlock)}});
     head_ = static_cast<uint32_t>(end);
     return t;
   }

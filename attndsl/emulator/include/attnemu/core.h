@@ -12,6 +12,7 @@
 #include "events.h"
 #include "memory.h"
 #include "scalar_cache.h"
+#include "unit_flags.h"
 #include "timeline.h"
 #include "vector_clock.h"
 
@@ -69,6 +70,7 @@ class Core {
   std::array<CrossCounter, kCounterIds> counters;
   Registers reg;
   ScalarCache cache;
+  UnitFlags unit_flags;
   CoreTime time;
   std::array<uint64_t, kPipes> instructions{};  // issued a pipe, without synchronisation
   uint64_t refused = 0;                         // of them without effect: their operands were wrong
