@@ -239,7 +239,7 @@ int main() {
   t.SaveToBuffer(cut.data(), cut.size());
   api.SetShape(0, n, k);
   if (api.GetTiling(t) != -1) return 3;
-  if (op::bfloat16(1.00390625f).value != 0x3f80 || float(op::bfloat16(1.01171875f)) != 1.015625f || op::fp16_t(2).val != 0x4000) return 4;
+  if (op::bfloat16(1.00390625f).value != 0x3f80 || float(op::bfloat16(1.01171875f)) != 1.015625f || op::fp16_t(2).val != 0x4000 || ((op::fp16_t(5) + op::fp16_t(0.1f)) * op::fp16_t(1.5f)).val != 0x47a7) return 4;
   std::vector<op::fp16_t> a(m * k), b(k * n);
   std::vector<float> c(m * n);
   for (int i = 0; i < m * k; ++i) a[i] = i % 7 - 3;

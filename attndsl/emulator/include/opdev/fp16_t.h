@@ -1,4 +1,4 @@
-// Half numbers of host programs: stored in 16 bits, computed with as floats.
+// Half numbers of host programs, stored in 16 bits: an operation on two of them is rounded, as on the device; with others they are floats.
 #pragma once
 #include <cstdint>
 #include <type_traits>
@@ -18,5 +18,12 @@ struct fp16_t {
   fp16_t& operator*=(float v) { return *this = float(*this) * v; }
   fp16_t& operator/=(float v) { return *this = float(*this) / v; }
 };
+
+template <class T>
+using IfHalf = std::enable_if_t<std::is_same_v<T, fp16_t>, fp16_t>;
+template <class T> IfHalf<T> operator+(const T& a, const T& b) { return float(a) + float(b); }
+template <class T> IfHalf<T> operator-(const T& a, const T& b) { return float(a) - float(b); }
+template <class T> IfHalf<T> operator*(const T& a, const T& b) { return float(a) * float(b); }
+template <class T> IfHalf<T> operator/(const T& a, const T& b) { return float(a) / float(b); }
 
 }  // namespace op
