@@ -1,5 +1,5 @@
 """``python -m attndsl``."""
 
-from attndsl.cli import main
+from attndsl.cli.cli import main
 
 main()

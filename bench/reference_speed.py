@@ -21,10 +21,10 @@ from typing import Any
 
 import numpy as np
 
-from attndsl.spec.loader import load_file
+from attndsl.spec.operator.loader import load_file
 
 SPEC = """
-from attndsl.spec import Operator, attend
+from attndsl.spec import attend, Operator
 op = Operator("plain_attention", summary="Attention in fp32, to be timed.")
 B, N, KN, Q, T, D = op.dims("B N KN Q T D")
 op.axes(B=B, N=N, K=KN, Q=Q, T=T, D=D, E=D)

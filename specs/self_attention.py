@@ -8,9 +8,22 @@ Tokens of all batch rows lie back to back; row b has ``seqLen[b]`` of them. head
 channels share kvHeads key/value heads, values have headSizeV channels.
 """
 
-from attndsl.folds import highest, total
-from attndsl.spec import Expr, Operator, TensorValue, Value, attend, errors, maximum, minimum, select
-from attndsl.symbolic import ExprLike, Symbol, one_of
+from attndsl.spec import (
+    Expr,
+    ExprLike,
+    Operator,
+    Symbol,
+    TensorValue,
+    Value,
+    attend,
+    errors,
+    highest,
+    maximum,
+    minimum,
+    one_of,
+    select,
+    total,
+)
 
 op = Operator(
     "self_attention",

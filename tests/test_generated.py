@@ -5,12 +5,12 @@ import re
 
 import pytest
 
-from attndsl.codegen.files import MANIFEST
-from attndsl.codegen.kernel_request import KernelRequest
-from attndsl.codegen.project import plan_project
-from attndsl.resources import generated_dir
-from attndsl.spec.loader import load, shipped_names
-from attndsl.spec.operator import Operator
+from attndsl.base.package_files import generated_dir
+from attndsl.codegen.kernel_set.kernel_request import KernelRequest
+from attndsl.codegen.project.files import MANIFEST
+from attndsl.codegen.project.project import plan_project
+from attndsl.spec.operator.loader import load, shipped_names
+from attndsl.spec.operator.operator import Operator
 
 EVERY = [each for name in shipped_names() for each in (load(name), *load(name).modes)]
 

@@ -11,13 +11,14 @@ from pathlib import Path
 import pytest
 
 import attndsl
+from attndsl.base.package_files import generated_dir
+from attndsl.campaign import records
+from attndsl.campaign.records import FOLDER
 from attndsl.graph import nodes
-from attndsl.interpret import rows as readers
-from attndsl.resources import generated_dir
-from attndsl.schedule import key_sources
-from attndsl.spec.loader import load, shipped_names
-from attndsl.verify import cells, records
-from attndsl.verify.records import FOLDER
+from attndsl.lowering.keys import source_rules
+from attndsl.reference import rows as readers
+from attndsl.spec.operator.loader import load, shipped_names
+from attndsl.verify.data import cells
 
 ROOT = Path(attndsl.__file__).parent
 PAGE = ROOT.parent / "docs" / "architecture.md"
@@ -99,7 +100,7 @@ def test_whatever_a_digested_source_imports_is_digested() -> None:
             if part in parts() - digested
         }
         assert {"intervals", "c_names", "verify", "schedule", "hardware"} <= digested
-        assert {name for name, part in missing if part not in beyond or name != "verify/runner.py"} == set()
+        assert {name for name, part in missing if part not in beyond or name != "campaign/runner.py"} == set()
         assert {name for name in names if name.endswith(".py")} >= {
             f"verify/{file.name}" for file in (ROOT / "verify").glob("*.py")
         }
@@ -108,7 +109,7 @@ def test_whatever_a_digested_source_imports_is_digested() -> None:
 @pytest.mark.parametrize(
     ("line", "part"),
     [
-        ("from attndsl.spec.call import Call", "spec"),
+        ("from attndsl.spec.binding.call import Call", "spec"),
         ("import attndsl.tile.buffers", "tile"),
         ("from attndsl import verify", "verify"),
         ("def f():\n    from attndsl.codegen import kernel", "codegen"),
@@ -143,7 +144,7 @@ def test_a_key_source_is_known_wherever_it_must_be() -> None:
         each for each in vars(nodes).values() if isinstance(each, type) and nodes.Rows in each.__mro__[1:]
     }
     assert nodes.Paged in sources
-    assert sources == set(readers._SOURCES) == set(key_sources._SOURCES)
+    assert sources == set(readers._SOURCES) == set(source_rules._SOURCES)
     assert sources <= set(cells._BELOW)
 
 

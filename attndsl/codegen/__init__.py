@@ -1,1 +1,4 @@
-"""Tile programs and contracts as files: names, text of statements, templates, projects."""
+"""Finished tile programs and contracts as files, through ``templates/``.
+
+The package spells C++; it decides no schedule and runs nothing.
+"""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from attndsl.errors import AttnDslError, UserError
+from attndsl.base.errors import AttnDslError, UserError
 
 _OWN_HEADER = re.compile(r"^\S*\battndsl/emulator/include/")
 """Of any installation: what was compiled ahead keeps the paths of the one that did so."""

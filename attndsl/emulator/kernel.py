@@ -33,7 +33,7 @@ from attndsl.emulator.toolchain import (
     runtime,
 )
 from attndsl.emulator.trace import write_trace
-from attndsl.hardware.costs import cost_lines
+from attndsl.target.costs import cost_lines
 
 _MEMORY_LIMIT = 12 << 30
 MOST_STATEMENTS = 1 << 16
@@ -191,7 +191,7 @@ class Kernel:
 
         `kind` overrides the kernel's own KERNEL_TASK_TYPE; one of `KINDS`. The arrays are updated in
         place. `trace`: a file for the predicted timeline, to be opened in Perfetto. `costs`: lines of
-        `attndsl.hardware.costs.cost_lines` other than the device's own. `timeout`: seconds of processor
+        `attndsl.target.costs.cost_lines` other than the device's own. `timeout`: seconds of processor
         time; on a busy machine the run takes longer, up to ten times as long. Raises `KernelCrashed`,
         `KernelTimeout`, `LaunchError`.
         """

@@ -42,7 +42,7 @@ from attndsl.emulator.toolchain import (
     runtime,
 )
 from attndsl.emulator.trace import write_trace
-from attndsl.hardware.costs import cost_lines
+from attndsl.target.costs import cost_lines
 
 FOREIGN = Knobs(auto_sync=True, flags_count=True, clean_at_end=True)
 """Knobs for programs of others: what official builds have on, and what vendor samples lean on."""

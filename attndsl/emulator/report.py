@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from attndsl.emulator.errors import FindingsError
-from attndsl.hardware.costs import RATES
+from attndsl.target.costs import RATES
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from attndsl.emulator.errors import LaunchError
-from attndsl.hardware.costs import RATES
+from attndsl.target.costs import RATES
 
 _PIPES = ("S", "MTE2", "MTE1", "M", "FIX", "V", "MTE3")
 """Threads of a core, in the order in which data pass them."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from attndsl.errors import UserError
-from attndsl.source_line import SourceLine
+from attndsl.base.errors import UserError
+from attndsl.base.source_location import SourceLine
 
 
 class GraphError(UserError):

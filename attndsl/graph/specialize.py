@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from attndsl.expr.argument_facts import GIVEN, kind_of, presence
+from attndsl.expr.symbolic import Expr, Load
 from attndsl.graph.nodes import (
     AXIS_ORDER,
     Axes,
@@ -23,8 +25,6 @@ from attndsl.graph.nodes import (
     Replace,
     Scalar,
 )
-from attndsl.questions import GIVEN, kind_of, presence
-from attndsl.symbolic import Expr, Load
 
 MAY_BE_ABSENT = frozenset({"length", "start", "offset", "index", "forced", "ends", "scale"})
 """Fields that become None where their operand is absent."""

@@ -1,19 +1,30 @@
-"""What an author writes: operators with symbolic sizes, layouts, constraints, and what they compute."""
+"""The spec: what an author writes, the contract it states, and the binding of a call to concrete sizes.
 
-from attndsl.spec import attend, errors
-from attndsl.spec.operator import Operator
-from attndsl.spec.values import TensorValue, Value
-from attndsl.symbolic import Expr, ceil_div, maximum, minimum, select
+Authors write ``from attndsl.spec import ...``. The package builds graph nodes and knows nothing of schedules,
+tiles, text or devices. Running a call belongs to :mod:`attndsl.api`.
+"""
+
+from attndsl.expr.reductions import highest, total
+from attndsl.expr.symbolic import Expr, ExprLike, Symbol, ceil_div, maximum, minimum, one_of, select
+from attndsl.spec import errors
+from attndsl.spec.authoring import attend
+from attndsl.spec.authoring.values import TensorValue, Value
+from attndsl.spec.operator.operator import Operator
 
 __all__ = [
     "Expr",
+    "ExprLike",
     "Operator",
+    "Symbol",
     "TensorValue",
     "Value",
     "attend",
     "ceil_div",
     "errors",
+    "highest",
     "maximum",
     "minimum",
+    "one_of",
     "select",
+    "total",
 ]

@@ -7,9 +7,9 @@ either of the existing implementations keep working.
 
 from __future__ import annotations
 
-from attndsl.errors import UserError
+from attndsl.base.errors import UserError
+from attndsl.base.source_location import SourceLine
 from attndsl.graph.errors import GraphError as GraphError
-from attndsl.source_line import SourceLine
 
 # ------------------------------------------------------------------------------------------------
 # Mistakes of a spec's author

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 import ml_dtypes
 import numpy as np
 
-from attndsl.hardware import ATLAS_A2, MemorySpace
-from attndsl.source_line import UNKNOWN_LINE, SourceLine
-from attndsl.symbolic import Const, Element, Expr, ExprLike, Load, as_expr
+from attndsl.base.source_location import UNKNOWN_LINE, SourceLine
+from attndsl.expr.symbolic import Const, Element, Expr, ExprLike, Load, as_expr
+from attndsl.target import ATLAS_A2, MemorySpace
 from attndsl.tile.naming import gm_member
 
 NUMPY_DTYPES: dict[str, np.dtype] = {

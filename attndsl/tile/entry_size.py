@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from attndsl.symbolic import Expr, Load
+from attndsl.expr.symbolic import Expr, Load
 from attndsl.tile.naming import list_member
 
 

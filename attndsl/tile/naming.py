@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attndsl.c_names import plain
+from attndsl.base.reserved_names import plain
 
 
 def camel(name: str) -> str:

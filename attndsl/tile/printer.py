@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from attndsl.hardware import ATLAS_A2
-from attndsl.symbolic import Const
+from attndsl.expr.symbolic import Const
+from attndsl.target import ATLAS_A2
 from attndsl.tile.instructions import Instruction
 from attndsl.tile.program import Program
 from attndsl.tile.statements import (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import fields
 
-from attndsl.hardware import MemorySpace
-from attndsl.symbolic import Expr, Load, Symbol
+from attndsl.expr.symbolic import Expr, Load, Symbol
+from attndsl.target import MemorySpace
 from attndsl.tile.buffers import GlobalRegion, Region
 from attndsl.tile.naming import gm_member, list_member
 from attndsl.tile.program import CORE_SCALARS, Program

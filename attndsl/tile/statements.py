@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
-from attndsl.hardware import Core, Pipe
-from attndsl.source_line import UNKNOWN_LINE, SourceLine
-from attndsl.symbolic import Const, Expr, Symbol
+from attndsl.base.source_location import UNKNOWN_LINE, SourceLine
+from attndsl.expr.symbolic import Const, Expr, Symbol
+from attndsl.target import Core, Pipe
 from attndsl.tile.buffers import Buffer, GlobalTensor, ScalarArray
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from attndsl.codegen.arguments import Names, names_of
+from attndsl.codegen.names.arguments import Names, names_of
 from attndsl.emulator.toolchain import INCLUDE, find_compiler
-from attndsl.spec.arguments import ParamSpec
-from attndsl.spec.operator import Operator
+from attndsl.spec.contract.arguments import ParamSpec
+from attndsl.spec.operator.operator import Operator
 
 HERE = Path(__file__).parent
 _FLAGS = ["-std=c++17", "-fsyntax-only", "-Wall", "-Wextra", "-Wno-unknown-pragmas"]

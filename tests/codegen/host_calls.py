@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from attndsl.codegen.arguments import DTYPE_ROWS, Argument, Names
-from attndsl.codegen.host_files import host_files
+from attndsl.codegen.host.host_files import host_files
+from attndsl.codegen.names.arguments import DTYPE_ROWS, Argument, Names
 from attndsl.emulator.toolchain import require_compiler, run_compiler
-from attndsl.spec.arguments import DTYPES, ParamSpec
-from attndsl.spec.binding import arguments_by_name
-from attndsl.spec.operator import Operator
+from attndsl.spec.binding.binding import arguments_by_name
+from attndsl.spec.contract.arguments import DTYPES, ParamSpec
+from attndsl.spec.operator.operator import Operator
 
 
 class Untold(Exception):

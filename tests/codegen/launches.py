@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from attndsl import ops
-from attndsl.schedule.launch import Launch, prepare
+from attndsl.api import ops
+from attndsl.compiler.prepare_launch import Launch, prepare
 
 
 @dataclass(frozen=True)

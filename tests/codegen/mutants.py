@@ -15,12 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from attndsl import emulator
-from attndsl.codegen.arguments import names_of
-from attndsl.codegen.device_files import device_files, kernel_path
-from attndsl.codegen.execute import arguments_of, plan_of, written
-from attndsl.codegen.kernel import kernel_name
-from attndsl.schedule.compile import Compiled
-from attndsl.schedule.launch import Launch
+from attndsl.codegen.kernel.kernel import kernel_name
+from attndsl.codegen.names.arguments import names_of
+from attndsl.codegen.samples.device_files import device_files, kernel_path
+from attndsl.compiler.compile import Compiled
+from attndsl.compiler.prepare_launch import Launch
+from attndsl.execute.execute import arguments_of, plan_of, written
 
 _STATEMENT = re.compile(
     r"^\s*(?:(?P<event>SetFlag|WaitFlag)<HardEvent::(?P<pair>\w+)>\((?P<id>\w+)(?P<slot>[^)]*)\)"

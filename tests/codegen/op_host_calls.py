@@ -9,14 +9,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from attndsl.codegen.arguments import names_of
-from attndsl.codegen.device_files import device_files
-from attndsl.codegen.host import Row, host_text
-from attndsl.codegen.host_files import definition_files, host_files
-from attndsl.codegen.kernel_request import KernelRequest
-from attndsl.codegen.project import plan_project
+from attndsl.codegen.host.host_files import definition_files, host_files
+from attndsl.codegen.host.tiling_text import Row, host_text
+from attndsl.codegen.kernel_set.kernel_request import KernelRequest
+from attndsl.codegen.names.arguments import names_of
+from attndsl.codegen.project.project import plan_project
+from attndsl.codegen.samples.device_files import device_files
 from attndsl.emulator.toolchain import require_compiler, run_compiler
-from attndsl.spec.operator import Operator
+from attndsl.spec.operator.operator import Operator
 
 from .host_calls import Blob, Blobs
 

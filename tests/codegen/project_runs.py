@@ -12,11 +12,11 @@ import ml_dtypes
 import numpy as np
 
 from attndsl import emulator
-from attndsl.codegen.arguments import names_of
-from attndsl.codegen.execute import arguments_of
+from attndsl.codegen.names.arguments import names_of
+from attndsl.compiler.prepare_launch import Launch, prepare
 from attndsl.emulator.toolchain import require_compiler, run_compiler
-from attndsl.schedule.launch import Launch, prepare
-from attndsl.spec.operator import Operator
+from attndsl.execute.execute import arguments_of
+from attndsl.spec.operator.operator import Operator
 
 from .host_calls import _GLUE, Blob, Blobs, _read
 

@@ -6,15 +6,15 @@ import shlex
 import pytest
 from click.testing import CliRunner
 
-from attndsl.cli import cli
-from attndsl.codegen.kernel_request import KernelRequest, NoLegalCall, wanted_specialisations
-from attndsl.codegen.project import plan_projects
-from attndsl.codegen.user_project import NoProject, UserProject
-from attndsl.profile import ProfileError, call_of_shape
-from attndsl.spec.loader import load
+from attndsl.cli.cli import cli
+from attndsl.cli.profile import ProfileError, call_of_shape
+from attndsl.codegen.kernel_set.kernel_request import KernelRequest, NoLegalCall, wanted_specialisations
+from attndsl.codegen.project.project import plan_projects
+from attndsl.execute.user_project import NoProject, UserProject
+from attndsl.spec.operator.loader import load
 
 SPEC = """
-from attndsl.spec import Operator, attend
+from attndsl.spec import attend, Operator
 
 op = Operator("plain")
 B, N, Q, T, D = op.dims("B N Q T D")

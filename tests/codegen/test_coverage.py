@@ -7,11 +7,11 @@ import re
 
 import pytest
 
-from attndsl import ops
-from attndsl.codegen import coverage as module
-from attndsl.codegen.coverage import Coverage, TooManyStatements
-from attndsl.codegen.execute import written
-from attndsl.verify import verify
+from attndsl.api import ops
+from attndsl.campaign import verify
+from attndsl.execute import coverage as module
+from attndsl.execute.coverage import Coverage, TooManyStatements
+from attndsl.execute.execute import written
 
 from .launches import Case, launch_of
 

@@ -10,13 +10,13 @@ import re
 import numpy as np
 import pytest
 
-from attndsl import ops
-from attndsl.codegen.arguments import names_of
-from attndsl.codegen.kernel_request import KernelRequest
-from attndsl.codegen.project import plan_project
+from attndsl.api import ops
+from attndsl.base.package_files import generated_dir
+from attndsl.codegen.kernel_set.kernel_request import KernelRequest
+from attndsl.codegen.names.arguments import names_of
+from attndsl.codegen.project.project import plan_project
 from attndsl.emulator.toolchain import find_compiler
-from attndsl.resources import generated_dir
-from attndsl.spec.loader import load, shipped_names
+from attndsl.spec.operator.loader import load, shipped_names
 
 from .project_runs import Emulated, device_test
 

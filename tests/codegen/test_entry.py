@@ -7,11 +7,11 @@ import subprocess
 
 import pytest
 
-from attndsl import ops
-from attndsl.codegen.device_files import device_files
+from attndsl.api import ops
+from attndsl.codegen.samples.device_files import device_files
+from attndsl.compiler.compile import compile_operator
 from attndsl.emulator.toolchain import find_compiler
-from attndsl.schedule.compile import compile_operator
-from attndsl.schedule.specialisation import Specialisation
+from attndsl.lowering.signature.specialisation import Specialisation
 
 OP = "incre_flash_attention"
 DTYPES = {"float16": ("DT_FLOAT16", 1), "bfloat16": ("DT_BF16", 27)}

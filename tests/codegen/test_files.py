@@ -6,8 +6,8 @@ import os
 
 import pytest
 
-from attndsl.codegen import files as module
-from attndsl.codegen.files import MANIFEST, OutputNotWritable, write_files
+from attndsl.codegen.project import files as module
+from attndsl.codegen.project.files import MANIFEST, OutputNotWritable, write_files
 
 FIRST = {
     "README.md": "one\n",

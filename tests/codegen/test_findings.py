@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from attndsl.codegen.execute import execute
-from attndsl.interpret import reference
+from attndsl.execute.execute import execute
+from attndsl.reference import run as reference
 
 from .launches import Case, launch_of
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from attndsl import ops
+from attndsl.api import ops
+from attndsl.base.errors import UserError
 from attndsl.emulator.toolchain import find_compiler
-from attndsl.errors import UserError
 from attndsl.spec import Operator, attend, errors
 
 from .host_calls import Untold, checked
@@ -74,8 +74,8 @@ def in_python(name, call):
 
 def reads_the_device(operator, message):
     """Whether the constraint that failed looks at content that the host does not have."""
-    from attndsl.codegen.arguments import Names
-    from attndsl.codegen.host_constraints import on_host
+    from attndsl.codegen.host.host_constraints import on_host
+    from attndsl.codegen.names.arguments import Names
 
     for each in (operator, *operator.modes):
         for rule in each.constraints:

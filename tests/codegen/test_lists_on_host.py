@@ -12,12 +12,12 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "reference"))
 from test_tensor_lists import BAD, BAD_SPLIT, LEGAL, decoder, lists
 
-from attndsl import ops
-from attndsl.codegen.execute import plan_of, written
-from attndsl.codegen.host import host_text
-from attndsl.codegen.kernel_request import KernelRequest
+from attndsl.api import ops
+from attndsl.codegen.host.tiling_text import host_text
+from attndsl.codegen.kernel_set.kernel_request import KernelRequest
+from attndsl.compiler.prepare_launch import prepare
 from attndsl.emulator.toolchain import find_compiler
-from attndsl.schedule.launch import prepare
+from attndsl.execute.execute import plan_of, written
 
 from . import op_host_calls
 from .host_calls import Untold, checked

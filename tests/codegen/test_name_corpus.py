@@ -13,15 +13,15 @@ import numpy as np
 import pytest
 
 import attndsl
-from attndsl.c_names import is_taken
-from attndsl.codegen.arguments import names_of
-from attndsl.codegen.host import host_text
-from attndsl.codegen.identifiers import identifier
-from attndsl.codegen.project import KernelRequest, plan_project
+from attndsl.base.reserved_names import is_taken
+from attndsl.codegen.host.tiling_text import host_text
+from attndsl.codegen.names.arguments import names_of
+from attndsl.codegen.names.identifiers import identifier
+from attndsl.codegen.project.project import KernelRequest, plan_project
+from attndsl.compiler.compile import Specialisation, compile_operator
 from attndsl.emulator.toolchain import find_compiler
-from attndsl.schedule.compile import Specialisation, compile_operator
 from attndsl.spec import errors
-from attndsl.spec.declarations import INDICES
+from attndsl.spec.authoring.declarations import INDICES
 
 from . import named_spec
 from .compiling import host_sources

@@ -12,13 +12,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attndsl.codegen.arguments import names_of
-from attndsl.codegen.host_files import definition_files, host_files
-from attndsl.codegen.identifiers import comment, escaped, identifier, identifiers, pascal, snake, strings
-from attndsl.codegen.kernel_request import KernelRequest
-from attndsl.codegen.op_definition import AlikeNames
-from attndsl.codegen.project import plan_project
-from attndsl.codegen.project_files import Page, binding_files, build_files
+from attndsl.codegen.host.host_files import definition_files, host_files
+from attndsl.codegen.host.op_definition import AlikeNames
+from attndsl.codegen.kernel_set.kernel_request import KernelRequest
+from attndsl.codegen.names.arguments import names_of
+from attndsl.codegen.names.identifiers import (
+    comment,
+    escaped,
+    identifier,
+    identifiers,
+    pascal,
+    snake,
+    strings,
+)
+from attndsl.codegen.project.project import plan_project
+from attndsl.codegen.project.project_files import Page, binding_files, build_files
 from attndsl.emulator.toolchain import find_compiler
 from attndsl.spec import Operator, attend, errors
 

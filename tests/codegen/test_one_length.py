@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from attndsl.codegen.execute import execute
-from attndsl.interpret.tile import interpret
-from attndsl.schedule.launch import Launch, prepare
-from attndsl.spec.loader import load
+from attndsl.compiler.prepare_launch import Launch, prepare
+from attndsl.execute.execute import execute
+from attndsl.spec.operator.loader import load
+from attndsl.tile_interpreter.run import interpret
 
 
 def launches() -> tuple[Launch, Launch]:

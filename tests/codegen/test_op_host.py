@@ -9,15 +9,15 @@ from itertools import product
 import numpy as np
 import pytest
 
-from attndsl import ops
-from attndsl.codegen.device_cases import device_cases
-from attndsl.codegen.execute import plan_of, written
-from attndsl.codegen.host import host_text, waits_for_all
-from attndsl.codegen.kernel_request import KernelRequest
-from attndsl.codegen.project import plan_project
+from attndsl.api import ops
+from attndsl.codegen.host.tiling_text import host_text, waits_for_all
+from attndsl.codegen.kernel_set.kernel_request import KernelRequest
+from attndsl.codegen.project.project import plan_project
+from attndsl.codegen.samples.device_cases import device_cases
+from attndsl.compiler.prepare_launch import prepare
 from attndsl.emulator.toolchain import find_compiler
-from attndsl.schedule.launch import prepare
-from attndsl.spec.arguments import DTYPES
+from attndsl.execute.execute import plan_of, written
+from attndsl.spec.contract.arguments import DTYPES
 
 from .op_host_calls import GE_TYPES, fields_of, op_host
 from .test_host_checks import LEGAL, TABLES, Untold, in_python

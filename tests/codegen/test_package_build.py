@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from attndsl import ops
-from attndsl.codegen.kernel_request import KernelRequest
-from attndsl.codegen.project import plan_project
+from attndsl.api import ops
+from attndsl.codegen.kernel_set.kernel_request import KernelRequest
+from attndsl.codegen.project.project import plan_project
 
 SMALL = KernelRequest(dtypes=("float16",), features=frozenset(), head_sizes=(16,))
 KERNEL = "relay_attention_custom"

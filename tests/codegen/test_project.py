@@ -16,16 +16,16 @@ import numpy as np
 import pytest
 
 import attndsl
-from attndsl import ops
-from attndsl.codegen.arguments import names_of
-from attndsl.codegen.device_cases import random_tensor
-from attndsl.codegen.host_files import host_files
-from attndsl.codegen.kernel_request import KernelRequest
-from attndsl.codegen.project import plan_project
-from attndsl.codegen.project_files import Page, binding_files
-from attndsl.codegen.torch_text import torch_text
+from attndsl.api import ops
+from attndsl.codegen.bindings.torch_text import torch_text
+from attndsl.codegen.host.host_files import host_files
+from attndsl.codegen.kernel_set.kernel_request import KernelRequest
+from attndsl.codegen.names.arguments import names_of
+from attndsl.codegen.project.project import plan_project
+from attndsl.codegen.project.project_files import Page, binding_files
+from attndsl.codegen.samples.device_cases import random_tensor
 from attndsl.emulator.toolchain import INCLUDE, find_compiler
-from attndsl.spec.arguments import DTYPES
+from attndsl.spec.contract.arguments import DTYPES
 
 HERE = Path(__file__).parent
 PACKAGE = Path(attndsl.__file__).parent.parent

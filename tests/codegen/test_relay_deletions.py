@@ -8,9 +8,9 @@ from functools import lru_cache
 import numpy as np
 import pytest
 
-from attndsl import ops
+from attndsl.api import ops
+from attndsl.compiler.prepare_launch import Launch, prepare
 from attndsl.emulator.toolchain import find_compiler
-from attndsl.schedule.launch import Launch, prepare
 
 from .mutants import Switched
 

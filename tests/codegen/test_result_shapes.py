@@ -7,9 +7,9 @@ import subprocess
 import numpy as np
 import pytest
 
-from attndsl import ops
-from attndsl.codegen.arguments import names_of
-from attndsl.codegen.host_files import host_files
+from attndsl.api import ops
+from attndsl.codegen.host.host_files import host_files
+from attndsl.codegen.names.arguments import names_of
 from attndsl.emulator.toolchain import find_compiler
 
 from .op_host_calls import op_host

@@ -8,13 +8,13 @@ from functools import lru_cache
 
 import pytest
 
-from attndsl import ops
-from attndsl.codegen.device_files import device_files, kernel_path
-from attndsl.codegen.kernel import kernel_text
-from attndsl.codegen.segments import share
-from attndsl.codegen.statements import Function
-from attndsl.schedule.compile import Compiled, compile_operator
-from attndsl.schedule.specialisation import Specialisation
+from attndsl.api import ops
+from attndsl.codegen.kernel.kernel import kernel_text
+from attndsl.codegen.kernel.shared_stages import share
+from attndsl.codegen.kernel.statements import Function
+from attndsl.codegen.samples.device_files import device_files, kernel_path
+from attndsl.compiler.compile import Compiled, compile_operator
+from attndsl.lowering.signature.specialisation import Specialisation
 
 
 @lru_cache(maxsize=1)

@@ -7,13 +7,23 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from attndsl import ops
-from attndsl.codegen.kernel_request import KernelRequest, specialisation_of_choice, wanted_specialisations
-from attndsl.codegen.problem_members import dtype_member, given_member, io_tensor, member_of, number_of_value
-from attndsl.codegen.selectors import selectors_of
-from attndsl.schedule.specialisation import feature_names, kernel_inputs, settings_of
-from attndsl.spec.covering import choosable, nearest_choice
-from attndsl.spec.loader import load, shipped_names
+from attndsl.api import ops
+from attndsl.codegen.host.problem_members import (
+    dtype_member,
+    given_member,
+    io_tensor,
+    member_of,
+    number_of_value,
+)
+from attndsl.codegen.kernel_set.dispatch_guards import selectors_of
+from attndsl.codegen.kernel_set.kernel_request import (
+    KernelRequest,
+    specialisation_of_choice,
+    wanted_specialisations,
+)
+from attndsl.lowering.signature.specialisation import feature_names, kernel_inputs, settings_of
+from attndsl.spec.operator.covering import choosable, nearest_choice
+from attndsl.spec.operator.loader import load, shipped_names
 
 SHIPPED = [each for name in shipped_names() for each in (load(name), *load(name).modes)]
 EVERY = [each for each in SHIPPED if feature_names(each)]  # those with something to choose

@@ -18,15 +18,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import attndsl
-from attndsl import ops
-from attndsl.codegen.device_files import device_files, kernel_path
-from attndsl.codegen.kernel import kernel_name
-from attndsl.codegen.line_breaks import wrap
-from attndsl.codegen.render import render
+from attndsl.api import ops
+from attndsl.base.package_files import generated_dir
+from attndsl.codegen.kernel.kernel import kernel_name
+from attndsl.codegen.samples.device_files import device_files, kernel_path
+from attndsl.codegen.text.line_breaks import wrap
+from attndsl.codegen.text.render import render
+from attndsl.compiler.compile import Compiled, compile_operator
 from attndsl.emulator.toolchain import INCLUDE, find_compiler
-from attndsl.resources import generated_dir
-from attndsl.schedule.compile import Compiled, compile_operator
-from attndsl.schedule.specialisation import Specialisation
+from attndsl.lowering.signature.specialisation import Specialisation
 from attndsl.tile.printer import print_program
 
 SPECIALS = (
@@ -55,9 +55,9 @@ def kernel_of(special) -> str:
 
 _DIGEST = """
 import hashlib
-from attndsl import ops
-from attndsl.codegen.device_files import device_files
-from attndsl.schedule.compile import Specialisation, compile_operator
+from attndsl.api import ops
+from attndsl.codegen.samples.device_files import device_files
+from attndsl.compiler.compile import Specialisation, compile_operator
 from attndsl.tile.printer import print_program
 special = Specialisation(dtype="float16", bucket=128, features=frozenset({"pse_shift", "attn_mask"}))
 compiled = compile_operator(ops.incre_flash_attention, special)

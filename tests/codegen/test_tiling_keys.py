@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from attndsl import ops
-from attndsl.codegen.kernel import kernel_name
-from attndsl.codegen.tiling_keys import selectors, tiling_key
-from attndsl.schedule.compile import Compiled
-from attndsl.schedule.specialisation import Specialisation
+from attndsl.api import ops
+from attndsl.codegen.kernel.kernel import kernel_name
+from attndsl.codegen.kernel_set.tiling_keys import selectors, tiling_key
+from attndsl.compiler.compile import Compiled
+from attndsl.lowering.signature.specialisation import Specialisation
 
 PREFIX = next(mode for mode in ops.self_attention.modes if mode.name.endswith("prefix_encoder"))
 ENCODER = next(mode for mode in ops.self_attention.modes if mode.name.endswith("pa_encoder"))

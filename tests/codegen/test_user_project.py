@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from attndsl import ops
-from attndsl.codegen.coverage import Coverage
-from attndsl.codegen.kernel import kernel_name
-from attndsl.codegen.kernel_request import KernelRequest
-from attndsl.codegen.project import plan_projects
-from attndsl.codegen.user_project import NoProject, UnknownMember, UserProject
+from attndsl.api import ops
+from attndsl.base.package_files import generated_dir
+from attndsl.campaign import NotGenerated, Verification, verify
+from attndsl.codegen.kernel.kernel import kernel_name
+from attndsl.codegen.kernel_set.kernel_request import KernelRequest
+from attndsl.codegen.project.project import plan_projects
+from attndsl.compiler.prepare_launch import prepare
 from attndsl.emulator.statements import NotUnderstood
-from attndsl.resources import generated_dir
-from attndsl.schedule.launch import prepare
-from attndsl.verify import NotGenerated, Verification, verify
-from attndsl.verify.cases import Stream
+from attndsl.execute.coverage import Coverage
+from attndsl.execute.user_project import NoProject, UnknownMember, UserProject
+from attndsl.verify.cases.cases import Stream
 
 OPERATOR = ops.incre_flash_attention
 REQUEST = KernelRequest(dtypes=("float16",), head_sizes=(64,), features=frozenset({"attn_mask"}))

@@ -5,18 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from attndsl import emulator, ops
-from attndsl.codegen import execute
-from attndsl.codegen.arguments import names_of
-from attndsl.codegen.checks import check_text
-from attndsl.codegen.project import KernelRequest
+from attndsl import emulator
+from attndsl.api import ops
+from attndsl.base.errors import UserError
+from attndsl.codegen.host.checks import check_text
+from attndsl.codegen.names.arguments import names_of
+from attndsl.codegen.project.project import KernelRequest
+from attndsl.compiler.prepare_launch import prepare
 from attndsl.emulator.toolchain import find_compiler
-from attndsl.errors import UserError
-from attndsl.schedule.launch import prepare
+from attndsl.execute import execute
+from attndsl.expr.symbolic import Symbol, compare, select
 from attndsl.spec import Operator, attend, ceil_div
-from attndsl.spec.divisions import guarded
-from attndsl.spec.loader import shipped_names
-from attndsl.symbolic import Symbol, compare, select
+from attndsl.spec.contract.divisions import guarded
+from attndsl.spec.operator.loader import shipped_names
 
 from .host_calls import checked
 from .op_host_calls import op_host

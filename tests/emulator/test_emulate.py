@@ -479,7 +479,7 @@ def test_what_cannot_be_built(tmp_path):
 
 def command(*arguments, cwd=None):
     return subprocess.run(
-        [sys.executable, "-m", "attndsl.cli", "emulate", *map(str, arguments)],
+        [sys.executable, "-m", "attndsl.cli.cli", "emulate", *map(str, arguments)],
         capture_output=True,
         text=True,
         cwd=cwd,

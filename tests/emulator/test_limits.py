@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import attndsl.emulator
-from attndsl.hardware import ATLAS_A2, MemorySpace
+from attndsl.target import ATLAS_A2, MemorySpace
 
 ROOT = Path(attndsl.emulator.__file__).parent
 LIMITS = ROOT / "include" / "attnemu" / "limits.h"

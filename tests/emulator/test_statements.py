@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from attndsl import emulator
+from attndsl.base.package_files import generated_dir
 from attndsl.emulator.statements import NotUnderstood, instrument
-from attndsl.resources import generated_dir
 
 SOURCE = """#include "kernel_operator.h"
 #define TWICE(x) \\

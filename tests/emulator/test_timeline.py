@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from attndsl.emulator import Argument, Kernel, LaunchError, Report, build_all
-from attndsl.hardware.costs import COSTS, RATES, Cost, Rate, cost_lines
+from attndsl.target.costs import COSTS, RATES, Cost, Rate, cost_lines
 
 OPS = Path(__file__).parents[2] / "attndsl" / "emulator" / "include" / "attnemu" / "ops.h"
 

@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from attndsl.base.source_location import SourceLine
+from attndsl.expr.symbolic import Const, Load, Symbol
 from attndsl.graph.errors import GraphError
 from attndsl.graph.graph import Graph
 from attndsl.graph.nodes import (
@@ -38,9 +40,7 @@ from attndsl.graph.nodes import (
     WeightedSum,
     WindowSum,
 )
-from attndsl.graph.rules import RULES, findings, verify
-from attndsl.source_line import SourceLine
-from attndsl.symbolic import Const, Load, Symbol
+from attndsl.graph.verifier import RULES, findings, verify
 
 SCORE = ("B", "N", "Q", "T")
 OUT = ("B", "N", "Q", "E")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from attndsl import ops
-from attndsl.graph.decisions import decisions
+from attndsl.api import ops
+from attndsl.graph.branch_conditions import decisions
 from attndsl.graph.nodes import (
     Choose,
     Dense,

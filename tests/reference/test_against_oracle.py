@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_incre import naive
 
-from attndsl import ops
-from attndsl.interpret import reference
+from attndsl.api import ops
+from attndsl.reference import run as reference
 
 ifa = ops.incre_flash_attention
 DTYPES = {"float16": np.float16, "bfloat16": ml_dtypes.bfloat16}

@@ -5,10 +5,10 @@ import threading
 import numpy as np
 import pytest
 
-from attndsl.interpret.products import scores_of, weighted_values
-from attndsl.interpret.reference import run
-from attndsl.interpret.scratch import Scratch
-from attndsl.interpret.threads import for_each
+from attndsl.reference.products import scores_of, weighted_values
+from attndsl.reference.run import run
+from attndsl.reference.scratch import Scratch
+from attndsl.reference.threads import for_each
 from attndsl.spec import Operator, attend
 
 INF = float("inf")

@@ -6,7 +6,7 @@ import types
 
 import numpy as np
 
-from attndsl import ops
+from attndsl.api import ops
 
 EXAMPLE = """
 >>> from mindspore import ops

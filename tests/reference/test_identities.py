@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attndsl import ops
+from attndsl.api import ops
+from attndsl.expr.symbolic import Const
 from attndsl.spec import Expr, Operator, Value, attend, minimum
-from attndsl.symbolic import Const
 
 ifa = ops.incre_flash_attention
 
@@ -165,8 +165,8 @@ def test_a_position_bias_of_minus_infinity_hides_like_a_mask():
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_the_number_of_threads_does_not_change_a_bit(threads, monkeypatch):
-    from attndsl.interpret import streaming
-    from attndsl.interpret import threads as pool
+    from attndsl.reference import streaming
+    from attndsl.reference import threads as pool
 
     rng = np.random.default_rng(4)
     query, key = (rng.standard_normal(shape).astype(np.float16) for shape in [(5, 6, 1, 32), (5, 3, 99, 32)])

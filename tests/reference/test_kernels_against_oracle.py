@@ -9,10 +9,10 @@ import naive_relay
 import numpy as np
 import pytest
 
-from attndsl import ops
-from attndsl.codegen.execute import execute
+from attndsl.api import ops
+from attndsl.compiler.prepare_launch import prepare
 from attndsl.emulator.toolchain import find_compiler
-from attndsl.schedule.launch import prepare
+from attndsl.execute.execute import execute
 
 BACKENDS = [
     "tile",

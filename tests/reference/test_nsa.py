@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_nsa import naive
 
-from attndsl import ops, packing
-from attndsl.interpret import reference
+from attndsl import packing
+from attndsl.api import ops
+from attndsl.reference import run as reference
 
 nsa = ops.nsa_compress_attention
 DTYPES = {"float16": np.float16, "bfloat16": ml_dtypes.bfloat16}

@@ -7,7 +7,7 @@ import warnings
 
 import numpy as np
 
-from attndsl import ops
+from attndsl.api import ops
 
 EXAMPLE = """
 >>> import numpy as np

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_relay import naive
 
-from attndsl import ops
-from attndsl.interpret import reference
+from attndsl.api import ops
+from attndsl.reference import run as reference
 
 relay = ops.relay_attention
 DTYPES = {"float16": np.float16, "bfloat16": ml_dtypes.bfloat16}

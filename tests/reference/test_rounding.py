@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attndsl.interpret.state import as_real, rounded
+from attndsl.reference.state import as_real, rounded
 
 BF16 = np.dtype(ml_dtypes.bfloat16)
 

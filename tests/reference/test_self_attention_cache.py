@@ -16,7 +16,7 @@ from self_attention_cases import (
 )
 from test_self_attention_prompt import close, rounded_mask
 
-from attndsl import ops
+from attndsl.api import ops
 
 sa = ops.self_attention
 
@@ -115,7 +115,7 @@ def test_random_calls_match_the_oracle_and_update_the_cache(call):
 @settings(max_examples=25, deadline=None)
 @given(cached())
 def test_float64_runs_are_exact(call):
-    from attndsl.interpret import reference
+    from attndsl.reference import run as reference
 
     expected, _, _ = oracle(call)
     expected = expected.transpose(0, 2, 1, 3) if call["inputLayout"] else expected

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from attndsl import ops
+from attndsl.api import ops
 
 
 def test_a_skipped_row_writes_nothing_even_where_its_offset_is_below_its_length():

@@ -14,8 +14,8 @@ from self_attention_cases import (
     window_width,
 )
 
-from attndsl import ops
-from attndsl.errors import UserError
+from attndsl.api import ops
+from attndsl.base.errors import UserError
 from attndsl.spec import Operator, attend, errors
 
 sa = ops.self_attention

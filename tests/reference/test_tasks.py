@@ -9,13 +9,13 @@ import time
 import numpy as np
 import pytest
 
-from attndsl.interpret.arithmetic import exp_in_place
-from attndsl.interpret.products import row_sums
-from attndsl.interpret.query_space import query_space
-from attndsl.interpret.ranges import Visibility
-from attndsl.interpret.state import State
-from attndsl.interpret.tasks import Rowsets, query_block, query_tasks
-from attndsl.interpret.threads import cores, for_each
+from attndsl.reference.arithmetic import exp_in_place
+from attndsl.reference.products import row_sums
+from attndsl.reference.query_space import query_space
+from attndsl.reference.ranges import Visibility
+from attndsl.reference.state import State
+from attndsl.reference.tasks import Rowsets, query_block, query_tasks
+from attndsl.reference.threads import cores, for_each
 from attndsl.spec import Operator, attend
 
 FLOAT32 = np.dtype(np.float32)
@@ -171,7 +171,7 @@ def test_threads_stay():
 
 FORKS = """
 import os, threading
-from attndsl.interpret.threads import cores, for_each
+from attndsl.reference.threads import cores, for_each
 met = []
 def meet(_):
     barrier.wait(10)

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from naive_incre import naive
 from self_attention_cases import filled
 
-from attndsl import ops
-from attndsl.errors import UserError
+from attndsl.api import ops
+from attndsl.base.errors import UserError
 
 ifa, sa = ops.incre_flash_attention, ops.self_attention
 F16 = np.float16

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from attndsl.expr.symbolic import Symbol
 from attndsl.spec import Operator, attend, errors
-from attndsl.symbolic import Symbol
 
 A, C = Symbol("a"), Symbol("c")
 

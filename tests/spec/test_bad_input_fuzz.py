@@ -5,8 +5,8 @@ import numpy as np
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from attndsl import ops
-from attndsl.errors import UserError
+from attndsl.api import ops
+from attndsl.base.errors import UserError
 
 ifa = ops.incre_flash_attention
 DTYPES = [

@@ -6,11 +6,11 @@ from itertools import pairwise
 
 import pytest
 
-from attndsl import ops
-from attndsl.codegen.kernel_request import IllegalSetting, KernelRequest, wanted_specialisations
-from attndsl.schedule.specialisation import settings_of
+from attndsl.api import ops
+from attndsl.codegen.kernel_set.kernel_request import IllegalSetting, KernelRequest, wanted_specialisations
+from attndsl.lowering.signature.specialisation import settings_of
 from attndsl.spec import Operator, attend, errors
-from attndsl.spec.covering import choosable, nearest_choice
+from attndsl.spec.operator.covering import choosable, nearest_choice
 
 MODES = {mode.name: mode for mode in (ops.self_attention, *ops.self_attention.modes)}
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from attndsl import ops
+from attndsl.api import ops
+from attndsl.expr.symbolic import Const, Symbol
+from attndsl.spec.contract.layout import parse_layout
 from attndsl.spec.errors import LayoutTextError
-from attndsl.spec.layout import parse_layout
-from attndsl.symbolic import Const, Symbol
 
 EXTENTS = {
     "B": Symbol("B"),

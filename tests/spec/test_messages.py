@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from attndsl import ops
-from attndsl.errors import UserError
+from attndsl.api import ops
+from attndsl.base.errors import UserError
 from attndsl.spec import Operator, attend, errors
 
 F16, F32, I8 = np.float16, np.float32, np.int8

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attndsl import ops
-from attndsl.errors import UserError
+from attndsl.api import ops
+from attndsl.base.errors import UserError
 
 nsa = ops.nsa_compress_attention
 F16, F32, I8, I32, BF16 = np.float16, np.float32, np.int8, np.int32, ml_dtypes.bfloat16

@@ -7,8 +7,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from attndsl import ops
-from attndsl.errors import UserError
+from attndsl.api import ops
+from attndsl.base.errors import UserError
 from attndsl.spec import errors
 
 sa = ops.self_attention

@@ -5,11 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from attndsl import ops
-from attndsl.errors import UserError
-from attndsl.spec import Operator, attend, capacity, errors
-from attndsl.spec.loader import load
-from attndsl.symbolic import Expr
+from attndsl.api import ops
+from attndsl.base.errors import UserError
+from attndsl.expr.symbolic import Expr
+from attndsl.spec import Operator, attend, errors
+from attndsl.spec.binding import capacity
+from attndsl.spec.operator.loader import load
 
 FILE = Path(__file__).parent / "my_window.py"
 
@@ -223,7 +224,7 @@ def test_a_broken_spec_file_gives_one_clear_line(name, tmp_path):
 
 
 def test_unknown_operators_files_and_backends():
-    from attndsl import ops
+    from attndsl.api import ops
 
     with pytest.raises(errors.UnknownOperatorError, match="did you mean 'incre_flash_attention'"):
         load("incre_flash_atention")

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from attndsl.hardware import MemorySpace
-from attndsl.symbolic import Const, Expr, ExprLike, as_expr
+from attndsl.expr.symbolic import Const, Expr, ExprLike, as_expr
+from attndsl.target import MemorySpace
 from attndsl.tile.buffers import NUMPY_DTYPES, Buffer, GlobalTensor
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from attndsl import emulator
-from attndsl.hardware import MemorySpace
+from attndsl.target import MemorySpace
 from attndsl.tile.buffers import CXX_DTYPES, Buffer, GlobalTensor
 from attndsl.tile.instructions import Instruction
 

@@ -9,19 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from attndsl import emulator, ops
-from attndsl.codegen.device_files import device_files, kernel_path
-from attndsl.codegen.execute import plan_of, written
-from attndsl.codegen.kernel import kernel_name, kernel_text
-from attndsl.interpret.tile import interpret
-from attndsl.schedule.compile import Compiled, compile_operator
-from attndsl.schedule.launch import Launch
-from attndsl.schedule.passes import PASSES, run_passes
-from attndsl.schedule.specialisation import Specialisation
-from attndsl.symbolic import Const
+from attndsl import emulator
+from attndsl.api import ops
+from attndsl.codegen.kernel.kernel import kernel_name, kernel_text
+from attndsl.codegen.samples.device_files import device_files, kernel_path
+from attndsl.compiler.compile import Compiled, compile_operator
+from attndsl.compiler.prepare_launch import Launch
+from attndsl.execute.execute import plan_of, written
+from attndsl.expr.symbolic import Const
+from attndsl.lowering.signature.specialisation import Specialisation
+from attndsl.passes.pass_manager import PASSES, run_passes
 from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.program import Program, TilingField
 from attndsl.tile.statements import Seq
+from attndsl.tile_interpreter.run import interpret
 
 Array = np.ndarray[Any, Any]
 Value = Array | tuple[Array, ...]

@@ -17,8 +17,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attndsl.hardware import MemorySpace
-from attndsl.symbolic import Const, as_expr
+from attndsl.expr.symbolic import Const, as_expr
+from attndsl.target import MemorySpace
 from attndsl.tile.instructions import Fixpipe, LoadFractals, LoadNz, Mmad
 
 from .bench import Bench, buffer, tensor

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from attndsl import emulator
-from attndsl.hardware import MemorySpace
-from attndsl.symbolic import Const, as_expr
+from attndsl.expr.symbolic import Const, as_expr
+from attndsl.target import MemorySpace
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import (
     Binary,

@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from attndsl.schedule.score_operations import OPERATIONS
-from attndsl.source_line import UNKNOWN_LINE
+from attndsl.base.source_location import UNKNOWN_LINE
+from attndsl.lowering.scores.elementwise_ops import OPERATIONS
 from attndsl.tile.buffers import Buffer
 
 from .bench import Bench, buffer

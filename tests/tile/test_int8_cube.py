@@ -16,11 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attndsl import emulator
-from attndsl.hardware import MemorySpace
-from attndsl.hardware.costs import COSTS
-from attndsl.interpret.elements import touched_elements
-from attndsl.symbolic import Const, as_expr
+from attndsl.expr.symbolic import Const, as_expr
+from attndsl.target import MemorySpace
+from attndsl.target.costs import COSTS
 from attndsl.tile.instructions import Fixpipe, Instruction, LoadFractals, LoadNz, Mmad
+from attndsl.tile_interpreter.disjoint_check import touched_elements
 
 from .bench import Bench, buffer, tensor
 from .frame import cube_kernel

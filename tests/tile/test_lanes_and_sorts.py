@@ -11,9 +11,9 @@ import math
 import numpy as np
 import pytest
 
-from attndsl.hardware import MemorySpace
-from attndsl.hardware.costs import COSTS
-from attndsl.symbolic import Const, Symbol, as_expr
+from attndsl.expr.symbolic import Const, Symbol, as_expr
+from attndsl.target import MemorySpace
+from attndsl.target.costs import COSTS
 from attndsl.tile.instructions import (
     Binary,
     Bitwise,

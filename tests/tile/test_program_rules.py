@@ -8,17 +8,16 @@ from functools import lru_cache
 
 import pytest
 
-from attndsl import ops
-from attndsl.errors import InternalError
-from attndsl.hardware import ATLAS_A2, Core, MemorySpace
-from attndsl.schedule.compile import Compiled, compile_operator
-from attndsl.schedule.specialisation import Specialisation
-from attndsl.symbolic import Const, Expr, Symbol
-from attndsl.tile import rules
+from attndsl.api import ops
+from attndsl.base.errors import InternalError
+from attndsl.compiler.compile import Compiled, compile_operator
+from attndsl.expr.symbolic import Const, Expr, Symbol
+from attndsl.lowering.signature.specialisation import Specialisation
+from attndsl.target import ATLAS_A2, Core, MemorySpace
+from attndsl.tile import verifier
 from attndsl.tile.buffers import ScalarArray
 from attndsl.tile.instructions import Fill, LoadNz
 from attndsl.tile.program import BLOCK_INDEX, SUB_BLOCK, Program, Property
-from attndsl.tile.rules import RULES, check
 from attndsl.tile.statements import (
     Alloc,
     Collect,
@@ -35,6 +34,7 @@ from attndsl.tile.statements import (
     rewrite,
     seq,
 )
+from attndsl.tile.verifier import RULES, check
 
 
 @lru_cache(maxsize=1)
@@ -278,33 +278,33 @@ def event_beyond_the_ids() -> Program:
 
 
 BROKEN = (
-    (rules.operands_are_legal, misaligned_operand, "element offset is 4, needs a multiple of 8"),
-    (rules.stages_hold_their_core, stage_on_the_wrong_core, "runs on AIV"),
-    (rules.lifetimes_share_slots, slots_differ, "differ in slots"),
-    (rules.lifetimes_share_slots, two_groups, "partial belongs to two different lifetimes"),
-    (rules.slots_need_a_lifetime, slots_without_lifetime, "prob has 2 slots and no lifetime"),
-    (rules.scalars_are_defined, undefined_scalar, "scalar keys is used and defined nowhere"),
-    (rules.flags_are_uniform, flag_of_one_vector_core, "condition on subBlock"),
-    (rules.flags_are_uniform, flag_of_some_rows, "condition on rows"),
-    (rules.flags_are_uniform, flag_in_a_loop_over_rows, "condition on rowBegin"),
-    (rules.flags_are_uniform, flag_of_what_one_vector_core_collected, "condition on chosen, number"),
-    (rules.what_is_read_was_chosen, list_without_a_pick, "of which no element was picked"),
-    (rules.flags_are_in_range, flag_of_sync_all, "has id 11"),
-    (rules.flags_are_in_range, counter_overflow, "16 flags may be outstanding, a counter holds 15"),
-    (rules.flags_are_on_both_sides, flag_nobody_waits_for, "is never awaited"),
-    (rules.events_balance, event_raised_once_too_often, "is raised +1 times more than awaited"),
-    (rules.loops_define_fresh_scalars, hidden_loop_variable, "loop variable r0 is bound twice"),
-    (rules.tiling_fields_are_unique, repeated_tiling_field, "is declared twice"),
-    (rules.tiling_fields_are_not_hidden, field_like_a_scalar, "tiling field tileTotal has the name of"),
-    (rules.tiling_fields_are_not_hidden, field_like_a_buffer, "tiling field rowMax has the name of"),
-    (rules.events_have_ids, event_without_id, "has 1 ids from -1 on, of 8"),
-    (rules.events_have_ids, event_beyond_the_ids, "has 1 ids from 8 on, of 8"),
-    (rules.buffers_have_places, buffer_without_address, "prob has no address"),
-    (rules.buffers_have_places, buffer_off_a_block, "needs a multiple of 32"),
-    (rules.buffers_have_places, buffer_outside_its_memory, "bytes of UB"),
-    (rules.buffers_have_places, buffer_inside_another, "share bytes"),
-    (rules.cores_are_complete, core_without_a_tree, "no tree for AIV"),
-    (rules.cores_are_complete, loop_left_skewed, "was not split"),
+    (verifier.operands_are_legal, misaligned_operand, "element offset is 4, needs a multiple of 8"),
+    (verifier.stages_hold_their_core, stage_on_the_wrong_core, "runs on AIV"),
+    (verifier.lifetimes_share_slots, slots_differ, "differ in slots"),
+    (verifier.lifetimes_share_slots, two_groups, "partial belongs to two different lifetimes"),
+    (verifier.slots_need_a_lifetime, slots_without_lifetime, "prob has 2 slots and no lifetime"),
+    (verifier.scalars_are_defined, undefined_scalar, "scalar keys is used and defined nowhere"),
+    (verifier.flags_are_uniform, flag_of_one_vector_core, "condition on subBlock"),
+    (verifier.flags_are_uniform, flag_of_some_rows, "condition on rows"),
+    (verifier.flags_are_uniform, flag_in_a_loop_over_rows, "condition on rowBegin"),
+    (verifier.flags_are_uniform, flag_of_what_one_vector_core_collected, "condition on chosen, number"),
+    (verifier.what_is_read_was_chosen, list_without_a_pick, "of which no element was picked"),
+    (verifier.flags_are_in_range, flag_of_sync_all, "has id 11"),
+    (verifier.flags_are_in_range, counter_overflow, "16 flags may be outstanding, a counter holds 15"),
+    (verifier.flags_are_on_both_sides, flag_nobody_waits_for, "is never awaited"),
+    (verifier.events_balance, event_raised_once_too_often, "is raised +1 times more than awaited"),
+    (verifier.loops_define_fresh_scalars, hidden_loop_variable, "loop variable r0 is bound twice"),
+    (verifier.tiling_fields_are_unique, repeated_tiling_field, "is declared twice"),
+    (verifier.tiling_fields_are_not_hidden, field_like_a_scalar, "tiling field tileTotal has the name of"),
+    (verifier.tiling_fields_are_not_hidden, field_like_a_buffer, "tiling field rowMax has the name of"),
+    (verifier.events_have_ids, event_without_id, "has 1 ids from -1 on, of 8"),
+    (verifier.events_have_ids, event_beyond_the_ids, "has 1 ids from 8 on, of 8"),
+    (verifier.buffers_have_places, buffer_without_address, "prob has no address"),
+    (verifier.buffers_have_places, buffer_off_a_block, "needs a multiple of 32"),
+    (verifier.buffers_have_places, buffer_outside_its_memory, "bytes of UB"),
+    (verifier.buffers_have_places, buffer_inside_another, "share bytes"),
+    (verifier.cores_are_complete, core_without_a_tree, "no tree for AIV"),
+    (verifier.cores_are_complete, loop_left_skewed, "was not split"),
 )
 
 
@@ -338,19 +338,19 @@ def test_the_rule_notices(rule, broken, says):
 
 @pytest.mark.parametrize("condition", [BLOCK_INDEX == 0, Symbol("length") > 0, Symbol("splits") > 1], ids=str)
 def test_a_flag_may_depend_on_what_the_block_shares(condition):
-    assert list(rules.flags_are_uniform(_flag_under(condition))) == []
+    assert list(verifier.flags_are_uniform(_flag_under(condition))) == []
 
 
 def test_a_flag_may_depend_on_what_all_cores_collected():
     shared = _flag_under_collected(Symbol("e") == BLOCK_INDEX)
-    assert list(rules.flags_are_uniform(shared)) == []
+    assert list(verifier.flags_are_uniform(shared)) == []
 
 
 def test_a_tiling_field_of_another_name_hides_nothing():
-    assert list(rules.tiling_fields_are_not_hidden(with_field("tileTotals"))) == []
+    assert list(verifier.tiling_fields_are_not_hidden(with_field("tileTotals"))) == []
 
 
 def test_the_highest_numbers_that_are_legal():
-    assert list(rules.events_have_ids(_with_event_ids(ATLAS_A2.event_ids - 1))) == []
-    assert list(rules.flags_are_in_range(_with_highest_flag(ATLAS_A2.cross_core_flags - 1))) == []
-    assert list(rules.flags_are_in_range(_joint_with_lag(ATLAS_A2.cross_core_depth - 1))) == []
+    assert list(verifier.events_have_ids(_with_event_ids(ATLAS_A2.event_ids - 1))) == []
+    assert list(verifier.flags_are_in_range(_with_highest_flag(ATLAS_A2.cross_core_flags - 1))) == []
+    assert list(verifier.flags_are_in_range(_joint_with_lag(ATLAS_A2.cross_core_depth - 1))) == []

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attndsl.errors import InternalError
-from attndsl.hardware import ATLAS_A2, Core, MemorySpace
-from attndsl.interpret.operand_limits import OperandLimits
-from attndsl.interpret.tile import interpret
-from attndsl.schedule.launch import Launch, prepare
-from attndsl.source_line import SourceLine
-from attndsl.spec.loader import load_shipped
-from attndsl.symbolic import Const, Expr, ExprLike, Load, Symbol, as_expr
+from attndsl.base.errors import InternalError
+from attndsl.base.source_location import SourceLine
+from attndsl.compiler.prepare_launch import Launch, prepare
+from attndsl.expr.symbolic import Const, Expr, ExprLike, Load, Symbol, as_expr
+from attndsl.spec.operator.loader import load_shipped
+from attndsl.target import ATLAS_A2, Core, MemorySpace
 from attndsl.tile.instructions import Fill, Instruction, LoadNz
 from attndsl.tile.program import tiling_scalar
 from attndsl.tile.statements import Statement, as_seq, rewrite
+from attndsl.tile_interpreter.operand_limits import OperandLimits
+from attndsl.tile_interpreter.run import interpret
 
 from .bench import buffer, tensor
 

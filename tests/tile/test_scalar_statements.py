@@ -7,20 +7,20 @@ from functools import lru_cache
 import numpy as np
 import pytest
 
-from attndsl.codegen.helpers import kernel_helpers
-from attndsl.errors import InternalError
-from attndsl.folds import highest, total
-from attndsl.hardware import Core, MemorySpace
-from attndsl.interpret.tile import interpret
-from attndsl.schedule.compile import Compiled
-from attndsl.schedule.trips import proved_to_run
-from attndsl.symbolic import Const, Symbol, as_expr
+from attndsl.base.errors import InternalError
+from attndsl.codegen.text.scalar_helpers import kernel_helpers
+from attndsl.compiler.compile import Compiled
+from attndsl.expr.reductions import highest, total
+from attndsl.expr.symbolic import Const, Symbol, as_expr
+from attndsl.passes.events.trip_counts import proved_to_run
+from attndsl.target import Core, MemorySpace
 from attndsl.tile.buffers import GlobalTensor, ScalarArray
 from attndsl.tile.instructions import Fixpipe, LoadFractals, LoadNz, LoadRows, Mmad, StoreRows
 from attndsl.tile.printer import print_statement
 from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, SUB_BLOCK
-from attndsl.tile.rules import what_is_read_was_chosen
 from attndsl.tile.statements import Alloc, Collect, For, If, Let, PickTensor, Seq, Stage, seq
+from attndsl.tile.verifier import what_is_read_was_chosen
+from attndsl.tile_interpreter.run import interpret
 
 from .bench import buffer
 from .programs import launch, made, run_both, source

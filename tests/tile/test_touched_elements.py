@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from attndsl.hardware import MemorySpace
-from attndsl.interpret.elements import touched_elements
-from attndsl.symbolic import as_expr
+from attndsl.expr.symbolic import as_expr
+from attndsl.target import MemorySpace
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Fill, LoadFractals, LoadNz, Machine
 from attndsl.tile.instructions.base import Indices
+from attndsl.tile_interpreter.disjoint_check import touched_elements
 
 from .bench import Bench, buffer, tensor
 

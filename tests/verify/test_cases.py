@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 import attndsl.verify
-from attndsl import ops
-from attndsl.questions import split_of
-from attndsl.spec.loader import load, shipped_names
-from attndsl.verify import cases
-from attndsl.verify.cases import Case, Stream, allowance, spaces
-from attndsl.verify.features import declared_features, features_of, possible_features, work_of
-from attndsl.verify.integers import Integers
-from attndsl.verify.solve import solve
-from attndsl.verify.values import FILL, REGIME, REGIMES, WIDE, Values
+from attndsl.api import ops
+from attndsl.expr.argument_facts import split_of
+from attndsl.spec.operator.loader import load, shipped_names
+from attndsl.verify.cases import cases
+from attndsl.verify.cases.cases import Case, Stream, allowance, spaces
+from attndsl.verify.cases.features import declared_features, features_of, possible_features, work_of
+from attndsl.verify.data.integers import Integers
+from attndsl.verify.space.solve import solve
+from attndsl.verify.space.values import FILL, REGIME, REGIMES, WIDE, Values
 
 USER_SPEC = Path(__file__).parent.parent / "spec" / "my_window.py"
 CASES = {

@@ -3,19 +3,19 @@
 import numpy as np
 import pytest
 
-from attndsl import ops
-from attndsl.schedule.choices import resolve
-from attndsl.schedule.compile import _recognised, _stated, compile_operator
-from attndsl.schedule.errors import DoesNotFit
-from attndsl.schedule.field_names import NamesTaken
-from attndsl.schedule.launch import specialisation_of
-from attndsl.schedule.lower import lower
-from attndsl.schedule.meant_choices import meant_choices
-from attndsl.spec.loader import shipped_names
-from attndsl.verify.cases import Case, Stream, spaces
-from attndsl.verify.integers import Integers
-from attndsl.verify.solve import solve
-from attndsl.verify.values import REGIME
+from attndsl.api import ops
+from attndsl.compiler.compile import _recognised, _stated, compile_operator
+from attndsl.compiler.prepare_launch import specialisation_of
+from attndsl.lowering.emit.field_names import NamesTaken
+from attndsl.lowering.errors import DoesNotFit
+from attndsl.lowering.lower import lower
+from attndsl.lowering.match.required_options import meant_choices
+from attndsl.lowering.match.schedule_options import resolve
+from attndsl.spec.operator.loader import shipped_names
+from attndsl.verify.cases.cases import Case, Stream, spaces
+from attndsl.verify.data.integers import Integers
+from attndsl.verify.space.solve import solve
+from attndsl.verify.space.values import REGIME
 
 OPERATORS = shipped_names()
 

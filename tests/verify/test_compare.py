@@ -6,8 +6,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from attndsl.verify import compare as module
-from attndsl.verify.compare import LEVELS, Errors, Ratios, compare, measure, ratios, tolerance
+from attndsl.verify.judge import compare as module
+from attndsl.verify.judge.compare import LEVELS, Errors, Ratios, compare, measure, ratios, tolerance
 
 DTYPES = {"float16": np.dtype(np.float16), "bfloat16": np.dtype(ml_dtypes.bfloat16)}
 L2, L1, L0 = LEVELS

@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
-from attndsl import ops
-from attndsl.interpret import reference
-from attndsl.verify import benchmark, runner
-from attndsl.verify.compare import LEVELS
-from attndsl.verify.golden import golden
-from attndsl.verify.results import MISS, PASS
+from attndsl.api import ops
+from attndsl.campaign import runner
+from attndsl.campaign.results import MISS, PASS
+from attndsl.reference import run as reference
+from attndsl.verify.judge import benchmark
+from attndsl.verify.judge.compare import LEVELS
+from attndsl.verify.judge.golden import golden
 
 VALUE, DESCALE = 100, 1 / 40
 TIE = 5.5

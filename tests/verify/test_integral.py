@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from attndsl.verify.golden import Importance
-from attndsl.verify.integral import compare_indices, compare_quantised
+from attndsl.verify.judge.golden import Importance
+from attndsl.verify.judge.integral import compare_indices, compare_quantised
 
 VALUES = np.array([[5.0, 4.0, 4.0 - 1e-7, 1.0, 0.5]])
 GOLDEN = np.array([[0, 1, 2]], np.int32)

@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from attndsl.folds import total
+from attndsl.expr.compiled_evaluation import compiled
+from attndsl.expr.reductions import total
+from attndsl.expr.symbolic import Load, Select, Symbol, ceil_div, minimum
 from attndsl.spec import Operator, attend
-from attndsl.symbolic import Load, Select, Symbol, ceil_div, minimum
-from attndsl.verify import integers
-from attndsl.verify.integers import Integers
-from attndsl.verify.masks import MaskFiller, pattern
-from attndsl.verify.quick import compiled
-from attndsl.verify.solve import solve
-from attndsl.verify.space import CaseSpace
-from attndsl.verify.values import REGIME
+from attndsl.verify.data import integers
+from attndsl.verify.data.integers import Integers
+from attndsl.verify.data.masks import MaskFiller, pattern
+from attndsl.verify.space.solve import solve
+from attndsl.verify.space.space import CaseSpace
+from attndsl.verify.space.values import REGIME
 
 
 def coupled(*, impossible=False):

@@ -8,8 +8,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from attndsl.verify.compare import compare, tolerance
-from attndsl.verify.probes import ALARM, Ledger, size_of_values, step
+from attndsl.verify.data.probes import ALARM, Ledger, size_of_values, step
+from attndsl.verify.judge.compare import compare, tolerance
 
 KEYS, TILE = 8192, 512
 DTYPES = {"float16": np.dtype(np.float16), "bfloat16": np.dtype(ml_dtypes.bfloat16)}

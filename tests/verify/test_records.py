@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from attndsl import ops
-from attndsl.interpret import reference
-from attndsl.spec.loader import shipped_names
-from attndsl.verify import records, runner, verify
-from attndsl.verify.records import CHECKED, FAILED, STALE, UNCHECKED
+from attndsl.api import ops
+from attndsl.campaign import records, runner, verify
+from attndsl.campaign.records import CHECKED, FAILED, STALE, UNCHECKED
+from attndsl.reference import run as reference
+from attndsl.spec.operator.loader import shipped_names
 
 NAME = "relay_attention"
 
@@ -63,7 +63,7 @@ def test_the_digest_covers_spec_and_sources(monkeypatch, tmp_path):
     assert records.digest(NAME, "reference") != records.digest("self_attention", "reference")
     assert records.digest(NAME, "tile") != records.digest(NAME, "emulator")
     names = {name for _, name in records._files("emulator")}
-    assert {"interpret/reference.py", "schedule/launch.py", "codegen/kernel.py"} <= names
+    assert {"reference/run.py", "compiler/prepare_launch.py", "codegen/kernel/kernel.py"} <= names
     assert any(name.endswith(".h") for name in names)
 
 

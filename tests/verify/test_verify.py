@@ -11,7 +11,13 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from attndsl import ops
+from attndsl.api import ops
+from attndsl.base.errors import InternalError
+from attndsl.base.package_files import specs_dir
+from attndsl.base.source_location import UNKNOWN_LINE
+from attndsl.campaign import run_case, runner, verify
+from attndsl.campaign.results import BEYOND_TARGET, MISS, NOT_LOWERED, PASS, Verification
+from attndsl.compiler.prepare_launch import prepare
 from attndsl.emulator.errors import (
     CacheNotWritable,
     CompileFailed,
@@ -19,23 +25,17 @@ from attndsl.emulator.errors import (
     EmulatorNotCompiled,
     KernelCrashed,
 )
-from attndsl.errors import InternalError
-from attndsl.interpret import reference
-from attndsl.interpret.threads import cores
-from attndsl.resources import specs_dir
-from attndsl.schedule.errors import NotLowered
-from attndsl.schedule.launch import prepare
-from attndsl.source_line import UNKNOWN_LINE
+from attndsl.lowering.errors import NotLowered
+from attndsl.reference import run as reference
+from attndsl.reference.threads import cores
 from attndsl.spec.errors import TargetLimitError
-from attndsl.spec.loader import load
-from attndsl.verify import run_case, runner, verify
-from attndsl.verify.cases import Case, Stream
-from attndsl.verify.compare import LEVELS
-from attndsl.verify.golden import Golden, Result
-from attndsl.verify.integers import Integers
-from attndsl.verify.results import BEYOND_TARGET, MISS, NOT_LOWERED, PASS, Verification
-from attndsl.verify.solve import solve
-from attndsl.verify.values import FILL, RECIPROCAL_ROOT, REGIME
+from attndsl.spec.operator.loader import load
+from attndsl.verify.cases.cases import Case, Stream
+from attndsl.verify.data.integers import Integers
+from attndsl.verify.judge.compare import LEVELS
+from attndsl.verify.judge.golden import Golden, Result
+from attndsl.verify.space.solve import solve
+from attndsl.verify.space.values import FILL, RECIPROCAL_ROOT, REGIME
 
 operator = ops.incre_flash_attention
 compiler = pytest.mark.skipif(not (shutil.which("g++") or shutil.which("clang++")), reason="needs a compiler")

@@ -59,9 +59,9 @@ void CostTable::read(std::istream& in) {
     cost_[op_number(name)][type_number(type)] = c;
   }
   for (int i = 0; i < kOps; ++i)
-    if (!cost_[i][0].known) throw std::runtime_error(std::string("no cost for ") + op_names[i] + " in attndsl/hardware/costs.py");
+    if (!cost_[i][0].known) throw std::runtime_error(std::string("no cost for ") + op_names[i] + " in attndsl/target/costs.py");
   for (const RateName& r : rate_names)
-    if (rates.*r.field <= 0) throw std::runtime_error(std::string("no rate for ") + r.name + " in attndsl/hardware/costs.py");
+    if (rates.*r.field <= 0) throw std::runtime_error(std::string("no rate for ") + r.name + " in attndsl/target/costs.py");
   complete_ = true;
 }
 

@@ -10,9 +10,9 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from attndsl.hardware import ATLAS_A2, Core, Pipe
-from attndsl.hardware.costs import COSTS
-from attndsl.symbolic import Const, Expr, ExprLike, constant_value
+from attndsl.expr.symbolic import Const, Expr, ExprLike, constant_value
+from attndsl.target import ATLAS_A2, Core, Pipe
+from attndsl.target.costs import COSTS
 from attndsl.tile.buffers import CXX_DTYPES, Buffer, GlobalRegion, GlobalTensor, Region, item_bytes
 from attndsl.tile.instructions.limits import Finding, Limit
 from attndsl.tile.statements import Statement
@@ -20,7 +20,7 @@ from attndsl.tile.statements import Statement
 Array = npt.NDArray[Any]
 Indices = npt.NDArray[np.int64]
 
-# Operations of the device (attndsl.hardware.costs) whose name is not that of the API.
+# Operations of the device (attndsl.target.costs) whose name is not that of the API.
 _OPERATIONS = {
     "Duplicate": "Fill",
     "Cast": "Convert",

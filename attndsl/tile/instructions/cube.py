@@ -13,8 +13,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from attndsl.hardware import ATLAS_A2, Core, MemorySpace, Pipe
-from attndsl.symbolic import Const, Expr, Named, as_expr, round_up
+from attndsl.expr.symbolic import Const, Expr, Named, as_expr, round_up
+from attndsl.target import ATLAS_A2, Core, MemorySpace, Pipe
 from attndsl.tile.buffers import Buffer, GlobalRegion, GlobalTensor, Region, item_bytes
 from attndsl.tile.instructions.base import (
     Array,

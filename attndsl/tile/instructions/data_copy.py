@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from attndsl.hardware import ATLAS_A2, Core, MemorySpace, Pipe
-from attndsl.symbolic import Const, Expr, constant_value, round_up
+from attndsl.expr.symbolic import Const, Expr, constant_value, round_up
+from attndsl.target import ATLAS_A2, Core, MemorySpace, Pipe
 from attndsl.tile.buffers import Buffer, GlobalRegion, GlobalTensor, Region, item_bytes
 from attndsl.tile.instructions.base import (
     Instruction,

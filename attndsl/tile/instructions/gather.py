@@ -8,9 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from attndsl.hardware import ATLAS_A2
-from attndsl.hardware.costs import COSTS
-from attndsl.symbolic import Const, Expr
+from attndsl.expr.symbolic import Const, Expr
+from attndsl.target import ATLAS_A2
+from attndsl.target.costs import COSTS
 from attndsl.tile.buffers import Region, item_bytes
 from attndsl.tile.instructions.base import Machine, Names, block_elements, cxx, repeat_elements, view
 from attndsl.tile.instructions.limits import Finding, dtype_rule, multiple_rule

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from attndsl.hardware import MemorySpace
-from attndsl.symbolic import Expr
+from attndsl.expr.symbolic import Expr
+from attndsl.target import MemorySpace
 from attndsl.tile.buffers import Region
 
 

@@ -11,8 +11,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from attndsl.hardware import ATLAS_A2
-from attndsl.symbolic import Const, Expr, Symbol, as_expr
+from attndsl.expr.symbolic import Const, Expr, Symbol, as_expr
+from attndsl.target import ATLAS_A2
 from attndsl.tile.buffers import Region, item_bytes
 from attndsl.tile.instructions.base import Machine, Names, cxx, is_one, repeat_elements, view
 from attndsl.tile.instructions.limits import Finding, dtype_rule, multiple_rule, name_rule

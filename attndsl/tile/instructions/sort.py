@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from attndsl.hardware import ATLAS_A2, MemorySpace
-from attndsl.symbolic import Binary, Const, Expr, ceil_div
+from attndsl.expr.symbolic import Binary, Const, Expr, ceil_div
+from attndsl.target import ATLAS_A2, MemorySpace
 from attndsl.tile.buffers import Buffer, Region
 from attndsl.tile.instructions.base import Array, Machine, Names, block_elements, view
 from attndsl.tile.instructions.limits import Finding, at_most_rule, dtype_rule, multiple_rule, space_rule

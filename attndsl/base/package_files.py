@@ -1,0 +1,41 @@
+"""Files that travel with the package: specs, templates, generated operator projects.
+
+In a checkout they stand at the top level, where readers look first; an installed wheel carries them under
+``attndsl/_data``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from attndsl.base.errors import InternalError
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+
+
+def resource_dir(name: str) -> Path:
+    """The folder ``name`` (``"specs"``, ``"templates"``, ``"generated"``).
+
+    Raises:
+        InternalError: the installation is incomplete.
+    """
+    places = (_PACKAGE / "_data" / name, _PACKAGE.parent / name)
+    for place in places:
+        if place.is_dir() and (place != places[1] or (_PACKAGE.parent / "pyproject.toml").is_file()):
+            return place
+    raise InternalError(f"the folder '{name}' is missing from this installation; reinstall attndsl")
+
+
+def specs_dir() -> Path:
+    """The shipped specs, one file an operator."""
+    return resource_dir("specs")
+
+
+def templates_dir() -> Path:
+    """The Jinja templates of the generated files."""
+    return resource_dir("templates")
+
+
+def generated_dir() -> Path:
+    """The committed operator projects; in a checkout only."""
+    return resource_dir("generated")

@@ -1,0 +1,35 @@
+"""Where in the author's spec something was written."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+_PACKAGE = str(Path(__file__).parents[1])
+_SHIPPED_SPECS = str(Path(__file__).parents[1] / "_data" / "specs")
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLine:
+    """A line of a spec file; printed as ``file.py:12``."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{Path(self.file).name}:{self.line}"
+
+
+UNKNOWN_LINE = SourceLine("<unknown>", 0)
+
+
+def author_line() -> SourceLine:
+    """The innermost line of the current call stack that lies outside this package."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if not file.startswith(_PACKAGE) or file.startswith(_SHIPPED_SPECS):
+            return SourceLine(file, frame.f_lineno)
+        frame = frame.f_back  # type: ignore[assignment]
+    return UNKNOWN_LINE

@@ -1,0 +1,143 @@
+"""Records of verifications: which feature of which operator was checked on which backend, and of what code.
+
+A record is written by a run (``attndsl verify --record``) and committed. It carries, for each backend, a
+digest of the spec and of all sources that decide what the run finds: those that make cases, compute them and
+compare. Where they have changed since, the record says nothing about today's code, and whoever asks is told
+that it is stale.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import attndsl
+from attndsl.base.package_files import specs_dir, templates_dir
+from attndsl.campaign.results import MISS, PASS, Verification
+from attndsl.spec.operator.operator import Operator
+from attndsl.verify.cases.cases import spaces
+from attndsl.verify.cases.features import named, possible_features
+from attndsl.verify.space.solve import solve
+from attndsl.verify.space.values import REGIME
+
+FOLDER = Path(__file__).parent / "recorded"
+CHECKED, FAILED, STALE, UNCHECKED = "checked", "failed", "stale", "unchecked"
+"""States of a feature on a backend: cases that have it passed, one of them missed, the record is of other
+code, no case that has it was run to the end."""
+
+_BACKENDS = ("reference", "tile", "emulator")
+_PRESENTING = frozenset({"__init__", "__main__", "cli", "ops", "packing"})
+"""Parts of the package that decide nothing: what users call, and what shows them something."""
+_EMITTING = frozenset({"codegen", "emulator", "execute"})
+"""Parts that only the emulator backend is made of. The schedule is in all: cases ask it what is lowered."""
+_SUFFIXES = frozenset({".py", ".h", ".hpp", ".cpp", ".j2", ".in"})
+
+
+@dataclass(frozen=True)
+class Record:
+    """The record of one operator. ``backends``: for each, digest, seed, cases and counts by feature;
+    ``impossible``: features that no legal call was found for; ``distribution``: of the cases."""
+
+    operator: str
+    backends: Mapping[str, Mapping[str, Any]]
+    impossible: tuple[str, ...]
+
+    def state(self, feature: str, backend: str) -> str:
+        """CHECKED, FAILED, STALE or UNCHECKED."""
+        found = self.backends.get(backend)
+        counts = {} if found is None else found["features"].get(feature, {})
+        if found is None or not counts.get(PASS, 0) + counts.get(MISS, 0):
+            return UNCHECKED
+        if found["digest"] != digest(self.operator, backend):
+            return STALE
+        return FAILED if counts.get(MISS) else CHECKED
+
+
+def digest(operator: str, backend: str) -> str:
+    """A digest of the spec of a shipped operator and of all sources that ``backend`` is made of."""
+    total = hashlib.sha256()
+    for path, name in (*_files(backend), (specs_dir() / f"{operator}.py", "spec")):
+        total.update(f"{name}\0".encode() + path.read_bytes() + b"\0")
+    return total.hexdigest()[:32]
+
+
+def _files(backend: str) -> Iterator[tuple[Path, str]]:
+    package = Path(attndsl.__file__).parent
+    without = _PRESENTING if backend == "emulator" else _PRESENTING | _EMITTING
+    for path in sorted(package.iterdir()):
+        if path.stem not in without and path != package / "_data":
+            yield from _below(path, package)
+    if backend == "emulator":
+        yield from _below(templates_dir(), templates_dir())
+
+
+def _below(path: Path, root: Path) -> Iterator[tuple[Path, str]]:
+    files = [path] if path.is_file() else sorted(each for each in path.rglob("*") if each.is_file())
+    for each in files:
+        if each.suffix in _SUFFIXES:
+            yield each, each.relative_to(root).as_posix()
+
+
+def read(operator: str, folder: Path = FOLDER) -> Record | None:
+    """The record of an operator, if there is one."""
+    path = folder / f"{operator}.json"
+    if not path.is_file():
+        return None
+    data = json.loads(path.read_text(encoding="utf-8"))
+    return Record(operator, data["backends"], tuple(data["impossible"]))
+
+
+def write(operator: Operator, found: Verification, folder: Path = FOLDER) -> Path:
+    """Record a verification; what an earlier one says of other backends stays."""
+    old = read(operator.name, folder)
+    backends: dict[str, Any] = dict(old.backends) if old is not None else {}
+    for backend in found.backends:
+        backends[backend] = {
+            "digest": digest(operator.name, backend),
+            "seed": found.seed,
+            "cases": len(found.rows),
+            "counts": found.counts(backend),
+            "features": found.features(backend),
+            "distribution": {k: v for k, v in found.distribution().items() if k != "features"},
+        }
+    data = {
+        "operator": operator.name,
+        "impossible": list(impossible_features(operator, found.features_covered())),
+        "backends": dict(sorted(backends.items())),
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{operator.name}.json"
+    path.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+    return path
+
+
+def impossible_features(operator: Operator, seen: Iterable[str]) -> Iterator[str]:
+    """The declared features that no legal call has: none of many searches found one."""
+    known = frozenset(seen)
+    for space in spaces(operator):
+        rng = np.random.default_rng(0)
+        for feature, pins in possible_features(space).items():
+            name = named(operator.name, space.operator.name, feature)
+            if name not in known and solve(space, rng, {**pins, REGIME: "any"}, walks=10) is None:
+                yield name
+
+
+def features_by_backend(operator: Operator, folder: Path = FOLDER) -> dict[str, dict[str, str]]:
+    """All features of an operator with their state on each backend, as the record has it."""
+    record = read(operator.name, folder) or Record(operator.name, {}, ())
+    names = {
+        named(operator.name, space.operator.name, feature)
+        for space in spaces(operator)
+        for feature in possible_features(space)
+    }
+    names |= {name for found in record.backends.values() for name in found["features"]}
+    return {
+        name: {backend: record.state(name, backend) for backend in _BACKENDS}
+        for name in sorted(names - set(record.impossible))
+    }

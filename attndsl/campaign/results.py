@@ -1,0 +1,336 @@
+"""What a verification found: frozen records, a table, counts and JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from attndsl.verify.cases.features import Work, named
+from attndsl.verify.judge.compare import Errors, Ratios, ratios
+from attndsl.verify.space.values import PROBE
+
+PASS, MISS, NOT_LOWERED, BEYOND_TARGET = "pass", "miss", "not lowered", "beyond target"
+
+
+@dataclass(frozen=True, kw_only=True)
+class BackendResult:
+    """One backend on one case.
+
+    ``status``: PASS, MISS, NOT_LOWERED or BEYOND_TARGET; ``error``: the largest elementwise error as a part
+    of its bound; ``ratios``: of the double benchmark, the worst over the results, None where there are
+    none; ``errors`` and ``benchmark``: their sums; ``message``: why it missed, or why it was not run.
+    """
+
+    backend: str
+    status: str
+    error: float = 0.0
+    ratios: Ratios | None = None
+    errors: Errors | None = None
+    benchmark: Errors | None = None
+    seconds: float = 0.0
+    message: str = ""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One case with what each backend made of it. ``mode``: the operator that took the call; ``bucket``: the
+    head size the kernel is made for; ``source``: the operator's name, or the spec file as it was given;
+    ``computes_in``: the floating dtype of its results, which is not ``dtype`` where queries are integers;
+    ``options``: of the command that runs the case again, beyond seed and number."""
+
+    operator: str
+    source: str
+    mode: str
+    seed: int
+    case: int
+    shape: str
+    layout: str
+    features: tuple[str, ...]
+    dtype: str
+    computes_in: str
+    bucket: int
+    data: str
+    work: Work
+    results: tuple[BackendResult, ...]
+    options: str = ""
+
+    @property
+    def tensors(self) -> tuple[str, ...]:
+        """The features that are optional tensors, passed."""
+        return tuple(name for name in self.features if name.isidentifier())
+
+    @property
+    def ok(self) -> bool:
+        """Whether no backend missed."""
+        return all(result.status != MISS for result in self.results)
+
+    @property
+    def reproduce(self) -> str:
+        """A command that runs this case alone."""
+        command = f"attndsl verify {shlex.quote(self.source)} --seed {self.seed} --case {self.case}"
+        return f"{command} {self.options}".rstrip()
+
+    @property
+    def snippet(self) -> str:
+        """Python that runs this case alone."""
+        given, known = f"ops.{self.operator}", "from attndsl import ops"
+        if self.source != self.operator:
+            given, known = f"load({json.dumps(self.source)})", "from attndsl.spec.operator.loader import load"
+        call = f"verify({given}, seed={self.seed}, only=({self.case},)).print()"
+        return f"{known}; from attndsl.campaign import verify; {call}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verification:
+    """All cases of one operator.
+
+    ``excluded``: optional arguments that no legal call can pass; ``seconds``: wall time.
+    """
+
+    operator: str
+    seed: int
+    backends: tuple[str, ...]
+    rows: tuple[Row, ...]
+    excluded: tuple[str, ...]
+    seconds: float
+
+    @property
+    def ok(self) -> bool:
+        """Whether there is no miss."""
+        return all(row.ok for row in self.rows)
+
+    @property
+    def misses(self) -> tuple[Row, ...]:
+        """The rows with a miss."""
+        return tuple(row for row in self.rows if not row.ok)
+
+    def counts(self, backend: str) -> dict[str, int]:
+        """How often each status occurred."""
+        return dict(Counter(result.status for _, result in self._of(backend)))
+
+    def checked(self, backend: str) -> dict[str, dict[str, int]]:
+        """Cases that passed, by dtype, head-size bucket, feature and kind of data."""
+        groups: dict[str, Counter[str]] = {key: Counter() for key in ("dtype", "bucket", "feature", "data")}
+        for row, result in self._of(backend):
+            if result.status == PASS:
+                groups["dtype"][row.dtype] += 1
+                groups["bucket"][str(row.bucket)] += 1
+                groups["data"][row.data] += 1
+                groups["feature"].update(row.tensors or ("none",))
+        return {
+            key: dict(
+                sorted(group.items(), key=lambda item: (len(item[0]) if key == "bucket" else 0, item[0]))
+            )
+            for key, group in groups.items()
+        }
+
+    def worst(self, backend: str) -> dict[str, dict[str, float]]:
+        """By dtype, the largest error (as part of its bound) and ratios of the cases that passed."""
+        found: dict[str, dict[str, float]] = {}
+        for row, result in self._of(backend):
+            if result.status == PASS:
+                entry = found.setdefault(
+                    row.dtype, dict.fromkeys(("error", "mare", "mere", "rmse", "small"), 0.0)
+                )
+                values = {"error": result.error, **(asdict(result.ratios) if result.ratios else {})}
+                for key in entry:
+                    entry[key] = max(entry[key], values.get(key, 0.0))
+        return found
+
+    def pooled(self, backend: str) -> dict[str, Ratios]:
+        """By dtype of results, the ratios of all elements of the cases with random data taken together."""
+        mine: dict[str, Errors] = {}
+        other: dict[str, Errors] = {}
+        for row, result in self._of(backend):
+            if row.data != PROBE and result.errors is not None and result.benchmark is not None:
+                dtype = row.computes_in
+                mine[dtype] = mine.get(dtype, Errors()) + result.errors
+                other[dtype] = other.get(dtype, Errors()) + result.benchmark
+        return {dtype: ratios(mine[dtype], other[dtype], dtype) for dtype in mine}
+
+    def features(self, backend: str) -> dict[str, dict[str, int]]:
+        """For each feature, how often each status occurred in the cases that have it."""
+        found: dict[str, Counter[str]] = {}
+        for row, result in self._of(backend):
+            for feature in row.features:
+                name = named(self.operator, row.mode, feature)
+                found.setdefault(name, Counter())[result.status] += 1
+        return {name: dict(counts) for name, counts in sorted(found.items())}
+
+    def distribution(self) -> dict[str, Any]:
+        """What the cases are like: rows longer than the ring in tiles, several tasks a core, split keys.
+
+        Computations with further results of the same probabilities never split keys.
+        """
+        works = [row.work for row in self.rows]
+        return {
+            "cases": len(self.rows),
+            "beyond the ring": sum(work.beyond_ring for work in works),
+            "several tasks a core": sum(work.several_a_core for work in works),
+            "split keys": sum(work.split for work in works),
+            "keys never split": sum(not work.splits for work in works),
+            "key tiles of the longest row": _histogram([work.tiles for work in works]),
+            "tasks for each core": _histogram([-(-work.tasks // work.cores) for work in works]),
+            "data": dict(sorted(Counter(row.data for row in self.rows).items())),
+            "mode": dict(sorted(Counter(row.mode for row in self.rows).items())),
+            "features": self.features_covered(),
+        }
+
+    def features_covered(self) -> dict[str, int]:
+        """In how many cases each feature occurs."""
+        names = (named(self.operator, row.mode, each) for row in self.rows for each in row.features)
+        return dict(sorted(Counter(names).items()))
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything as plain data; numbers that JSON has not, such as infinity, as text."""
+        return {
+            "operator": self.operator,
+            "seed": self.seed,
+            "ok": self.ok,
+            "cases": len(self.rows),
+            "misses": len(self.misses),
+            "seconds": round(self.seconds, 2),
+            "excluded": list(self.excluded),
+            "distribution": self.distribution(),
+            "backends": {
+                backend: {
+                    "counts": self.counts(backend),
+                    "passed_by": self.checked(backend),
+                    "worst": self.worst(backend),
+                    "pooled": {dtype: asdict(each) for dtype, each in self.pooled(backend).items()},
+                }
+                for backend in self.backends
+            },
+            "rows": [_plain({**asdict(row), "ok": row.ok, "reproduce": row.reproduce}) for row in self.rows],
+        }
+
+    def print(self, console: Console | None = None) -> None:
+        """The table, the misses with their reproduction, and the counts."""
+        console = console or Console(highlight=False)
+        if not console.is_terminal:  # a file or a pipe: nothing to wrap for
+            console = Console(file=console.file, width=max(console.width, 170), highlight=False)
+        console.print(self._table())
+        for row in self.misses:
+            for result in row.results:
+                if result.status == MISS:
+                    console.print(
+                        f"[red]miss[/red] case {row.case} on {result.backend}: {escape(result.message)}"
+                    )
+            console.print(f"    {escape(row.reproduce)}", soft_wrap=True)
+            if not row.options:
+                console.print(f"    python -c {escape(shlex.quote(row.snippet))}", soft_wrap=True)
+        for line in self._summary():
+            console.print(escape(line), soft_wrap=True)
+
+    # --------------------------------------------------------------------------------------------
+
+    def _of(self, backend: str) -> Iterator[tuple[Row, BackendResult]]:
+        for row in self.rows:
+            for result in row.results:
+                if result.backend == backend:
+                    yield row, result
+
+    def _table(self) -> Table:
+        table = Table(title=f"{self.operator}, seed {self.seed}", title_justify="left", pad_edge=False)
+        for name in ("case", "shape", "layout", "features", "dtype", "data"):
+            table.add_column(name, no_wrap=name != "features", justify="right" if name == "case" else "left")
+        for backend in self.backends:
+            table.add_column(f"{backend}\nerror  MARE/MERE/RMSE", no_wrap=True)
+        for row in self.rows:
+            cells = [_cell(result) for result in row.results]
+            table.add_row(
+                str(row.case),
+                row.shape,
+                row.layout,
+                escape(", ".join(row.tensors)),
+                row.dtype,
+                row.data,
+                *cells,
+            )
+        return table
+
+    def _summary(self) -> Iterable[str]:
+        for backend in self.backends:
+            counts = self.counts(backend)
+            total = ", ".join(f"{count} {status}" for status, count in counts.items())
+            yield f"{backend}: {total}"
+            for key, group in self.checked(backend).items():
+                if group:
+                    yield f"    {key}: " + ", ".join(f"{name} {count}" for name, count in group.items())
+            for dtype, found in self.worst(backend).items():
+                yield (
+                    f"    worst {dtype}: {found['error']:.2f} of the tolerance, MARE {found['mare']:.2f},"
+                    f" MERE {found['mere']:.2f}, RMSE {found['rmse']:.2f}, small {found['small']:.2f}"
+                    f" times the benchmark"
+                )
+        yield from self._gaps()
+        if self._has_kernels:
+            yield from self._shares()
+        notes = [note for row in self.rows for result in row.results for note in result.notes]
+        if notes:
+            yield f"integer results that differ within what rounding allows: {len(notes)}, first: {notes[0]}"
+        if self.excluded:
+            yield f"never passed (the constraints allow no such call): {', '.join(self.excluded)}"
+        verdict = "no miss" if self.ok else f"{len(self.misses)} cases with a miss"
+        yield f"{self.operator}: {len(self.rows)} cases, {verdict}, {self.seconds:.0f} s"
+
+    def _gaps(self) -> Iterator[str]:
+        """Why cases have no kernel, each reason once."""
+        results = (result for row in self.rows for result in row.results)
+        reasons = Counter(result.message for result in results if result.status == NOT_LOWERED)
+        for reason in reasons:
+            yield f"{NOT_LOWERED}: {reason}"
+
+    @property
+    def _has_kernels(self) -> bool:
+        """Whether some backend that runs what is lowered had something to run, or none was asked for."""
+        others = [each for row in self.rows for each in row.results if each.backend != "reference"]
+        return not others or any(result.status != NOT_LOWERED for result in others)
+
+    def _shares(self) -> Iterator[str]:
+        """How long, plentiful or scarce the cases' work is."""
+        cases = self.distribution()
+        shares = ("beyond the ring", "several tasks a core", "split keys", "keys never split")
+        yield f"of {len(self.rows)} cases: " + ", ".join(f"{cases[name]} {name}" for name in shares)
+        for name in ("key tiles of the longest row", "tasks for each core"):
+            yield f"    {name}: " + ", ".join(f"{size} in {count}" for size, count in cases[name].items())
+
+
+def _histogram(values: list[int]) -> dict[str, int]:
+    """How many values are 0, 1, 2 to 3, 4 to 7, ..."""
+    found: Counter[int] = Counter(value.bit_length() for value in values)
+    return {_power_range(bits): found[bits] for bits in sorted(found)}
+
+
+def _power_range(bits: int) -> str:
+    """The numbers of so many binary digits."""
+    return str(bits) if bits < 2 else f"{1 << (bits - 1)} to {(1 << bits) - 1}"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _cell(result: BackendResult) -> str:
+    if result.status in (NOT_LOWERED, BEYOND_TARGET):
+        return f"[dim]{result.status}[/dim]"
+    colour = {PASS: "green", MISS: "red bold"}[result.status]
+    numbers = f"{result.error:5.2f}"
+    if result.ratios is not None:
+        found = result.ratios
+        numbers += f"  {found.mare:.1f}/{found.mere:.1f}/{found.rmse:.1f}"
+    return f"[{colour}]{result.status}[/{colour}] {numbers}"

@@ -1,0 +1,1 @@
+"""The ``attndsl`` command and what it shows. Nothing else imports this package."""

@@ -1,0 +1,68 @@
+"""Calls and results as ``.npz`` files: arrays by argument name, lists as ``key.0``, scalars as 0-d arrays."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+
+from attndsl.base.errors import UserError
+
+Array = npt.NDArray[Any]
+_LIST_ENTRY = re.compile(r"^(\w+)\.(\d+)$")
+
+
+class CallFileError(UserError):
+    """A file that is no call, or results that cannot be written."""
+
+
+def load_call(path: Path) -> dict[str, Any]:
+    """The arguments in a file.
+
+    NumPy stores bfloat16 as two raw bytes an element; such arrays are read as bfloat16 again.
+
+    Raises:
+        CallFileError: the file is missing, is no ``.npz``, or a list has a hole.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: _restore(file[name]) for name in file.files}
+    except (OSError, ValueError, EOFError) as error:
+        raise CallFileError(f"'{path}' is no .npz file of arrays: {error}") from error
+    arguments: dict[str, Any] = {}
+    lists: dict[str, dict[int, Array]] = {}
+    for name, array in arrays.items():
+        entry = _LIST_ENTRY.match(name)
+        if entry:
+            lists.setdefault(entry[1], {})[int(entry[2])] = array
+        else:
+            arguments[name] = array.item() if array.ndim == 0 else array
+    for name, entries in lists.items():
+        if sorted(entries) != list(range(len(entries))):
+            raise CallFileError(f"'{path}': list '{name}' has entries {sorted(entries)}; number them from 0")
+        arguments[name] = [entries[index] for index in range(len(entries))]
+    return arguments
+
+
+def save_results(path: Path, results: Mapping[str, Array]) -> None:
+    """Write results by name; beside first, then renamed.
+
+    Raises:
+        CallFileError: the place cannot be written.
+    """
+    beside = path.with_name(f".{path.name}.tmp.npz")
+    try:
+        np.savez(beside, **results)  # type: ignore[arg-type]
+        beside.replace(path)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise CallFileError(f"cannot write '{path}': {error.strerror or error}") from error
+
+
+def _restore(array: Array) -> Array:
+    return array.view(ml_dtypes.bfloat16) if array.dtype == np.dtype("V2") else array

@@ -1,0 +1,308 @@
+"""Predicted time of one call's kernel: where it goes, and how far it is from the device's own bounds."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from attndsl.base.errors import UserError
+from attndsl.codegen.kernel.kernel import kernel_name
+from attndsl.compiler.prepare_launch import prepare
+from attndsl.emulator.report import Report, microseconds
+from attndsl.execute.execute import execute
+from attndsl.expr.argument_facts import dtype_of, given, longest_of, passed
+from attndsl.expr.symbolic import Load, Symbol
+from attndsl.spec.binding.call import Call
+from attndsl.spec.errors import CallError
+from attndsl.spec.operator.covering import choosable, nearest_choice
+from attndsl.spec.operator.operator import Operator
+from attndsl.target import ATLAS_A2
+from attndsl.target.costs import LAUNCH_MICROSECONDS, RATES
+from attndsl.verify.cases.cases import spaces
+from attndsl.verify.data.data import Filler
+from attndsl.verify.data.integers import Integers
+from attndsl.verify.space.solve import solve
+from attndsl.verify.space.space import CaseSpace
+from attndsl.verify.space.values import FILL, REGIME, Values, fill_of
+
+CALIBRATION = "uncalibrated"
+"""How well predictions agree with hardware: nothing was compared yet."""
+MOST_ELEMENTS = 1 << 29
+MOST_SCORES = 1 << 34
+"""Elements of a tensor, and scores, that a profile takes at most: every one is computed with."""
+
+_TRIES = 10
+
+
+class ProfileError(UserError):
+    """There is no call of that shape."""
+
+
+@dataclass(frozen=True)
+class Profile:
+    """The prediction for one call; times in microseconds.
+
+    ``bounds``: what each resource would take alone if it never waited: the pipes of the kind of core that has
+    most of them busy, L2 for all bytes, memory for the bytes behind it. ``busy``: share of the time that the
+    pipes of a kind of core are busy.
+    """
+
+    operator: str
+    kernel: str
+    sizes: Mapping[str, int]
+    cores: tuple[int, int, int]
+    time: float
+    bounds: Mapping[str, float]
+    busy: Mapping[str, Mapping[str, float]]
+
+    @property
+    def limit(self) -> str:
+        """The resource that would take longest alone."""
+        return max(self.bounds, key=lambda name: self.bounds[name])
+
+    @property
+    def attained(self) -> float:
+        """The share of the time that this resource would need alone."""
+        return self.bounds[self.limit] / self.time if self.time else 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """The document of ``attndsl profile --json``."""
+        return {
+            "operator": self.operator,
+            "kernel": self.kernel,
+            "sizes": dict(self.sizes),
+            "cores": list(self.cores),
+            "predicted_microseconds": self.time,
+            "launch_microseconds": LAUNCH_MICROSECONDS,
+            "bounds_microseconds": dict(self.bounds),
+            "limited_by": self.limit,
+            "attained": round(self.attained, 4),
+            "busy_share": {kind: dict(pipes) for kind, pipes in self.busy.items()},
+            "calibration": CALIBRATION,
+        }
+
+    def lines(self) -> Iterator[str]:
+        """The prediction as text."""
+        sizes = ", ".join(f"{name}={value}" for name, value in self.sizes.items())
+        blocks, cubes, vectors = self.cores
+        yield f"{self.kernel}: {sizes}"
+        yield f"    on {blocks} blocks of {cubes} AIC and {vectors} AIV"
+        yield f"    predicted {self.time:.1f} us ({CALIBRATION}); a launch adds about {LAUNCH_MICROSECONDS:g}"
+        yield f"    {self.attained:.0%} of what {self.limit} allows; at best, by resource:"
+        for name, bound in sorted(self.bounds.items(), key=lambda item: -item[1]):
+            yield f"        {name:12} {bound:10.1f} us"
+        for kind, pipes in self.busy.items():
+            shares = ", ".join(f"{pipe} {share:.0%}" for pipe, share in pipes.items() if share >= 0.005)
+            yield f"    busy {kind}: {shares}"
+
+
+def profile_call(call: Call, *, cores: int = ATLAS_A2.aic, trace: Path | None = None) -> Profile:
+    """Runs the call's kernel on the emulator and reads its timeline.
+
+    Raises:
+        FindingsError: the checks found a defect in the kernel.
+        ScheduleError: the operator has no kernel for the call.
+    """
+    launch = prepare(call, cores)
+    report = execute(launch, trace=trace)
+    report.raise_for_findings()
+    counters, counts = report.counters, _core_counts(report)
+    return Profile(
+        operator=call.operator.name,
+        kernel=kernel_name(launch.compiled),
+        sizes={name: int(value) for name, value in call.dims.items() if value},
+        cores=report.cores,
+        time=float(counters["microseconds"]),
+        bounds=_bounds(report),
+        busy={
+            kind: {
+                pipe: round(cycles / max(counters["total_cycles"] * counts[kind], 1e-9), 4)
+                for pipe, cycles in counters["busy_by_core"][kind].items()
+            }
+            for kind in counts
+        },
+    )
+
+
+def _core_counts(report: Report) -> dict[str, int]:
+    blocks, cubes, vectors = report.cores
+    return {kind: count for kind, count in (("AIC", blocks * cubes), ("AIV", blocks * vectors)) if count}
+
+
+def _bounds(report: Report) -> dict[str, float]:
+    counters = report.counters
+    moved = sum(counters["gm_read_bytes"].values()) + sum(counters["gm_write_bytes"].values())
+    found = {
+        "memory": microseconds(counters["memory_bytes"] / RATES["hbm"].value),
+        "L2": microseconds(moved / RATES["l2"].value),
+    }
+    # all cores of the part, not only those the launch used
+    part = {"AIC": ATLAS_A2.aic, "AIV": ATLAS_A2.aic * ATLAS_A2.aiv_per_aic}
+    for kind in _core_counts(report):
+        for pipe, cycles in counters["busy_by_core"][kind].items():
+            if cycles:
+                found[f"{kind} {pipe}"] = microseconds(cycles / part[kind])
+    return found
+
+
+# ------------------------------------------------------------------------------------------------
+# A call of a given shape
+
+
+_USUAL: dict[str, tuple[int, ...]] = {
+    "B": (1,),
+    "K": (8, 4, 2, 1),
+    "N": (32, 16, 8, 64),
+    "Q": (128, 1, 1024),
+    "T": (4096, 2048, 1024, 512),
+    "D": (128, 64, 256),
+    "E": (128, 64, 256),
+    "P": (128, 256, 64, 32),
+    "R": (128, 64),
+    "W": (32, 16),
+    "Y": (1, 2, 4),
+}
+"""Sizes by role of axis for what a shape leaves open, the most usual first."""
+
+
+class _Usual(Values):
+    """What sizes are drawn from where a shape leaves them open."""
+
+    def of_role(self, role: str, tile: int, ring: int) -> tuple[int, ...]:
+        return _USUAL.get(role, tuple(range(1, 65)))
+
+
+def call_of_shape(
+    operator: Operator,
+    shape: Mapping[str, int],
+    *,
+    dtype: str | None = None,
+    features: Sequence[str] = (),
+    settings: Mapping[str, Any] | None = None,
+) -> Call:
+    """A legal call with normal numbers: sizes and integer parameters of ``shape`` by the contract's names,
+    and ``longest(x)`` of lengths.
+
+    Optional tensors are passed when ``features`` names them. ``settings``: values of parameters, and of
+    ``dtype(x)``, ``layout(x)``, ``split(x)`` and ``given(x)`` of tensors. What is left open is as near to
+    the contract's defaults as it allows, sizes usual ones.
+
+    Raises:
+        ProfileError: a name is unknown, or no legal call has these values.
+    """
+    main = operator.tensor(operator.outputs[0].like)
+    if dtype is not None and dtype not in main.dtypes:
+        raise ProfileError(f"{main.name} is never {dtype}; its dtypes are {', '.join(main.dtypes)}")
+    usual = _Usual(group=tuple(range(1, 129)), most_elements=MOST_ELEMENTS, most_scores=MOST_SCORES)
+    modes = spaces(operator, usual)
+    _known(shape, {name for mode in modes for name in _size_names(mode)}, "size")
+    _known(features, {name for mode in modes for name in mode.optional}, "optional tensor")
+    pins = {dtype_of(main.name).name: dtype or main.dtypes[0], **shape, **(settings or {})}
+    for mode in modes:
+        if set(shape) <= _size_names(mode) and set(features) <= set(mode.optional):
+            wanted = {given(name).name: True for name in features} | _lengths_of(mode, shape) | pins
+            values = _usual_values(mode, wanted)
+            for left_open in (_usual_sizes(mode) | values, values):
+                call = _find(operator, mode, left_open | wanted)
+                if call is not None and _has_sizes(call, shape):
+                    return call
+    asked = ", ".join(f"{name}={value}" for name, value in {**shape, **(settings or {})}.items())
+    sizes = [name for mode in modes for name in operator.dims_by_name if name in _size_names(mode)]
+    missing = ", ".join(name for name in dict.fromkeys(sizes + _counts(operator)) if name not in shape)
+    others = f"; left open were {missing}: give some of them" if missing else ""
+    raise ProfileError(
+        f"no legal call of {operator.name} was found with {asked or 'no sizes given'}{others}; "
+        f"see attndsl show {operator.in_commands} --stage contract"
+    )
+
+
+def _has_sizes(call: Call, shape: Mapping[str, int]) -> bool:
+    """Whether sizes that follow from others came out as they were asked for."""
+    env = call.env()
+    return all(env.get(name, size) == size for name, size in shape.items())
+
+
+def _size_names(space: CaseSpace) -> set[str]:
+    """Sizes, integer parameters and lengths that a shape may give; those that follow from others are none."""
+    named = {*space.operator.dims_by_name, *(each.name for each in space.operator.params if each.type is int)}
+    named |= {longest_of(spec.name).name for spec in space.operator.tensors}
+    return {name for name in named if name in space.variables and name not in space.ties.bounded}
+
+
+def _counts(operator: Operator) -> list[str]:
+    """Parameters that are numbers by which sizes follow, such as those of heads."""
+    used = {
+        symbol
+        for each in operator.dims_by_name.values()
+        if each.definition is not None
+        for symbol in each.definition.symbols()
+    }
+    used |= {symbol for extent in operator.axis_extents.values() for symbol in extent.symbols()}
+    return [each.name for each in operator.params if each.name in used and each.type is int]
+
+
+def _lengths_of(space: CaseSpace, shape: Mapping[str, int]) -> dict[str, int]:
+    """The lengths whose longest is a size of the shape, where a call does not pass it otherwise."""
+    found: dict[str, int] = {}
+    for name in shape.keys() & space.operator.dims_by_name.keys():
+        default = space.operator.dims_by_name[name].default
+        loads = [node for node in default.walk() if isinstance(node, Load)] if default is not None else []
+        found |= {longest_of(load.source).name: shape[name] for load in loads}
+    return {name: value for name, value in found.items() if name in space.variables}
+
+
+def _usual_values(space: CaseSpace, wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """Presence, parameters and layouts nearest to the contract's defaults that go with ``wanted``."""
+    legal = choosable(space.operator)
+    choice = nearest_choice(space.operator, {name: each for name, each in wanted.items() if name in legal})
+    if choice is None:
+        return passed(space.optional, ())
+    params = space.operator.params
+    counts = {each.name for each in params if each.type is int and not each.choices}
+    told = space.variables.keys() - (counts - space.operator.settings)
+    return passed(space.optional, choice.present) | {
+        name: each for name, each in choice.settings.items() if name in told
+    }
+
+
+def _usual_sizes(space: CaseSpace) -> dict[str, Any]:
+    """The first of the usual values of each size that is a variable."""
+    extents = space.operator.axis_extents.items()
+    named = {extent.name: role for role, extent in extents if isinstance(extent, Symbol)}
+    return {
+        name: _USUAL[role][0] for name, role in named.items() if name in space.variables and role in _USUAL
+    }
+
+
+def _find(operator: Operator, space: CaseSpace, wanted: Mapping[str, Any]) -> Call | None:
+    """A call of a mode with these values of its variables; numbers are normal, lengths full."""
+    full = {fill_of(spec.name): "full" for spec in space.integers}
+    pins = {FILL: "normal", REGIME: "any", **full, **wanted}
+    rng = np.random.default_rng(0)
+    for _ in range(_TRIES):
+        assignment = solve(space, rng, pins, walks=4)
+        if assignment is None or any(assignment.get(name) != value for name, value in pins.items()):
+            continue
+        integers = Integers(space, assignment, rng).solve()
+        if integers is None:
+            continue
+        try:
+            return operator.bind(**Filler(space, assignment, integers, rng).arguments())
+        except CallError:
+            continue  # a constraint over elements: another try
+    return None
+
+
+def _known(
+    given_names: Sequence[str] | Mapping[str, Any], known: Sequence[str] | set[str], what: str
+) -> None:
+    for name in given_names:
+        if name not in known:
+            close = difflib.get_close_matches(name, list(known), 1)
+            advice = f"did you mean '{close[0]}'?" if close else f"there are {', '.join(sorted(known))}"
+            raise ProfileError(f"unknown {what} '{name}'; {advice}")

@@ -1,0 +1,1 @@
+"""The calls of an operator from PyTorch and through aclnn."""

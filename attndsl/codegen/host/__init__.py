@@ -1,0 +1,1 @@
+"""Host code of an operator: checks, shapes, tiling, the operator definition."""

@@ -1,0 +1,77 @@
+"""The members of the problem by which a host tells calls apart: one for each symbol that conditions use."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from attndsl.base.errors import InternalError
+from attndsl.codegen.names.identifiers import identifier
+from attndsl.expr.argument_facts import asks, dtype_of, given
+from attndsl.expr.symbolic import Expr
+from attndsl.lowering.signature.enum_parameters import number_of
+from attndsl.lowering.signature.host_scalars import HOST, layout_choice
+from attndsl.spec.contract.arguments import TensorSpec
+from attndsl.spec.operator.operator import Operator
+from attndsl.tile.naming import camel
+
+HEAD_SIZE, VALUE_SIZE = "headSize", "valueSize"
+_OF_HOSTS = re.compile(
+    rf"{HEAD_SIZE}|{VALUE_SIZE}|cores|measure\w+|(max|min|sum)Of\w+|\w+(Layout|Count|Dim\d+|Given|Dtype|Split)"
+)
+_SUFFIX = {"given": "Given", "dtype": "Dtype", "split": "Split"}
+
+
+def io_tensor(operator: Operator) -> TensorSpec:
+    """The tensor whose dtype decides the arithmetic of a kernel."""
+    return operator.tensor(operator.outputs[0].like)
+
+
+def head_size(operator: Operator) -> Expr:
+    """The size that kernels are specialised on by its bucket, the next multiple of a fractal."""
+    return operator.axis_extents["D"]
+
+
+def member_of(symbol: str) -> str:
+    """``queryDtype`` for ``dtype(query)``, ``keyLayout`` for ``layout(key)``; the own name of a size or
+    parameter, with ``Value`` behind it where hosts may have something else of that name."""
+    kind, argument = asks(symbol)
+    if not kind:
+        own = symbol.removeprefix(HOST)
+        name = own if own != symbol else identifier(symbol)
+        return f"{name}Value" if own == symbol and _OF_HOSTS.fullmatch(name) else name
+    if kind == "layout":
+        return layout_choice(argument).name.removeprefix(HOST)
+    return camel(argument) + _SUFFIX[kind]
+
+
+def dtype_member(operator: Operator) -> str:
+    """The problem's member for the io dtype."""
+    return member_of(dtype_of(io_tensor(operator).name).name)
+
+
+def given_member(feature: str) -> str:
+    """The problem's member for the presence of an optional tensor."""
+    return member_of(given(feature).name)
+
+
+def counted(operator: Operator, symbol: str) -> tuple[Any, ...]:
+    """The dtypes, layouts or words that a host counts, in the order of their numbers; none of a number."""
+    kind, argument = asks(symbol)
+    if kind:
+        spec = operator.tensor(argument)
+        return {"dtype": tuple(spec.dtypes), "layout": tuple(spec.layouts)}.get(kind, ())
+    param = operator.find_param(symbol)
+    if param is None:
+        raise InternalError(f"kernels cannot be specialised on '{symbol}'")
+    return tuple(dict.fromkeys(param.choices.values())) if param.type is str else ()
+
+
+def number_of_value(operator: Operator, symbol: str, value: Any) -> int | float:
+    """A value as the number by which hosts compare it; -1 where its argument is absent."""
+    values = counted(operator, symbol)
+    if values:
+        return number_of(value, values)
+    if value is None:
+        return -1
+    return value if isinstance(value, float) else int(value)

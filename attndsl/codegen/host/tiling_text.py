@@ -1,0 +1,266 @@
+"""The tiling struct of an operator and the host's tiling functions as data for their templates.
+
+One struct serves all kernels of an operator; each kernel's function fills the fields that it knows. All are
+printed from the same symbolic expressions that Python evaluates.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from attndsl.base.errors import InternalError
+from attndsl.codegen.host.problem_members import (
+    HEAD_SIZE,
+    VALUE_SIZE,
+    counted,
+    dtype_member,
+    given_member,
+    head_size,
+    io_tensor,
+    member_of,
+    number_of_value,
+)
+from attndsl.codegen.kernel.kernel import CXX_SCALARS, kernel_name
+from attndsl.codegen.kernel_set.dispatch_guards import asked_symbols, selectors
+from attndsl.codegen.kernel_set.tiling_keys import tiling_key
+from attndsl.codegen.names.arguments import Names, names_of
+from attndsl.codegen.names.identifiers import comment
+from attndsl.codegen.names.spelling import pascal
+from attndsl.codegen.text.scalar_helpers import Helper, used_helpers
+from attndsl.compiler.compile import Compiled
+from attndsl.expr.reductions import Fold
+from attndsl.expr.symbolic import Binary, Compare, Expr, Logic, Select, Symbol, binary, compare, select
+from attndsl.lowering.signature.enum_parameters import word_parameters
+from attndsl.lowering.signature.host_scalars import CORES, HOST, dimension, fold_name, folds_of
+from attndsl.lowering.signature.specialisation import feature_names, settings_of
+from attndsl.spec.operator.operator import Operator
+from attndsl.tile.program import TilingField, earlier
+from attndsl.tile.statements import DEVICE_MODE, SetCrossFlag
+
+BATCH_MODE = 1
+"""The schedule mode of launches whose blocks wait for each other: all of them start at once, or none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A struct member: C++ type, name, meaning, and for tiling fields the expression of its value."""
+
+    ctype: str
+    name: str
+    meaning: str
+    value: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TilingFunction:
+    """Fills the struct for the kernels that share it."""
+
+    name: str
+    doc: str
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedKernel:
+    """One kernel in the host's choice: when it is meant, its key, its function, its schedule mode."""
+
+    name: str
+    test: tuple[str, ...]
+    key: int
+    function: str
+    mode: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class HostText:
+    """Everything the tiling and plan templates print."""
+
+    names: Names
+    operator: str
+    guard: str
+    problem: tuple[Row, ...]
+    fields: tuple[Row, ...]
+    functions: tuple[TilingFunction, ...]
+    kernels: tuple[PlannedKernel, ...]
+    helpers: tuple[Helper, ...]
+
+
+def host_text(kernels: Sequence[Compiled]) -> HostText:
+    """The host side of the kernels of one operator."""
+    operator = kernels[0].operator
+    names = names_of(operator)
+    functions: dict[tuple[Row, ...], TilingFunction] = {}
+    planned = []
+    for compiled in kernels:
+        rows = tuple(_filled(compiled))
+        suffix = kernel_name(compiled).removeprefix(f"{names.op}_")
+        if rows not in functions:
+            functions[rows] = TilingFunction(f"Tile{pascal(suffix)}", "", rows)
+        planned.append(
+            PlannedKernel(
+                kernel_name(compiled),
+                tuple(item.test for item in selectors(compiled)),
+                tiling_key(compiled),
+                functions[rows].name,
+                BATCH_MODE if waits_for_all(compiled) else 0,
+            )
+        )
+    if len({each.key for each in planned}) != len(planned):
+        raise InternalError(f"two kernels of {operator.name} have the same tiling key")
+    values = [field.value for compiled in kernels for field in compiled.program.tiling]
+    return HostText(
+        names=names,
+        operator=comment(operator.name),
+        guard=f"ATTNDSL_{names.op.upper()}",
+        problem=tuple(problem_rows(kernels)),
+        fields=tuple(_fields(kernels)),
+        functions=tuple(functions.values()),
+        kernels=tuple(planned),
+        helpers=used_helpers(values),
+    )
+
+
+def waits_for_all(compiled: Compiled) -> bool:
+    """Whether all cores of a kind meet somewhere in the kernel."""
+    flags = (item for item in compiled.program.statements() if isinstance(item, SetCrossFlag))
+    return any(item.mode == DEVICE_MODE for item in flags)
+
+
+def problem_rows(kernels: Sequence[Compiled]) -> Iterator[Row]:
+    """What the host supplies: what chooses a kernel, then what tiling fields are computed from."""
+    operator = kernels[0].operator
+    io = io_tensor(operator)
+    legal = ", ".join(f"{i}: {name}" for i, name in enumerate(io.dtypes))
+    yield Row("int64_t", dtype_member(operator), f"dtype of {io.name}; {legal}")
+    yield Row("int64_t", HEAD_SIZE, comment(f"head size, {head_size(operator)}"))
+    if any(each.specialisation.value_bucket is not None for each in kernels):
+        yield Row("int64_t", VALUE_SIZE, "head size of values")
+    for feature in feature_names(operator):
+        yield Row("int64_t", given_member(feature), f"whether {feature} is passed")
+    asked = asked_symbols(kernels)
+    for name in asked:
+        values = counted(operator, name)
+        legal = "; " + ", ".join(f"{i}: {value}" for i, value in enumerate(values)) if values else ""
+        yield Row(_ctype(name, operator), member_of(name), comment(f"{name}{legal}"))
+    listed = {member_of(name) for name in asked}
+    for symbol in outside_names([field for each in kernels for field in each.program.tiling]):
+        if member_of(symbol) not in listed:
+            yield Row(_ctype(symbol, operator), member_of(symbol), comment(_meaning(symbol, operator)))
+
+
+def problem_values(compiled: Compiled, host: Mapping[str, object]) -> dict[str, object]:
+    """The problem of a launch, member by member."""
+    operator, special = compiled.operator, compiled.specialisation
+    found: dict[str, object] = {
+        dtype_member(operator): io_tensor(operator).dtypes.index(special.dtype),
+        HEAD_SIZE: special.bucket,
+    }
+    if special.value_bucket is not None:
+        found[VALUE_SIZE] = special.value_bucket
+    for feature in feature_names(operator):
+        found[given_member(feature)] = int(feature in special.features)
+    words, settings = word_parameters(operator), settings_of(operator, special)  # words are numbers already
+    for name in asked_symbols([compiled]):
+        value = host[name] if name in host else settings.get(name)
+        found[member_of(name)] = value if name in words else number_of_value(operator, name, value)
+    terms = {measure_name(term): term for term in measures(compiled.program.tiling)}
+    for symbol in outside_names(compiled.program.tiling):
+        member = member_of(symbol)
+        found[member] = terms[symbol].evaluate(host) if symbol in terms else host[symbol]
+    return found
+
+
+def measures(fields: Sequence[TilingField]) -> tuple[Fold, ...]:
+    """What tiling fields read of whole tensors, such as the longest row: the host measures it."""
+    found: dict[str, Fold] = {}
+    for field in fields:
+        for node in field.value.walk():
+            if isinstance(node, Fold):
+                found.setdefault(measure_name(node), node)
+    return tuple(found.values())
+
+
+def measure_name(fold: Fold) -> str:
+    """The problem's member for a measure."""
+    return f"{HOST}measure" + pascal(re.sub(r"\W+", "_", str(fold)).strip("_"))
+
+
+def measured(expr: Expr) -> Expr:
+    """An expression with its measures replaced by their symbols."""
+    if isinstance(expr, Fold):
+        return Symbol(measure_name(expr))
+    if isinstance(expr, Binary):
+        return binary(expr.op, measured(expr.left), measured(expr.right))
+    if isinstance(expr, Select):
+        return select(*(measured(child) for child in expr.children()))
+    if isinstance(expr, Compare):
+        return compare(expr.op, measured(expr.left), measured(expr.right))
+    if isinstance(expr, Logic):
+        return Logic(expr.op, measured(expr.left), measured(expr.right))
+    return expr
+
+
+def outside_names(fields: Sequence[TilingField]) -> tuple[str, ...]:
+    """Names that the host has to supply, in order of first use."""
+    names: dict[str, None] = {}
+    known = {earlier(field.name).name for field in fields}
+    for field in fields:
+        for node in measured(field.value).walk():
+            if isinstance(node, Symbol) and node.name not in known:
+                names.setdefault(node.name)
+    return tuple(names)
+
+
+def _fields(kernels: Sequence[Compiled]) -> Iterator[Row]:
+    """The members of the struct: the fields of all kernels, each once."""
+    yield Row("uint64_t", "key", "the tiling key, for launches that have no other way to tell it")
+    seen: dict[str, str] = {}
+    for compiled in kernels:
+        for field in compiled.program.tiling:
+            if field.name not in seen:
+                yield Row(CXX_SCALARS[field.ctype], field.name, comment(field.meaning))
+            elif seen[field.name] != field.ctype:
+                raise InternalError(f"kernels disagree about the type of tiling field {field.name}")
+            seen[field.name] = field.ctype
+
+
+def _filled(compiled: Compiled) -> Iterator[Row]:
+    outside = outside_names(compiled.program.tiling)
+    spelled = {name: Symbol(name, f"problem.{member_of(name)}") for name in outside}
+    for field in compiled.program.tiling:
+        symbol = earlier(field.name).name
+        value = measured(field.value).substitute(spelled).text(cxx=True)
+        yield Row(CXX_SCALARS[field.ctype], field.name, "", value)
+        spelled[symbol] = Symbol(symbol, f"tiling.{field.name}")
+
+
+def _ctype(name: str, operator: Operator) -> str:
+    floats = {spec.name for spec in operator.params if spec.type is float}
+    return "float" if name in floats else "int64_t"
+
+
+def _meaning(name: str, operator: Operator) -> str:
+    if name.startswith(f"{HOST}measure"):
+        return "measured on the host, over the elements of what it reads"
+    known = name.removeprefix(HOST)
+    if name == CORES.name:
+        return "cube cores of the device"
+    if known != name and known.endswith("Layout"):
+        return f"index of the layout of {known.removesuffix('Layout')}"
+    if known != name and known.endswith("Count"):
+        return f"entries of {known.removesuffix('Count')}, 0 without it"
+    if name in operator.dims_by_name:
+        return f"size {name} of the contract"
+    for fold in (node for size in operator.axis_extents.values() for node in folds_of(size)):
+        if name == fold_name(fold):
+            return str(fold)
+    for spec in operator.tensors:
+        for number in range(spec.at_least * max((each.rank for each in spec.layouts.values()), default=0)):
+            if name == dimension(spec.name, number).name:
+                return f"size of dimension {number} of {spec.name}"
+    words = word_parameters(operator).get(name)
+    if words:
+        return f"parameter {name}; {', '.join(f'{number}: {word}' for number, word in enumerate(words))}"
+    return f"parameter {name}"

@@ -1,0 +1,1 @@
+"""A finished tile program as the data that kernel templates print."""

@@ -1,0 +1,329 @@
+"""A compiled specialisation as the data that the kernel templates print."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from attndsl.base.reserved_names import plain
+from attndsl.codegen.kernel.shared_stages import Member, Segment, Shared, keys_of, share
+from attndsl.codegen.kernel.statements import Function, Writer
+from attndsl.codegen.names.arguments import Names, names_of
+from attndsl.codegen.names.identifiers import comment, shortened
+from attndsl.codegen.names.spelling import (
+    Spelling,
+    constant,
+    memory_member,
+    pascal,
+    slot_member,
+)
+from attndsl.codegen.text.scalar_helpers import Helper, kernel_helpers
+from attndsl.compiler.compile import Compiled
+from attndsl.expr.symbolic import Const, Expr
+from attndsl.lowering.signature.specialisation import Specialisation, feature_names, kernel_suffix
+from attndsl.spec.operator.operator import Operator
+from attndsl.spec.operator.settings import spelled
+from attndsl.target import ATLAS_A2, Core
+from attndsl.tile.buffers import GlobalTensor
+from attndsl.tile.instructions.base import cxx
+from attndsl.tile.naming import gm_member, list_member
+from attndsl.tile.program import Program, TilingField
+from attndsl.tile.scalars import expressions
+from attndsl.tile.statements import Alloc, Collect, Pipelined, SetCrossFlag, SetEvent, WaitCrossFlag
+
+_LONGEST_SUFFIX = 160
+CXX_SCALARS = {"int64": "int64_t", "float32": "float"}
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """``constexpr type name = value;  // meaning``."""
+
+    ctype: str
+    name: str
+    value: str
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class BufferRow:
+    """A line of the buffer map."""
+
+    name: str
+    address: str
+    slot_name: str
+    slot_bytes: int
+    slots: int
+    dtype: str
+    meaning: str
+    variable: str
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryTable:
+    """One on-chip memory: its buffers and how the kernel reaches it."""
+
+    space: str
+    core: str
+    member: str
+    storage: str
+    position: str
+    used: int
+    usable: int
+    rows: tuple[BufferRow, ...]
+
+    @property
+    def single(self) -> tuple[BufferRow, ...]:
+        """The buffers with one slot, which are members of the kernel."""
+        return tuple(row for row in self.rows if row.slots == 1)
+
+
+@dataclass(frozen=True, slots=True)
+class TensorMember:
+    """A GlobalTensor member: its element type and the address expression it is set to.
+
+    ``list_name``: the member that decodes the list it is an element of, if it is one.
+    """
+
+    name: str
+    ctype: str
+    base: str
+    meaning: str
+    list_name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayMember:
+    """An array of scalars that is a member of the kernel."""
+
+    name: str
+    capacity: int
+    meaning: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class KernelText:
+    """Everything the kernel template prints."""
+
+    name: str
+    class_name: str
+    tiling_struct: str
+    tiling_header: str
+    guard: str
+    summary: str
+    document: str
+    specialisation: tuple[str, ...]
+    schedule: tuple[str, ...]
+    pipeline: tuple[str, ...]
+    arguments: tuple[str, ...]
+    constants: tuple[Constant, ...]
+    memories: tuple[MemoryTable, ...]
+    events: tuple[tuple[str, tuple[Constant, ...]], ...]
+    flags: tuple[Constant, ...]
+    tensors: tuple[TensorMember, ...]
+    scalars: tuple[TilingField, ...]
+    slots: tuple[str, ...]
+    arrays: tuple[ArrayMember, ...]
+    members: tuple[Member, ...]
+    segments: tuple[Segment, ...]
+    cube_functions: tuple[Function, ...]
+    vector_functions: tuple[Function, ...]
+    cube: tuple[str, ...]
+    vector: tuple[str, ...]
+    vector_cores: int
+    ctypes: dict[str, str]
+    helpers: tuple[Helper, ...]
+
+
+def kernel_name(compiled: Compiled) -> str:
+    """The namespace and file name of a specialisation's kernel."""
+    return name_of(compiled.operator, compiled.specialisation)
+
+
+def name_of(operator: Operator, special: Specialisation) -> str:
+    """The name that the kernel of a specialisation has."""
+    suffix = plain(kernel_suffix(operator, special))
+    return f"{names_of(operator).op}_{shortened(suffix, _LONGEST_SUFFIX)}"
+
+
+def kernel_text(compiled: Compiled) -> KernelText:
+    """The kernel of a compiled specialisation."""
+    program, spelling = compiled.program, Spelling(compiled.program)
+    cube, vector = Writer(program, spelling), Writer(program, spelling)
+    bodies = (cube.body(program.cores[Core.AIC]), vector.body(program.cores[Core.AIV]))
+    shared = share(program, (cube.functions, vector.functions), bodies)
+    helpers = kernel_helpers(_all_expressions(program))
+    names = names_of(compiled.operator)
+    return KernelText(
+        name=kernel_name(compiled),
+        class_name=f"{pascal(names.op)}Kernel",
+        tiling_struct=names.tiling,
+        tiling_header=f"{names.op}_tiling.h",
+        guard=f"ATTNDSL_{kernel_name(compiled).upper()}_H",
+        summary=comment(program.summary or compiled.operator.name),
+        document=comment(compiled.operator.document),
+        specialisation=tuple(_specialisation(compiled)),
+        schedule=tuple(map(_choice, compiled.schedule_text.split("\n"))),
+        pipeline=tuple(_pipeline(compiled.joint, shared.names)),
+        arguments=tuple(names.address(tensor.name) for tensor in program.parameters),
+        constants=tuple(_constants(program)),
+        memories=tuple(_memories(program, spelling)),
+        events=tuple(_events(program, spelling)),
+        flags=tuple(
+            Constant("uint16_t", constant(name), str(flag), "") for name, flag in program.flags.items()
+        ),
+        tensors=tuple(_used(_tensors(program, names), shared, helpers)),
+        scalars=_used_fields(program),
+        slots=tuple(_slots(program)),
+        arrays=tuple(_arrays(program)),
+        members=shared.members,
+        segments=shared.segments,
+        cube_functions=shared.functions[0],
+        vector_functions=shared.functions[1],
+        cube=shared.bodies[0],
+        vector=shared.bodies[1],
+        vector_cores=ATLAS_A2.aiv_per_aic,
+        ctypes=CXX_SCALARS,
+        helpers=helpers,
+    )
+
+
+def _specialisation(compiled: Compiled) -> Iterator[str]:
+    """What calls of the kernel have in common, one line each."""
+    operator, special = compiled.operator, compiled.specialisation
+    yield f"dtype {special.dtype}"
+    values = special.value_bucket or special.bucket
+    sizes = dict.fromkeys((str(operator.axis_extents["D"]), str(operator.axis_extents["E"])))
+    for name, bucket in zip(sizes, (special.bucket, values), strict=False):
+        yield f"head size {comment(name)} from {bucket - ATLAS_A2.fractal + 1} to {bucket}"
+    features = ", ".join(name for name in feature_names(operator) if name in special.features)
+    if features:
+        yield f"with {features}"
+    for name, value in special.settings:
+        if value is not None:
+            yield comment(f"{name} = {spelled(operator, name, value)}")
+
+
+def _choice(line: str) -> str:
+    """A line of the schedule's table: its columns stay, the reason is text."""
+    columns = re.match(r"\s*\S+\s+\S+\s+", line)
+    at = columns.end() if columns else 0
+    return line[:at] + comment(line[at:])
+
+
+def _pipeline(joint: Program, names: Mapping[str, str]) -> Iterator[str]:
+    """Who works on which tile at a step, and the flags in between: one line a stage, by its function."""
+    loops = [item for item in joint.body.walk() if isinstance(item, Pipelined)]
+    called = {stage.name: names.get(stage.name, stage.name) for loop in loops for stage in loop.stages}
+    width = max([14, *(len(name) + 1 for name in called.values())])
+    for loop in loops:
+        if loop.stages[0].part:
+            yield f"over {keys_of(loop.stages[0].part)}:"
+        if loop.paced:
+            yield "then, over the same tiles again:"
+        for stage, lag in zip(loop.stages, loop.lags, strict=True):
+            waits = [constant(item.name) for item in stage.walk() if isinstance(item, WaitCrossFlag)]
+            raises = [constant(item.name) for item in stage.walk() if isinstance(item, SetCrossFlag)]
+            tile = f"tile t - {lag}" if lag else "tile t"
+            notes = [f"waits for {name}" for name in waits] + [f"raises {name}" for name in raises]
+            yield f"{stage.core.value}  {called[stage.name]:<{width}}{tile:<12}{', '.join(notes)}"
+
+
+def _all_expressions(program: Program) -> Iterator[Expr]:
+    for item in program.statements():
+        yield from expressions(item)
+
+
+def _constants(program: Program) -> Iterator[Constant]:
+    for named, meaning in program.constants:
+        number = Const(named.value).text(cxx=True)
+        ctype = "float" if isinstance(named.value, float) else "int64_t"
+        yield Constant(ctype, named.cxx_name, number, meaning)
+
+
+def _memories(program: Program, spelling: Spelling) -> Iterator[MemoryTable]:
+    for memory in ATLAS_A2.memories:
+        rows = tuple(
+            BufferRow(
+                name=constant(buffer.name),
+                address=f"0x{program.addresses[buffer]:05x}",
+                slot_name=f"{constant(buffer.name)}Slot",
+                slot_bytes=buffer.slot_stride,
+                slots=buffer.slots,
+                dtype=cxx(buffer.dtype),
+                meaning=buffer.meaning,
+                variable=spelling.buffer(buffer),
+            )
+            for buffer in program.buffers()
+            if buffer.space is memory.space
+        )
+        yield MemoryTable(
+            space=memory.space.value,
+            core=memory.core.value,
+            member=memory_member(memory.space),
+            storage=f"{memory.space.value.lower()}Storage_",
+            position=memory.position,
+            used=program.used_bytes(memory.space),
+            usable=memory.usable,
+            rows=rows,
+        )
+
+
+def _events(program: Program, spelling: Spelling) -> Iterator[tuple[str, tuple[Constant, ...]]]:
+    """Event ids by pipe pair, in order of id."""
+    by_pair: dict[str, dict[str, SetEvent]] = {}
+    for item in program.statements():
+        if isinstance(item, SetEvent):
+            by_pair.setdefault(f"{item.source.value}_{item.target.value}", {}).setdefault(item.name, item)
+    for pair, events in sorted(by_pair.items()):
+        rows = []
+        for name, event in sorted(events.items(), key=lambda entry: entry[1].first_id):
+            meaning = ", ".join(buffer.name for buffer in event.buffers)
+            meaning += ": one id a slot" if event.ids > 1 else ""
+            rows.append(Constant("int32_t", spelling.events[name], str(event.first_id), meaning))
+        yield pair, tuple(rows)
+
+
+def _tensors(program: Program, names: Names) -> Iterator[TensorMember]:
+    for tensor in (*program.parameters, *program.workspace):
+        base = names.address(tensor.name) if tensor.role != "workspace" else f"workspace + {_at(tensor)}"
+        listed = list_member(tensor.name) if tensor.listed else ""
+        yield TensorMember(gm_member(tensor.name), cxx(tensor.dtype), base, tensor.meaning, listed)
+
+
+def _used(
+    tensors: Iterable[TensorMember], shared: Shared, helpers: Iterable[Helper]
+) -> Iterator[TensorMember]:
+    """Those that the kernel looks at; the contract may have more, such as lengths that are always 1."""
+    lines = (*shared.lines(), *(line for item in helpers for line in item.lines))
+    used = {name for line in lines for name in re.findall(r"\w+", line)}
+    return (item for item in tensors if used & {item.name, item.list_name})
+
+
+def _at(tensor: GlobalTensor) -> str:
+    return tensor.offset.text(cxx=True)
+
+
+def _used_fields(program: Program) -> tuple[TilingField, ...]:
+    """The tiling fields that the kernel looks at, in the struct's order."""
+    used = {name for item in program.statements() for expr in expressions(item) for name in expr.symbols()}
+    for tensor in program.workspace:
+        used |= tensor.offset.symbols()
+    return tuple(field for field in program.tiling if field.name in used)
+
+
+def _arrays(program: Program) -> Iterator[ArrayMember]:
+    """The arrays that are collected, each once; one name is one array on both core kinds."""
+    found = {item.array.name: item.array for item in program.statements() if isinstance(item, Collect)}
+    return (ArrayMember(array.member, array.capacity, array.meaning) for array in found.values())
+
+
+def _slots(program: Program) -> Iterator[str]:
+    seen: set[str] = set()
+    for item in program.statements():
+        if isinstance(item, Alloc) and item.buffers[0].slots > 1:
+            name = slot_member(item.buffers)
+            if name not in seen:
+                seen.add(name)
+                yield name

@@ -1,0 +1,259 @@
+"""Which problems a kernel takes: the conditions by which a host chooses among the kernels of an operator.
+
+They follow from the graph: a kernel takes the calls that decide every choice of the spec as it does
+(:func:`attndsl.graph.branch_conditions.decisions`), whatever else their parameters say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+from math import prod
+from typing import Any
+
+import networkx as nx
+
+from attndsl.codegen.host.problem_members import (
+    HEAD_SIZE,
+    VALUE_SIZE,
+    counted,
+    dtype_member,
+    given_member,
+    io_tensor,
+    member_of,
+    number_of_value,
+)
+from attndsl.compiler.compile import Compiled, interface_of
+from attndsl.expr.argument_facts import DTYPE, asks, dtype_of, given, kind_of, layout_of
+from attndsl.expr.symbolic import Expr, Symbol
+from attndsl.graph.branch_conditions import decisions
+from attndsl.lowering.signature.enum_parameters import counted_words
+from attndsl.lowering.signature.kernel_signature import KernelInterface
+from attndsl.lowering.signature.specialisation import (
+    Specialisation,
+    feature_names,
+    kernel_inputs,
+    settings_of,
+)
+from attndsl.spec.operator.operator import Operator
+from attndsl.target import ATLAS_A2
+
+Decision = tuple[Expr, bool]
+_MOST_COMBINATIONS = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Selector:
+    """A C++ condition over the problem, and the symbols that it asks for, as spec conditions name them."""
+
+    test: str
+    symbols: tuple[str, ...] = ()
+
+
+def selectors(compiled: Compiled) -> tuple[Selector, ...]:
+    """What chooses a kernel among those of its operator."""
+    return selectors_of(compiled.operator, compiled.specialisation)
+
+
+@lru_cache(maxsize=1024)
+def selectors_of(operator: Operator, special: Specialisation) -> tuple[Selector, ...]:
+    """What chooses the kernel of a specialisation, compiled or not."""
+    dtype = io_tensor(operator).dtypes.index(special.dtype)
+    found = [
+        Selector(f"problem.{dtype_member(operator)} == {dtype}"),
+        Selector(_within_bucket(HEAD_SIZE, special.bucket)),
+    ]
+    if special.value_bucket is not None:
+        found.append(Selector(_within_bucket(VALUE_SIZE, special.value_bucket)))
+    ignored = ignored_features(operator, special)
+    for feature in feature_names(operator):
+        if feature not in ignored:
+            compared = "!=" if feature in special.features else "=="
+            found.append(Selector(f"problem.{given_member(feature)} {compared} 0"))
+    return (*found, *_decided(operator, special, ignored))
+
+
+def asked_symbols(kernels: Sequence[Compiled]) -> tuple[str, ...]:
+    """The parameters, dtypes, layouts and splits that these kernels are chosen by, in order of first use."""
+    return tuple(dict.fromkeys(name for each in kernels for item in selectors(each) for name in item.symbols))
+
+
+def _within_bucket(member: str, bucket: int) -> str:
+    return f"problem.{member} > {bucket - ATLAS_A2.fractal} && problem.{member} <= {bucket}"
+
+
+def _decisions(operator: Operator, special: Specialisation, more: frozenset[str]) -> tuple[Decision, ...]:
+    present = kernel_inputs(operator, special.features | more)
+    return decisions(operator.roots, present, settings_of(operator, special))
+
+
+def ignored_features(operator: Operator, special: Specialisation) -> frozenset[str]:
+    """The optional tensors that a call may pass without being computed any differently."""
+    settings, ignored = settings_of(operator, special), frozenset[str]()
+    computed = operator.graph(kernel_inputs(operator, special.features), settings).key
+    asked = {str(condition) for condition, _ in _decisions(operator, special, ignored)}
+    for feature in feature_names(operator):
+        more = ignored | {feature}
+        if feature in special.features:
+            continue
+        if {str(condition) for condition, _ in _decisions(operator, special, more)} != asked:
+            continue
+        if operator.graph(kernel_inputs(operator, special.features | more), settings).key == computed:
+            ignored = more
+    return ignored
+
+
+def _decided(operator: Operator, special: Specialisation, ignored: frozenset[str]) -> Iterator[Selector]:
+    """The choices of the spec that are made as in this kernel."""
+    interface = interface_of(operator, special)
+    settled = _decisions(operator, special, frozenset())
+    own = (*_layouts_of_kernel(operator, interface), *_free_dtypes(operator, interface))
+    asked = dict.fromkeys((*own, *(name for each, _ in settled for name in sorted(each.symbols()))))
+    domains = {name: _domain(operator, interface, ignored, name) for name in asked}
+    possible = {name: _domain(operator, interface, ignored, name, declared=True) for name in asked}
+    left = _narrow(domains, possible, settled, _contract(operator, special, ignored, frozenset(asked)))
+    for name, values in domains.items():
+        told = kind_of(name) == DTYPE and name not in own  # by the io dtype
+        if values is not None and values != possible[name] and not told:
+            yield _one_of(operator, name, values, possible[name] or ())
+    for condition, holds in left:
+        yield _as_test(operator, condition, holds)
+
+
+def _contract(
+    operator: Operator, special: Specialisation, ignored: frozenset[str], asked: frozenset[str]
+) -> tuple[Decision, ...]:
+    """What the contract says of these symbols alone, for calls that pass what the kernel takes."""
+    passed = kernel_inputs(operator, special.features)
+    told = (spec.name for spec in operator.tensors if spec.name not in ignored)
+    known = {given(name).name: name in passed for name in told}
+    found = []
+    for rule in operator.constraints:
+        if rule.symbols() <= known.keys() or issubclass(rule.error, Warning):
+            continue
+        if rule.decided_by(known.keys() | asked):
+            condition = rule.condition if rule.when is None else (rule.when == 0) | rule.condition
+            found.append((condition.substitute(known), True))
+    return tuple(found)
+
+
+def _layouts_of_kernel(operator: Operator, interface: KernelInterface) -> Iterator[str]:
+    """The layouts that the computation asks for, of tensors that the kernel takes."""
+    for name in interface.layouts:
+        if layout_of(name).name in operator.settings:
+            yield layout_of(name).name
+
+
+def _free_dtypes(operator: Operator, interface: KernelInterface) -> Iterator[str]:
+    """The dtypes that a call chooses, of tensors that the kernel takes."""
+    for spec in operator.free_tensors:
+        if spec.name in interface.present:
+            yield dtype_of(spec.name).name
+
+
+def _domain(
+    operator: Operator,
+    interface: KernelInterface,
+    ignored: frozenset[str],
+    name: str,
+    *,
+    declared: bool = False,
+) -> tuple[Any, ...] | None:
+    """The values that a symbol can have in calls of the kernel; None for a number that may be anything.
+
+    ``declared``: in all calls that pass the same tensors. Tensors that are ``ignored`` may be passed, or not.
+    """
+    kind, argument = asks(name)
+    if not kind:
+        param = operator.find_param(name)
+        if param is None or param.type is bool:
+            return None if param is None else (False, True)
+        return tuple(dict.fromkeys(param.choices.values())) if param.choices else None
+    spec = operator.tensor(argument)
+    if argument not in interface.present:
+        every = {"dtype": spec.dtypes, "layout": tuple(spec.layouts), "split": (False, True)}[kind]
+        return (None, *every) if argument in ignored else (None,)
+    if kind == "split":
+        return (False, True)
+    if kind == "dtype":
+        chosen = next(item.dtype for item in interface.parameters if item.name == argument)
+        return spec.dtypes if declared else (chosen,)
+    stored = interface.layouts[argument].keys if argument in interface.layouts else ()
+    return tuple(spec.layouts) if declared or not stored else stored
+
+
+_Domains = dict[str, tuple[Any, ...] | None]
+
+
+def _narrow(
+    domains: _Domains, possible: _Domains, settled: Sequence[Decision], contract: Sequence[Decision]
+) -> tuple[Decision, ...]:
+    """Take from the domains the values with which the decisions cannot come out so in legal calls, and from
+    ``possible`` those that no legal call has.
+
+    Returns the decisions that the domains and the contract do not ensure.
+    """
+    left: list[Decision] = []
+    for group in _sharing_symbols(settled):
+        names = sorted({name for condition, _ in group for name in condition.symbols()})
+        sizes = [len(possible[name] or ()) for name in names]
+        if any(domains[name] is None for name in names) or prod(sizes) > _MOST_COMBINATIONS:
+            left += group
+            continue
+        legal = [each for each in contract if each[0].symbols() <= set(names)]
+        if not _project(domains, names, (*group, *legal)):
+            legal = []  # the specialisation stands for calls with other values, which compute the same
+            _project(domains, names, group)
+        _project(possible, names, legal)
+        calls = [values for values in _combinations(names, domains) if _all_hold(legal, values)]
+        left += [each for each in group if not all(_all_hold([each], values) for values in calls)]
+    return tuple(left)
+
+
+def _project(domains: _Domains, names: Sequence[str], kept: Sequence[Decision]) -> bool:
+    """Leave the values of combinations in which all of ``kept`` hold; false, and nothing done, if none."""
+    good = [values for values in _combinations(names, domains) if _all_hold(kept, values)]
+    for name in names if good else ():
+        found = {values[name] for values in good}
+        domains[name] = tuple(value for value in domains[name] or () if value in found)
+    return bool(good)
+
+
+def _combinations(
+    names: Sequence[str], domains: Mapping[str, tuple[Any, ...] | None]
+) -> Iterator[dict[str, Any]]:
+    for values in product(*(domains[name] or () for name in names)):
+        yield dict(zip(names, values, strict=True))
+
+
+def _all_hold(group: Sequence[Decision], values: Mapping[str, Any]) -> bool:
+    return all(bool(condition.evaluate(values)) == holds for condition, holds in group)
+
+
+def _sharing_symbols(settled: Sequence[Decision]) -> list[list[Decision]]:
+    """The decisions in groups that have no symbol in common."""
+    graph = nx.Graph()
+    for number, (condition, _) in enumerate(settled):
+        graph.add_node(number)
+        graph.add_edges_from((number, name) for name in condition.symbols())
+    parts = ([node for node in part if isinstance(node, int)] for part in nx.connected_components(graph))
+    return [[settled[number] for number in sorted(part)] for part in parts]
+
+
+def _one_of(operator: Operator, name: str, values: Sequence[Any], full: Sequence[Any]) -> Selector:
+    member = f"problem.{member_of(name)}"
+    excluded = [value for value in full if value not in values]
+    if len(excluded) == 1 and len(values) > 1:
+        return Selector(f"{member} != {number_of_value(operator, name, excluded[0])}", (name,))
+    tests = [f"{member} == {number_of_value(operator, name, value)}" for value in values]
+    return Selector(f"({' || '.join(tests)})" if len(tests) > 1 else tests[0], (name,))
+
+
+def _as_test(operator: Operator, condition: Expr, holds: bool) -> Selector:
+    names = sorted(condition.symbols())
+    spelled = {name: Symbol(name, f"problem.{member_of(name)}") for name in names}
+    words = {name: values for name in names if (values := counted(operator, name))}
+    text = counted_words(condition, words).substitute(spelled).text(cxx=True)
+    return Selector(f"({text})" if holds else f"!({text})", tuple(names))

@@ -1,0 +1,103 @@
+"""The kernel function of an operator: all its tensors, and the specialisation that the tiling key names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from attndsl.codegen.host.problem_members import io_tensor
+from attndsl.codegen.kernel.kernel import kernel_name
+from attndsl.codegen.kernel_set.tiling_keys import tiling_key
+from attndsl.codegen.names.arguments import Argument, Names, dtype_row, names_of
+from attndsl.codegen.names.identifiers import comment
+from attndsl.compiler.compile import Compiled
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A specialisation: its key, its namespace, the arguments that it takes."""
+
+    name: str
+    key: int
+    arguments: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The specialisations of one io dtype, by CANN's name of it."""
+
+    dtype: str
+    branches: tuple[Branch, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class EntryText:
+    """Everything the template prints.
+
+    ``dtype_macro``: what CANN's build of a dtype column defines as the io dtype; direct launches, which have
+    all kernels in one binary, do not define it. ``unwrapped``: lists that may be of one tensor, which most
+    kernels take alone.
+    """
+
+    names: Names
+    operator: str
+    document: str
+    parameters: tuple[str, ...]
+    unused: tuple[str, ...]
+    unwrapped: tuple[str, ...]
+    dtype_macro: str
+    groups: tuple[Group, ...]
+
+    @property
+    def branches(self) -> tuple[Branch, ...]:
+        """All specialisations."""
+        return tuple(branch for group in self.groups for branch in group.branches)
+
+
+def entry_text(kernels: Sequence[Compiled]) -> EntryText:
+    """The kernel function that dispatches to these specialisations."""
+    operator = kernels[0].operator
+    names = names_of(operator)
+    lists = tuple(names.address(item.spec.name) for item in names.tensors if is_unwrapped(item))
+    groups = tuple(_groups(kernels, names, lists))
+    alone = {name for group in groups for branch in group.branches for name in branch.arguments}
+    taken = {names.address(tensor.name) for each in kernels for tensor in each.program.parameters}
+    updated = (f"{item.name}Ref" for item in names.updated)
+    tensors = (*(item.spec.name for item in names.tensors), *names.outputs)
+    parameters = (*(names.address(name) for name in tensors), *updated)
+    return EntryText(
+        names=names,
+        operator=comment(operator.name),
+        document=comment(operator.document),
+        parameters=parameters,
+        unused=tuple(name for name in parameters if name not in taken),
+        unwrapped=tuple(name for name in lists if _only(name) in alone),
+        dtype_macro=f"ORIG_DTYPE_{names.argument(io_tensor(operator).name).name.upper()}",
+        groups=groups,
+    )
+
+
+def is_unwrapped(item: Argument) -> bool:
+    """Whether the operator takes a list of it, but kernels its only tensor unless it is one a batch row."""
+    return item.listed and item.tensor is not None and item.tensor.list_of is None
+
+
+def _only(name: str) -> str:
+    """The only tensor of a list."""
+    return f"{name}Only"
+
+
+def _groups(kernels: Sequence[Compiled], names: Names, lists: tuple[str, ...]) -> Iterator[Group]:
+    """The specialisations by io dtype, in the order in which dtypes first come."""
+    for dtype in dict.fromkeys(each.specialisation.dtype for each in kernels):
+        same = tuple(each for each in kernels if each.specialisation.dtype == dtype)
+        yield Group(dtype_row(dtype).ge, tuple(_branches(same, names, lists)))
+
+
+def _branches(kernels: Sequence[Compiled], names: Names, lists: tuple[str, ...]) -> Iterator[Branch]:
+    for compiled in kernels:
+        arguments = []
+        for tensor in compiled.program.parameters:
+            name = names.address(tensor.name)
+            arguments.append(_only(name) if name in lists and not tensor.listed else name)
+        yield Branch(kernel_name(compiled), tiling_key(compiled), tuple(arguments))

@@ -1,0 +1,259 @@
+"""Which specialisations a user asks for, and those that an operator's project has by default.
+
+By default there is a kernel for each optional tensor and for each value of what the computation depends on,
+each as near to the defaults of the contract as its constraints allow; combinations are asked for by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from attndsl.base.errors import UserError
+from attndsl.codegen.host.problem_members import head_size, io_tensor
+from attndsl.expr.argument_facts import GIVEN, asks, dtype_of, given, kind_of
+from attndsl.expr.symbolic import Compare, Const
+from attndsl.lowering.signature.specialisation import (
+    Specialisation,
+    feature_names,
+    features_told,
+    kernel_inputs,
+    specialised_on,
+)
+from attndsl.lowering.supported import LARGEST_HEAD
+from attndsl.spec.operator.covering import Choice, choosable, nearest_choice
+from attndsl.spec.operator.operator import Operator
+from attndsl.spec.operator.settings import spelled
+from attndsl.target import ATLAS_A2
+
+# The head size that most models have; others are asked for with --set D=...
+DEFAULT_HEAD_SIZES = (128,)
+
+
+class UnknownFeature(UserError, ValueError):
+    """A feature that the operator does not have."""
+
+
+class UnknownDtype(UserError, ValueError):
+    """A dtype that the operator does not have."""
+
+
+class IllegalHeadSize(UserError, ValueError):
+    """A head size outside what kernels are made for."""
+
+
+class UnknownSetting(UserError, ValueError):
+    """A name that no kernel is specialised on."""
+
+
+class IllegalSetting(UserError, ValueError):
+    """A value that a setting cannot have."""
+
+
+class NoLegalCall(UserError, ValueError):
+    """Features and settings that the contract does not allow together."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class KernelRequest:
+    """Which specialisations are wanted; None stands for all that the spec enables.
+
+    ``features``: the optional tensors of one kernel. ``settings``: values, as a user spells them, by the
+    names of parameters, and ``dtype(x)``, ``layout(x)`` and ``split(x)`` of tensors.
+    """
+
+    dtypes: tuple[str, ...] | None = None
+    head_sizes: tuple[int, ...] = DEFAULT_HEAD_SIZES
+    features: frozenset[str] | None = None
+    settings: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def by_name(self) -> bool:
+        """Whether one combination is asked for, not all that there is."""
+        return self.features is not None or bool(self.settings)
+
+
+def chosen_mode(operator: Operator, request: KernelRequest) -> tuple[Operator, KernelRequest]:
+    """The operator that a request speaks of, where a parameter decides between modes, and what it says
+    besides."""
+    chosen = dict(request.settings)
+    parameter, _ = operator.modes_by_value
+    if parameter not in chosen:
+        return operator, request
+    mode = operator.mode_named(chosen.pop(parameter))
+    if mode is operator:
+        return operator, request
+    return mode, replace(request, settings=tuple(chosen.items()))  # all of its calls have this value
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """One specialisation, and what it is there for: a feature, a setting's value, or nothing more."""
+
+    label: str
+    special: Specialisation
+
+
+def wanted_specialisations(operator: Operator, request: KernelRequest) -> tuple[Wanted, ...]:
+    """What a request stands for, each specialisation once.
+
+    Raises:
+        UnknownFeature, UnknownDtype, IllegalHeadSize, UnknownSetting, IllegalSetting: naming what is legal.
+        NoLegalCall: the contract does not allow the combination.
+    """
+    dtypes = _dtypes(operator, request.dtypes)
+    buckets = tuple(dict.fromkeys(_bucket(size, operator) for size in request.head_sizes))
+    asked = _asked(operator, request)
+    found: dict[Specialisation, Wanted] = {}
+    for dtype in dtypes:
+        for label, values in asked:
+            choice = legal_choice(operator, values, dtype)
+            if choice is not None:
+                first = specialisation_of_choice(operator, choice, dtype, buckets[0])
+                for bucket in buckets:
+                    value_bucket = None if first.value_bucket is None else bucket
+                    special = replace(first, bucket=bucket, value_bucket=value_bucket)
+                    found.setdefault(special, Wanted(label, special))
+    if not found:
+        named = ", ".join(
+            sorted(request.features or ()) + [f"{name}={value}" for name, value in request.settings]
+        )
+        dtype = f" in {' or '.join(dtypes)}" if request.dtypes else ""
+        raise NoLegalCall(
+            f"{operator.name}: no call that the contract allows has {named or 'any features'}{dtype}; "
+            f"attndsl show {operator.in_commands} --stage contract prints the constraints"
+        )
+    return tuple(found.values())
+
+
+def specialisation_of_choice(operator: Operator, choice: Choice, dtype: str, bucket: int) -> Specialisation:
+    """What the kernel of calls with this choice is specialised on."""
+    return specialised_on(operator, _inputs(operator, choice), choice.settings, dtype, (bucket, bucket))
+
+
+def _inputs(operator: Operator, choice: Choice) -> frozenset[str]:
+    """The tensors that kernels for a choice take."""
+    return kernel_inputs(operator, choice.present & frozenset(feature_names(operator)))
+
+
+def _asked(operator: Operator, request: KernelRequest) -> list[tuple[str, dict[str, Any]]]:
+    """Labels, and the values that a specialisation must have."""
+    if not request.by_name:
+        return list(_covering(operator))
+    return [("", requested_values(operator, request))]
+
+
+def requested_values(operator: Operator, request: KernelRequest) -> dict[str, Any]:
+    """What a request's features and settings ask for, by the names that conditions use, such as ``given(x)``.
+
+    Raises:
+        UnknownFeature, UnknownSetting, IllegalSetting: naming what is legal.
+    """
+    _check_features(operator, request.features or frozenset())
+    values: dict[str, Any] = {given(name).name: True for name in request.features or ()}
+    for name, text in request.settings:
+        values |= _setting(operator, name, text)
+    return values
+
+
+def _covering(operator: Operator) -> Iterator[tuple[str, dict[str, Any]]]:
+    yield "", {}
+    for name in feature_names(operator):
+        yield name, {given(name).name: True}
+    for name in sorted(operator.settings):
+        for value in choosable(operator).get(name, ()):
+            yield f"{name}={spelled(operator, name, value)}", {name: value} | _passed(operator, name)
+
+
+def _passed(operator: Operator, setting: str) -> dict[str, Any]:
+    """A dtype or layout matters of a tensor that is passed."""
+    kind, argument = asks(setting)
+    return {given(argument).name: True} if kind and operator.tensor(argument).optional else {}
+
+
+def legal_choice(operator: Operator, values: Mapping[str, Any], dtype: str) -> Choice | None:
+    """The legal choice nearest to the defaults with these values and this io dtype."""
+    io = io_tensor(operator)
+    if len(io.dtypes) > 1:
+        values = {**values, dtype_of(io.name).name: dtype}
+    named = {asks(name)[1] for name, value in values.items() if kind_of(name) == GIVEN and value}
+    features = frozenset(feature_names(operator))
+
+    def all_used(choice: Choice) -> bool:
+        return named & features <= features_told(operator, _inputs(operator, choice), choice.settings)
+
+    # What a setting needs to be legal may keep its tensor from being read, a mask that indices give.
+    return nearest_choice(operator, values, all_used) or nearest_choice(operator, values)
+
+
+def _setting(operator: Operator, name: str, text: str) -> dict[str, Any]:
+    legal = choosable(operator)
+    if name not in legal:
+        settable = sorted(each for each in legal if kind_of(each) != GIVEN)
+        raise UnknownSetting(
+            f"--set {name}: kernels of {operator.name} are specialised on D, {', '.join(settable)}; "
+            "sizes are run time"
+        )
+    spellings = _spellings(operator, name) | _as_number(operator, name, text)
+    if text not in spellings:
+        raise IllegalSetting(
+            f"--set {name}={text}: {operator.name} takes {', '.join(dict.fromkeys(spellings))}"
+        )
+    return {name: spellings[text]} | _passed(operator, name)
+
+
+def _as_number(operator: Operator, name: str, text: str) -> dict[str, Any]:
+    """Any number within its bounds is a value of a parameter that is a number."""
+    param = operator.find_param(name)
+    if param is None or param.choices or param.type not in (int, float):
+        return {}
+    try:
+        number = param.type(text)
+    except ValueError:
+        return {}
+    return {text: number} if all(bound.evaluate({name: number}) for bound in param.bounds()) else {}
+
+
+def _spellings(operator: Operator, name: str) -> dict[str, Any]:
+    """The words for each value of a setting."""
+    param = operator.find_param(name)
+    words: dict[str, Any] = {}
+    if param is not None and param.choices:
+        words = {str(spelled): value for spelled, value in param.choices.items()}
+    for value in choosable(operator)[name]:
+        words.setdefault(str(value).lower() if isinstance(value, bool) else str(value), value)
+    return words
+
+
+def _dtypes(operator: Operator, wanted: tuple[str, ...] | None) -> tuple[str, ...]:
+    legal = io_tensor(operator).dtypes
+    for dtype in wanted or ():
+        if dtype not in legal:
+            raise UnknownDtype(f"dtype '{dtype}': {operator.name} takes {' or '.join(legal)}")
+    return wanted or legal
+
+
+def _bucket(size: int, operator: Operator) -> int:
+    largest = _largest_head_size(operator)
+    if not 1 <= size <= largest:
+        nearest = min(max(size, 1), largest)
+        raise IllegalHeadSize(
+            f"D={size}: head sizes of {operator.name} are 1 to {largest}; the nearest is {nearest}"
+        )
+    return ATLAS_A2.whole_fractals(size)
+
+
+def _largest_head_size(operator: Operator) -> int:
+    """What the contract allows in all calls, as far as kernels can be made for it."""
+    always = (rule.condition for rule in operator.constraints if rule.when is None)
+    bounds = (rule for rule in always if isinstance(rule, Compare) and rule.op == "<=")
+    own = (rule.right for rule in bounds if rule.left.same(head_size(operator)))
+    return min([LARGEST_HEAD, *(int(limit.value) for limit in own if isinstance(limit, Const))])
+
+
+def _check_features(operator: Operator, wanted: frozenset[str]) -> None:
+    legal = feature_names(operator)
+    for name in sorted(wanted):
+        if name not in legal:
+            raise UnknownFeature(f"feature '{name}': {operator.name} has {', '.join(legal) or 'none'}")

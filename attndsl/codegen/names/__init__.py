@@ -1,0 +1,1 @@
+"""How arguments, constants and files are spelled in emitted code."""

@@ -1,0 +1,125 @@
+"""The project of an operator: its kernels, and the files around them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from attndsl.base.errors import UserError
+from attndsl.codegen.host.op_definition import check_told_apart
+from attndsl.codegen.kernel_set.dispatch_guards import Selector, selectors
+from attndsl.codegen.kernel_set.kernel_request import KernelRequest, chosen_mode, wanted_specialisations
+from attndsl.codegen.names.arguments import names_of
+from attndsl.codegen.names.identifiers import comment
+from attndsl.codegen.project.files import write_files
+from attndsl.codegen.project.project_files import Page, project_files
+from attndsl.compiler.compile import Compiled
+from attndsl.compiler.prepare_launch import compiled_for
+from attndsl.lowering.errors import NotLowered
+from attndsl.lowering.signature.specialisation import feature_names
+from attndsl.spec.operator.operator import Operator
+
+
+@dataclass(frozen=True, kw_only=True)
+class Project:
+    """An operator's compiled specialisations and the features that no kernel covers yet.
+
+    ``reason``: why there is no kernel at all, where there is none.
+    """
+
+    operator: Operator
+    kernels: tuple[Compiled, ...]
+    not_lowered: tuple[str, ...]
+    reason: str = ""
+
+    def files(self) -> dict[str, str]:
+        """Every file of the project by name; none without a kernel."""
+        return dict(self._files)
+
+    @cached_property
+    def _files(self) -> dict[str, str]:
+        if not self.kernels:
+            return {}
+        return project_files(self.kernels, _page(self))
+
+    def write(self, out: Path) -> tuple[Path, ...]:
+        """Write the project to ``out/NAME``; returns the files that changed.
+
+        Raises:
+            OutputNotWritable: the folder cannot be written.
+        """
+        return write_files(out / self.folder, self.files())
+
+    @property
+    def folder(self) -> str:
+        """The name of the project's folder."""
+        return names_of(self.operator).op
+
+
+def plan_projects(operator: Operator, request: KernelRequest) -> tuple[Project, ...]:
+    """The projects of an operator and of its modes, which have signatures of their own.
+
+    A combination that is asked for by name is made for the modes that have it, and for one alone where the
+    parameter that decides between them is set.
+
+    Raises:
+        As :func:`plan_project`.
+    """
+    parameter, _ = operator.modes_by_value
+    every = (operator, *operator.modes)
+    if parameter in dict(request.settings):
+        mode, request = chosen_mode(operator, request)
+        every = (mode,)
+    elif request.by_name:
+        every = tuple(each for each in every if _has(each, request)) or (operator,)
+    return tuple(plan_project(each, request) for each in every)
+
+
+def _has(operator: Operator, request: KernelRequest) -> bool:
+    try:
+        return bool(wanted_specialisations(operator, request))
+    except UserError:
+        return False
+
+
+def plan_project(operator: Operator, request: KernelRequest) -> Project:
+    """The kernels of an operator that a request asks for.
+
+    Raises:
+        AlikeNames: CANN does not tell the names of two arguments or results apart.
+        UserError: the request names what the operator does not have, or does not allow.
+        NotLowered: a combination that was asked for by name has no kernel yet.
+        ScheduleError: the stated schedule does not fit.
+    """
+    check_told_apart(names_of(operator))
+    kernels: dict[tuple[Selector, ...], Compiled] = {}
+    missing: dict[str, NotLowered] = {}
+    for wanted in wanted_specialisations(operator, request):
+        try:
+            compiled = compiled_for(operator, wanted.special)
+        except NotLowered as error:
+            if request.by_name:
+                raise
+            missing.setdefault(wanted.label, error)
+            continue
+        kernels.setdefault(selectors(compiled), compiled)
+    lacking = tuple(label for label in missing if label)
+    if not kernels:
+        reason = str(next(iter(missing.values())))
+        return Project(operator=operator, kernels=(), not_lowered=lacking, reason=reason)
+    return Project(operator=operator, kernels=tuple(kernels.values()), not_lowered=lacking)
+
+
+def _page(project: Project) -> Page:
+    """The same for every request, so that several calls into one folder agree."""
+    operator = project.operator
+    return Page(
+        command=comment(f"attndsl generate {operator.in_commands}"),
+        names=names_of(operator),
+        name=comment(operator.name),
+        document=comment(operator.document),
+        summary=comment(operator.summary),
+        features=tuple(name for name in feature_names(operator) if name not in project.not_lowered),
+        not_lowered=project.not_lowered,
+    )

@@ -1,0 +1,122 @@
+"""All files of an operator's project by path."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from attndsl.codegen.bindings.aclnn import aclnn_lines, aclnn_order
+from attndsl.codegen.bindings.torch_text import torch_text
+from attndsl.codegen.host.host_files import definition_files, guard_of, host_files
+from attndsl.codegen.host.op_definition import SOCS
+from attndsl.codegen.names.arguments import DTYPE_ROWS, Names
+from attndsl.codegen.samples.device_cases import DeviceCase, device_cases
+from attndsl.codegen.samples.device_files import device_files
+from attndsl.codegen.samples.direct import SMALLEST, UNITS, direct_text
+from attndsl.codegen.text.render import render
+from attndsl.compiler.compile import Compiled
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """What the project's README tells of the operator; ``command``: what generates it."""
+
+    command: str
+    names: Names
+    name: str
+    document: str
+    summary: str
+    features: tuple[str, ...]
+    not_lowered: tuple[str, ...]
+
+
+def project_files(kernels: Sequence[Compiled], page: Page) -> dict[str, str]:
+    """Every file of a project with kernels."""
+    names = page.names
+    cases = device_cases(kernels)
+    found = host_files(names) | definition_files(names, kernels) | device_files(kernels)
+    plain = [case for case in cases if case.made_by_counting]
+    smallest = min(plain, key=lambda each: sum(a.size for a in each.expected.values()), default=None)
+    found |= build_files(names, page, samples=smallest is not None)
+    found |= binding_files(names, page)
+    found |= launch_files(names, smallest)
+    return found | (test_files(names, cases) if cases else {})
+
+
+def build_files(names: Names, page: Page, *, samples: bool) -> dict[str, str]:
+    """README, build script and build rules of the operator package."""
+    return {
+        "README.md": render("project/README.md.j2", project=page, samples=samples),
+        "CMakeLists.txt": render("project/CMakeLists.txt.j2", names=names),
+        "CMakePresets.json": render("project/CMakePresets.json.j2", names=names, socs=SOCS),
+        "build.sh": render("project/build.sh.j2", names=names),
+        "op_host/CMakeLists.txt": render("project/op_host_CMakeLists.txt.j2", names=names),
+        "op_kernel/CMakeLists.txt": render("project/op_kernel_CMakeLists.txt.j2", names=names),
+    }
+
+
+def binding_files(names: Names, page: Page) -> dict[str, str]:
+    """The custom operator of PyTorch and the Python function in front of it."""
+    text = torch_text(names)
+    wrapper = render(
+        "torch/wrapper.py.j2",
+        names=names,
+        torch=text,
+        document=_python_text(page.document),
+        summary=_python_text(page.summary or page.name),
+        spec=_python_text(names.operator.spec),
+        name_literal=repr(names.operator.name),
+    )
+    return {
+        f"torch/{names.op}_npu.cpp": render("torch/extension.cpp.j2", names=names, torch=text),
+        f"torch/{names.op}.py": wrapper,
+        "torch/setup.py": render("torch/setup.py.j2", names=names),
+    }
+
+
+def launch_files(names: Names, case: DeviceCase | None) -> dict[str, str]:
+    """Direct launches, and the samples that make the call of ``case``."""
+    values = {"direct": direct_text(names, case), "names": names, "guard": guard_of(names)}
+    found = {
+        f"direct/{names.op}_run.h": render("direct/run.h.j2", **values),
+        f"direct/{names.kernel}_direct.cpp": render("direct/kernel.cpp.j2", **values),
+        "direct/CMakeLists.txt": render("direct/CMakeLists.txt.j2", names=names, sample=case is not None),
+    }
+    if case is None:
+        return found
+    lines, order = aclnn_lines(names, case), aclnn_order(names)
+    return found | {
+        "direct/main.cpp": render("direct/main.cpp.j2", **values),
+        "direct/sample_case.h": render("direct/sample_case.h.j2", **values),
+        "aclnn/main.cpp": render(
+            "aclnn/call.cpp.j2", names=names, dtypes=DTYPE_ROWS, aclnn=lines, order=order
+        ),
+        "aclnn/CMakeLists.txt": render("aclnn/CMakeLists.txt.j2", names=names),
+    }
+
+
+def test_files(names: Names, cases: Sequence[DeviceCase]) -> dict[str, str]:
+    """The test on a device with its cases."""
+    text = torch_text(names)
+    return {
+        "test/cases.json": _cases_json(names, cases),
+        "test/test_on_device.py": render(
+            "device_test/test_on_device.py.j2", names=names, torch=text, units=UNITS, smallest=SMALLEST
+        ),
+    }
+
+
+def _cases_json(names: Names, cases: Sequence[DeviceCase]) -> str:
+    rows = []
+    for case in cases:
+        row = case.to_json()
+        row["arguments"] = {names.argument(name).name: value for name, value in row["arguments"].items()}
+        rows.append(json.dumps(row, sort_keys=False))
+    head = json.dumps(names.operator.name)
+    return '{"operator": ' + head + ', "cases": [\n' + ",\n".join(rows) + "\n]}\n"
+
+
+def _python_text(text: str) -> str:
+    """Text that can stand inside any Python string literal of one line."""
+    return text.replace("\\", "/").replace('"', "'")

@@ -1,0 +1,1 @@
+"""Direct launches and device tests: calls with saved results, as data for their templates."""

@@ -1,0 +1,1 @@
+"""Templates, line breaks and the scalar helpers of emitted C++."""

@@ -1,0 +1,91 @@
+"""The scalar functions that generated C++ defines for itself, each only where it is used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from attndsl.base.errors import InternalError
+from attndsl.expr.reductions import Fold
+from attndsl.expr.symbolic import CALLS, Binary, Expr, Symbol
+from attndsl.tile.entry_size import FUNCTION, EntrySize
+
+
+@dataclass(frozen=True, slots=True)
+class Helper:
+    """A function that gives an ``int64_t``; ``static`` where it uses no member of the kernel."""
+
+    name: str
+    parameters: str
+    lines: tuple[str, ...]
+    static: bool = True
+
+    @property
+    def kind(self) -> str:
+        """What stands in front of ``inline``."""
+        return "static " if self.static else ""
+
+
+_BODIES = {
+    "min": "a < b ? a : b",
+    "max": "a > b ? a : b",
+    "ceil_div": "(a + b - 1) / b",
+    "round_up": "(a + b - 1) / b * b",
+    "floor_div": "a / b - (a % b != 0 && (a % b < 0) != (b < 0) ? 1 : 0)",
+    "floor_mod": "a % b + (a % b != 0 && (a % b < 0) != (b < 0) ? b : 0)",
+}
+
+
+def used_helpers(exprs: Iterable[Expr]) -> tuple[Helper, ...]:
+    """The functions of two numbers that some expressions call, in a fixed order."""
+    used = {node.op for expr in exprs for node in expr.walk() if isinstance(node, Binary)}
+    return tuple(
+        Helper(CALLS[op][True], "int64_t a, int64_t b", (f"return {body};",))
+        for op, body in _BODIES.items()
+        if op in used
+    )
+
+
+def kernel_helpers(exprs: Iterable[Expr]) -> tuple[Helper, ...]:
+    """Those, a function for each sum, maximum or minimum over an index range, and that for sizes in lists.
+
+    Raises:
+        InternalError: two different folds have the same name.
+    """
+    known = tuple(exprs)
+    folds: dict[str, Fold] = {}
+    for node in (node for expr in known for node in expr.walk()):
+        if isinstance(node, Fold) and not folds.setdefault(node.function, node).computes_like(node):
+            text = f"{folds[node.function]} and {node}"
+            raise InternalError(f"two folds are called {node.function}: {text}; give one a cxx_name")
+    lists = (_SIZE_FROM_END,) if any(isinstance(n, EntrySize) for expr in known for n in expr.walk()) else ()
+    return (*used_helpers(known), *lists, *(_fold_helper(fold) for fold in folds.values()))
+
+
+_MOST_DIMENSIONS = 8
+_SIZE_FROM_END = Helper(
+    FUNCTION,
+    "ListTensorDesc &list, int64_t index, int64_t fromEnd",
+    (
+        f"uint64_t sizes[{_MOST_DIMENSIONS}];",
+        "TensorDesc<uint8_t> entry;",
+        "entry.SetShapeAddr(sizes);",
+        "list.GetDesc(entry, static_cast<uint32_t>(index));",
+        "return static_cast<int64_t>(sizes[entry.GetDim() - fromEnd]);",
+    ),
+)
+
+
+def _fold_helper(fold: Fold) -> Helper:
+    """The loop over the range, as a member function of its extent and the scalars of the body."""
+    index, captured = fold.index, tuple(symbol.name for symbol in fold.captured())
+    value = fold.body.substitute({name: Symbol(name) for name in captured}).text(cxx=True)
+    lines = ["int64_t found = 0;", f"for (int64_t {index} = 0; {index} < extent; ++{index}) {{"]
+    if fold.op == "sum":
+        lines.append(f"    found += {value};")
+    else:
+        better = ">" if fold.op == "max" else "<"
+        lines.append(f"    const int64_t value = {value};")
+        lines.append(f"    found = {index} == 0 || value {better} found ? value : found;")
+    parameters = ", ".join(f"int64_t {name}" for name in ("extent", *captured))
+    return Helper(fold.function, parameters, (*lines, "}", "return found;"), static=False)

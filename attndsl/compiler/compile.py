@@ -1,0 +1,106 @@
+"""The whole way from an operator to a finished tile program: recognised, lowered, and through the passes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from attndsl.lowering.emit.field_names import NamesTaken
+from attndsl.lowering.errors import DoesNotFit, TooManyEvents
+from attndsl.lowering.lower import lower
+from attndsl.lowering.match.attention_pattern import Computation, recognise
+from attndsl.lowering.match.required_options import MeantChoice, meant_choices
+from attndsl.lowering.match.schedule_options import Schedule, describe, resolve, smaller
+from attndsl.lowering.signature.kernel_signature import KernelInterface, kernel_interface
+from attndsl.lowering.signature.specialisation import Specialisation, settings_of
+from attndsl.lowering.supported import candidate, check_lowerable
+from attndsl.passes.pass_manager import PASSES, run_passes
+from attndsl.spec.operator.operator import Operator
+from attndsl.tile.program import Program
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compiled:
+    """A finished tile program with what it came from; ``joint`` is the program before the core split.
+
+    ``meant``: the choices of the schedule that the computation made.
+    """
+
+    operator: Operator
+    specialisation: Specialisation
+    schedule: Schedule
+    joint: Program
+    program: Program
+    meant: tuple[MeantChoice, ...] = ()
+
+    @property
+    def schedule_text(self) -> str:
+        """The schedule that holds, one choice a line, with who made it."""
+        return describe(self.schedule, self.operator.schedule_choices, self.meant)
+
+
+def compile_operator(operator: Operator, specialisation: Specialisation) -> Compiled:
+    """Lower, schedule and synchronise one specialisation of an operator.
+
+    What the author left out of the schedule shrinks until everything fits.
+
+    Raises:
+        ScheduleError: a choice is illegal, does not fit, or the graph has no lowering.
+        InternalError: a pass got or gave what it must not, a defect of the compiler.
+    """
+    computation, interface = _recognised(operator, specialisation)
+    meant = meant_choices(computation)
+    stated = _stated(operator, meant)
+    schedule = resolve(stated, operator.schedule_lines)
+    while True:
+        try:
+            joint, program = run_passes(lower(computation, interface, schedule), PASSES)
+        except NamesTaken as clash:
+            if clash.names <= interface.taken_names:
+                raise
+            interface = replace(interface, taken_names=interface.taken_names | clash.names)
+            continue
+        except (DoesNotFit, TooManyEvents) as reason:
+            single = isinstance(reason, TooManyEvents) and schedule.slots > 1 and "slots" not in stated
+            smaller_one = replace(schedule, slots=1) if single else smaller(schedule, stated)
+            if smaller_one is None:
+                raise
+            schedule = smaller_one
+            continue
+        return Compiled(
+            operator=operator,
+            specialisation=specialisation,
+            schedule=schedule,
+            meant=meant,
+            joint=joint,
+            program=program,
+        )
+
+
+def _stated(operator: Operator, meant: tuple[MeantChoice, ...]) -> dict[str, object]:
+    """The author's choices, but for those that the computation makes."""
+    return {**operator.schedule_choices, **{choice.name: choice.value for choice in meant}}
+
+
+def _recognised(operator: Operator, specialisation: Specialisation) -> tuple[Computation, KernelInterface]:
+    interface = interface_of(operator, specialisation)
+    settings = settings_of(operator, specialisation)
+    computation = recognise(operator.graph(interface.present, settings).outputs)
+    sizes = (interface.bucket, interface.value_bucket)
+    check_lowerable(
+        candidate(operator, computation, specialisation.dtype, interface.present, settings, head_sizes=sizes)
+    )
+    return computation, interface
+
+
+@lru_cache(maxsize=256)
+def interface_of(operator: Operator, special: Specialisation) -> KernelInterface:
+    """The operator's part of a lowering; described once a process, every launch asks for it."""
+    return kernel_interface(
+        operator,
+        special.dtype,
+        special.bucket,
+        special.features,
+        special.value_bucket,
+        settings_of(operator, special),
+    )

@@ -1,0 +1,138 @@
+"""One call made ready for a kernel: the specialisation it needs, its tiling values, arguments and outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from attndsl.compiler.compile import Compiled, compile_operator, interface_of
+from attndsl.lowering.errors import NotLowered
+from attndsl.lowering.signature.host_scalars import host_scalars
+from attndsl.lowering.signature.specialisation import Specialisation, specialised_on
+from attndsl.spec.binding.call import Call
+from attndsl.spec.contract.split import whole_rank
+from attndsl.spec.operator.operator import Operator
+from attndsl.target import ATLAS_A2
+from attndsl.tile.buffers import NUMPY_DTYPES, GlobalTensor
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Launch:
+    """A kernel launch.
+
+    Attributes:
+        host: the scalars the tiling is computed from.
+        tiling: tiling fields' values by name.
+        arguments: arrays by kernel parameter name, tuples of them for lists of tensors, None for an absent
+            optional one; outputs hold no numbers yet.
+    """
+
+    compiled: Compiled
+    call: Call
+    host: Mapping[str, Any]
+    tiling: Mapping[str, int | float]
+    arguments: Mapping[str, Array | tuple[Array, ...] | None]
+
+    @property
+    def blocks(self) -> int:
+        """Blocks to launch."""
+        return int(self.tiling["blocks"])
+
+    @property
+    def workspace_bytes(self) -> int:
+        """Size of the user workspace."""
+        return int(self.tiling["workspaceBytes"])
+
+    def outputs(self) -> tuple[Array, ...]:
+        """The output arrays, in the operator's order."""
+        found = (self.arguments[output.name] for output in self.call.operator.outputs)
+        return tuple(array for array in found if isinstance(array, np.ndarray))
+
+
+def prepare(call: Call, cores: int = ATLAS_A2.aic) -> Launch:
+    """The launch of a call on ``cores`` blocks at most.
+
+    Raises:
+        ScheduleError: the operator has no lowering for the call's features.
+        TargetLimitError: the call is legal but beyond the operator's limits on the target.
+    """
+    call.check_target()
+    compiled = compiled_for(call.operator, specialisation_of(call))
+    program = compiled.program
+    env = host_scalars(call, interface_of(call.operator, compiled.specialisation), cores)
+    tiling = program.tiling_values(env)
+    return Launch(
+        compiled=compiled,
+        call=call,
+        host=env,
+        tiling=tiling,
+        arguments={**_inputs(call, compiled), **_outputs(call, compiled, env)},
+    )
+
+
+def specialisation_of(call: Call) -> Specialisation:
+    """What the kernel of a call is specialised on."""
+    operator, env = call.operator, call.env()
+    key, value = (int(operator.axis_extents[axis].evaluate(env)) for axis in "DE")
+    buckets = ATLAS_A2.whole_fractals(key), ATLAS_A2.whole_fractals(value)
+    return specialised_on(operator, call.present, env, call.dtype, buckets)
+
+
+@lru_cache(maxsize=256)
+def compiled_for(operator: Operator, specialisation: Specialisation) -> Compiled:
+    """The compiled specialisation; compiled once a process."""
+    return compile_operator(operator, specialisation)
+
+
+def _inputs(call: Call, compiled: Compiled) -> dict[str, Array | tuple[Array, ...] | None]:
+    found: dict[str, Array | tuple[Array, ...] | None] = {}
+    for tensor in compiled.program.parameters:
+        if tensor.role == "output":
+            continue
+        if tensor.listed:
+            entries = call.lists.get(tensor.name)
+            found[tensor.name] = entries and tuple(_entry(each, tensor, call) for each in entries)
+            continue
+        array = call.arrays.get(tensor.name)
+        found[tensor.name] = None if array is None else _as_argument(array, tensor, call)
+    return found
+
+
+def _entry(array: Array, tensor: GlobalTensor, call: Call) -> Array:
+    """A tensor of a list, all of which have as many dimensions."""
+    spec = call.operator.tensor(tensor.name)
+    whole = whole_rank(spec.layouts[call.layouts[spec.name]], array) if spec.split else array
+    return _as_argument(whole, tensor, call)
+
+
+def _as_argument(array: Array, tensor: GlobalTensor, call: Call) -> Array:
+    wanted = NUMPY_DTYPES[tensor.dtype]
+    if array.dtype == wanted:
+        return array
+    if array.dtype.itemsize == wanted.itemsize == 1:
+        return array.view(wanted)  # a mask: any non-zero byte hides
+    where = call.operator.tensor(tensor.name).where
+    raise NotLowered(f"{tensor.name} of dtype {array.dtype} in a kernel for {call.dtype}", where)
+
+
+def _outputs(call: Call, compiled: Compiled, env: Mapping[str, Any]) -> dict[str, Array]:
+    dtypes = {tensor.name: tensor.dtype for tensor in compiled.program.parameters}
+    found = {}
+    for output in call.operator.outputs:
+        layout = output.layout(call.layouts[output.like])
+        shape = [int(size.evaluate(env)) for size in layout.shape()]
+        found[output.name] = _unwritten(shape, NUMPY_DTYPES[dtypes[output.name]])
+    return found
+
+
+def _unwritten(shape: list[int], dtype: np.dtype[Any]) -> Array:
+    """Memory as a device hands it out: it holds anything, here no number, so that a hole shows."""
+    size = int(np.prod(shape)) * dtype.itemsize
+    return np.full(size, 0x7F, np.uint8).view(dtype).reshape(shape)

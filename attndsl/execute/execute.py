@@ -1,0 +1,195 @@
+"""The emulator backend: compiles and runs the generated kernel; the generated host code does its tiling."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from attndsl import emulator
+from attndsl.codegen.host.tiling_text import HostText, host_text, problem_values
+from attndsl.codegen.kernel_set.entry import is_unwrapped
+from attndsl.codegen.names.arguments import Argument, Names, names_of
+from attndsl.codegen.samples.device_files import device_files
+from attndsl.compiler.compile import Compiled
+from attndsl.compiler.prepare_launch import Launch, prepare
+from attndsl.emulator.toolchain import cache_dir, publish, require_compiler, run_compiler
+from attndsl.spec.binding.call import Call
+from attndsl.target import ATLAS_A2
+
+Array = npt.NDArray[Any]
+_CTYPES = {"int64_t": ctypes.c_int64, "uint64_t": ctypes.c_uint64, "float": ctypes.c_float}
+
+
+def run(call: Call, *, cores: int = ATLAS_A2.aic) -> tuple[Array, ...]:
+    """The outputs of a call, computed by the generated kernel on ``cores`` blocks at most.
+
+    Raises:
+        FindingsError: the emulator's checks found a defect in the kernel.
+        EmulatorError: the kernel does not compile, crashes or does not end.
+        CompilerMissing: there is no C++ compiler.
+    """
+    launch = prepare(call, cores)
+    execute(launch).raise_for_findings()
+    return launch.outputs()
+
+
+def run_checked(call: Call) -> tuple[tuple[Array, ...], tuple[str, ...]]:
+    """The outputs of a call, and what the emulator's checks found in the kernel: three, and how many more.
+
+    Raises:
+        As :func:`run`, but for findings.
+    """
+    launch = prepare(call)
+    report = execute(launch)
+    return launch.outputs(), report.first_findings()
+
+
+def execute(
+    launch: Launch,
+    knobs: emulator.Knobs | None = None,
+    *,
+    trace: Path | None = None,
+    folder: Path | None = None,
+) -> emulator.Report:
+    """Compile and run the kernel of a launch; the launch's arrays receive the results.
+
+    ``trace``: a file for the predicted timeline. ``folder``: where the kernel's project is, if not where
+    :func:`written` puts it.
+    """
+    folder, names = folder or written(launch.compiled), names_of(launch.compiled.operator)
+    kernel = _kernel(folder / "op_kernel" / f"{names.kernel}.cpp", names.kernel)
+    plan = plan_of(launch, folder)
+    arguments = arguments_of(launch, plan.tiling)
+    return kernel.run(
+        launch.blocks, arguments, knobs=knobs or emulator.Knobs(), tiling_key=plan.key, trace=trace
+    )
+
+
+@lru_cache(maxsize=256)
+def _kernel(source: Path, entry: str) -> emulator.Kernel:
+    return emulator.build(source, entry=entry)
+
+
+def arguments_of(
+    launch: Launch, tiling: Array, workspace_bytes: int | None = None
+) -> list[emulator.Argument]:
+    """The arguments of the kernel function: all tensors of the contract, results, workspace, tiling data.
+
+    ``workspace_bytes``: of the workspace, where that is not the launch's.
+    """
+    names = names_of(launch.compiled.operator)
+    found = [_argument(launch, item) for item in names.tensors]
+    for name, spelled in names.outputs.items():
+        found.append(emulator.Argument(spelled, launch.arguments[name], output=True))
+    # What is updated in place is an output of the operator too, at the address of the input.
+    found += [emulator.Argument(f"{item.name}Ref", None) for item in names.updated]
+    room = launch.workspace_bytes if workspace_bytes is None else workspace_bytes
+    workspace = np.zeros(max(room, 1), np.uint8)
+    found.append(emulator.Argument("workspace", workspace, scratch=True))
+    found.append(emulator.Argument("tiling", tiling))
+    return found
+
+
+def _argument(launch: Launch, item: Argument) -> emulator.Argument:
+    array = launch.arguments.get(item.spec.name)
+    if is_unwrapped(item) and isinstance(array, np.ndarray):
+        return emulator.Argument(item.name, [array])
+    return emulator.Argument(item.name, array)
+
+
+def written(compiled: Compiled) -> Path:
+    """The folder, in the cache, that holds the project of a single specialisation."""
+    return stored(device_files([compiled]))
+
+
+def stored(files: Mapping[str, str]) -> Path:
+    """The folder, in the cache, that holds these files and no others."""
+    key = hashlib.sha256("\0".join(f"{name}\0{text}" for name, text in files.items()).encode()).hexdigest()
+    folder = cache_dir() / "generated" / key[:24]
+    if not folder.is_dir():
+        made = folder.with_name(f"{folder.name}.{np.random.default_rng().integers(1 << 40)}")
+        for name, text in files.items():
+            (made / name).parent.mkdir(parents=True, exist_ok=True)
+            (made / name).write_text(text)
+        publish(made, folder)
+    return folder
+
+
+# ------------------------------------------------------------------------------------------------
+# The host's plan
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What the host decides of a launch: the kernel's key, the schedule mode, the tiling data as bytes."""
+
+    key: int
+    schedule_mode: int
+    tiling: Array
+
+
+def plan_of(launch: Launch, folder: Path) -> Plan:
+    """The plan of a launch, as the generated C++ function makes it."""
+    compiled = launch.compiled
+    host = host_text([compiled])
+    problem_type = _struct(tuple((row.name, row.ctype) for row in host.problem))
+    problem = problem_type(**problem_values(compiled, launch.host))
+    tiling = _struct(tuple((row.name, row.ctype) for row in host.fields))()
+    key, mode = ctypes.c_uint64(), ctypes.c_uint32()
+    library = _host_library(folder, host)
+    library.attndsl_plan(*map(ctypes.byref, (problem, tiling, key, mode)))
+    return Plan(key.value, mode.value, np.frombuffer(bytes(tiling), np.uint8).copy())
+
+
+@lru_cache(maxsize=256)
+def _struct(members: tuple[tuple[str, str], ...]) -> type[ctypes.Structure]:
+    fields = [(name, _CTYPES[ctype]) for name, ctype in members]
+    return type("Struct", (ctypes.Structure,), {"_fields_": fields})
+
+
+@lru_cache(maxsize=256)
+def _load(library: Path) -> ctypes.CDLL:
+    return ctypes.CDLL(str(library))
+
+
+_CALL = """#include "op_host/{names.op}_plan.h"
+using namespace {names.host};
+extern "C" void attndsl_plan(const Problem *problem, {names.tiling} *tiling, uint64_t *key, uint32_t *mode)
+{{
+    const Plan plan = PlanLaunch(*problem);
+    *tiling = plan.tiling;
+    *key = plan.key;
+    *mode = plan.scheduleMode;
+}}
+"""
+
+
+def _host_library(folder: Path, host: HostText) -> ctypes.CDLL:
+    names: Names = host.names
+    source = folder / f"{names.op}_plan_call.cpp"
+    if not source.is_file():
+        source.write_text(_CALL.format(names=names))
+    return host_library(folder, source.stem, f"{names.op}_plan.h")
+
+
+def host_library(folder: Path, name: str, what: str) -> ctypes.CDLL:
+    """The library made of ``folder/NAME.cpp``, compiled once; ``what``: what messages call its source.
+
+    Raises:
+        CompileFailed: with the compiler's messages.
+    """
+    library = folder / f"{name}.so"
+    if not library.is_file():
+        made = folder / f"{name}.{np.random.default_rng().integers(1 << 40)}.so"
+        arguments = ["-std=c++17", "-O1", "-shared", "-fPIC", str(folder / f"{name}.cpp"), "-o", str(made)]
+        run_compiler(require_compiler(), arguments, what)
+        made.replace(library)
+    return _load(library)

@@ -1,0 +1,217 @@
+"""A project as it lies in a folder, edited or not: its kernels and its tiling on the emulator.
+
+What runs are the files of the folder: ``op_kernel/``, with whatever headers are there, and the plan in
+``op_host/``. The checks in front of a launch are not part of it: calls are checked by the spec.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from attndsl import emulator
+from attndsl.base.errors import UserError
+from attndsl.codegen.host.problem_values import is_measured, known_members, member_values
+from attndsl.codegen.kernel.kernel import name_of
+from attndsl.codegen.names.arguments import Names, names_of
+from attndsl.compiler.prepare_launch import Launch
+from attndsl.emulator.launch_syntax import includes, mask
+from attndsl.execute.coverage import Coverage
+from attndsl.execute.execute import arguments_of, host_library, stored
+from attndsl.execute.wanted_kernels import wanted_kernel
+from attndsl.spec.operator.operator import Operator
+from attndsl.verify.cases.cases import WantedKernel
+
+_MEMBER = re.compile(r"\b(int64_t|uint64_t|float)\s+(\w+)\s*(?:=[^;]*)?;")
+
+
+class NoProject(UserError, FileNotFoundError):
+    """A folder that holds no project of the operator, or lacks one of its files."""
+
+
+class NoKernel(UserError, LookupError):
+    """A call that no kernel of the project takes."""
+
+
+class UnknownMember(UserError):
+    """A project's plan asks for what nothing is known of."""
+
+
+@dataclass(frozen=True)
+class UserProject:
+    """``folder``: where it is; ``operator``: the mode that it is for; ``coverage``: where to note which
+    statements run, if anywhere."""
+
+    folder: Path
+    operator: Operator
+    coverage: Coverage | None = None
+
+    @staticmethod
+    def at(folder: Path, operator: Operator, coverage: Coverage | None = None) -> UserProject:
+        """The project of an operator, or of one of its modes, in a folder.
+
+        Raises:
+            NoProject: naming the file that is missing.
+            UnknownMember: its plan asks for what nothing is known of.
+            NotUnderstood: with ``coverage``, a source whose statements cannot be told.
+        """
+        folder = folder.resolve()
+        every = [names_of(mode) for mode in (operator, *operator.modes)]
+        found = [names for names in every if (folder / _entry(names)).is_file()]
+        if not found:
+            wanted = " or ".join(_entry(names) for names in every)
+            raise NoProject(f"{folder} has no {wanted}: it is no project of {operator.name}")
+        project = UserProject(folder, found[0].operator, coverage)
+        for path in project._needed():
+            if not path.is_file():
+                raise NoProject(
+                    f"{path} is missing; attndsl generate {found[0].operator.in_commands} writes it"
+                )
+        project._members  # noqa: B018 -- what it asks for is looked at now, not in the first case
+        if coverage is not None:
+            coverage.marked(folder)
+        return project
+
+    def execute(self, launch: Launch) -> emulator.Report:
+        """Run the project's kernel on a launch; the launch's arrays receive the results.
+
+        Raises:
+            NoKernel: the project's plan picks none for the call.
+            EmulatorError: a file does not compile, or the kernel crashes or does not end.
+        """
+        plan = self._plan(launch)
+        if plan.key == 0:
+            raise NoKernel(
+                f"{self._plan_file} picks no kernel for this call, which is one for "
+                f"{name_of(self.operator, launch.compiled.specialisation)}"
+            )
+        folder = self.folder if self.coverage is None else self.coverage.marked(self.folder)
+        kernel = emulator.build(folder / _entry(self._names), entry=self._names.kernel)
+        arguments = arguments_of(launch, plan.tiling, plan.workspace)
+        report = kernel.run(plan.blocks, arguments, tiling_key=plan.key)
+        if self.coverage is not None:
+            self.coverage.note(self.folder, report)
+        return report
+
+    def kernels(self) -> tuple[WantedKernel, ...]:
+        """The kernels that the project's kernel function includes, by their files."""
+        return tuple(wanted_kernel(self.operator, name) for name in self._headers())
+
+    # -----------------------------------------------------------------------------------------------------
+
+    @property
+    def _names(self) -> Names:
+        return names_of(self.operator)
+
+    @property
+    def _plan_file(self) -> Path:
+        return self.folder / f"op_host/{self._names.op}_plan.h"
+
+    def _headers(self) -> Iterator[str]:
+        """The kernels, by the names of their files."""
+        text = (self.folder / _entry(self._names)).read_text(encoding="utf-8")
+        for *_, quoted, name in includes(text):
+            if quoted and name.startswith(f"{self._names.op}_") and name != f"{self._names.op}_tiling.h":
+                yield name.removesuffix(".h")
+
+    def _needed(self) -> Iterator[Path]:
+        yield self._plan_file
+        yield self.folder / f"op_kernel/{self._names.op}_tiling.h"
+        for name in self._headers():
+            yield self.folder / f"op_kernel/{name}.h"
+
+    @cached_property
+    def _members(self) -> dict[str, str]:
+        """The types of the members of the problem."""
+        code = mask(self._plan_file.read_text(encoding="utf-8"))
+        found = re.search(r"\bstruct Problem\s*\{(.*?)\};", code, re.DOTALL)
+        if found is None:
+            raise NoProject(f"{self._plan_file} has no struct Problem, which says what a launch depends on")
+        members = {name: ctype for ctype, name in _MEMBER.findall(found[1])}
+        known = known_members(self.operator)
+        unknown = [name for name in members if name not in known and not is_measured(name)]
+        if unknown:
+            raise UnknownMember(
+                f"{self._plan_file}: Problem has {', '.join(unknown)}, of which nothing is known here; what "
+                "a launch depends on are arguments and sizes of the contract"
+            )
+        return members
+
+    def _plan(self, launch: Launch) -> _Plan:
+        members = self._members
+        values = member_values(launch)
+        numbers = [float(values.get(name, 0)) for name in members]
+        whole = [0 if members[name] == "float" else int(values.get(name, 0)) for name in members]
+        plan, tiling = _Plan(), np.zeros(_MOST_TILING, np.uint8)
+        self._library.attndsl_plan(
+            (ctypes.c_double * len(numbers))(*numbers),
+            (ctypes.c_int64 * len(whole))(*whole),
+            ctypes.byref(plan),
+            tiling.ctypes.data_as(ctypes.c_void_p),
+            ctypes.c_int64(tiling.size),
+        )
+        if plan.bytes > tiling.size:
+            raise UnknownMember(f"tiling data of {plan.bytes} bytes are more than {tiling.size}")
+        plan.tiling = tiling[: plan.bytes].copy()
+        return plan
+
+    @cached_property
+    def _library(self) -> ctypes.CDLL:
+        names = self._names
+        sets = "\n".join(
+            f"    problem.{name} = static_cast<{ctype}>({'numbers' if ctype == 'float' else 'whole'}[{i}]);"
+            for i, (name, ctype) in enumerate(self._members.items())
+        )
+        text = _CALL.format(plan=self._plan_file, names=names, sets=sets)
+        tiling = self.folder / f"op_kernel/{names.op}_tiling.h"
+        headers = (*sorted(self.folder.glob("op_host/*.h")), tiling)
+        seen = "".join(f"// {path}\n" + path.read_text(encoding="utf-8") for path in headers)
+        return host_library(
+            stored({"plan_call.cpp": text, "seen.txt": seen}), "plan_call", self._plan_file.name
+        )
+
+
+_MOST_TILING = 1 << 16
+_CALL = """#include "{plan}"
+#include <cstring>
+using namespace {names.host};
+struct Told {{ uint64_t key; int64_t blocks, workspace, bytes; }};
+extern "C" void attndsl_plan(const double *numbers, const int64_t *whole, Told *told, void *into,
+    int64_t room)
+{{
+    Problem problem;
+{sets}
+    const Plan plan = PlanLaunch(problem);
+    *told = {{plan.key, static_cast<int64_t>(plan.tiling.blocks),
+        static_cast<int64_t>(plan.tiling.workspaceBytes), static_cast<int64_t>(sizeof(plan.tiling))}};
+    if (told->bytes <= room) std::memcpy(into, &plan.tiling, sizeof(plan.tiling));
+    static_cast<void>(numbers);
+}}
+"""
+
+
+class _Plan(ctypes.Structure):
+    """What the project's host decides of a launch."""
+
+    _fields_ = [
+        ("key", ctypes.c_uint64),
+        ("blocks", ctypes.c_int64),
+        ("workspace", ctypes.c_int64),
+        ("bytes", ctypes.c_int64),
+    ]
+    key: int
+    blocks: int
+    workspace: int
+    bytes: int
+    tiling: Any = None
+
+
+def _entry(names: Names) -> str:
+    return f"op_kernel/{names.kernel}.cpp"

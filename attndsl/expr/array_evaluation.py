@@ -1,0 +1,58 @@
+"""Symbolic scalars evaluated over whole index ranges at once: symbols may be NumPy arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from attndsl.expr.symbolic import Binary, Compare, Expr, Load, Logic, Select
+
+_ARRAYWISE: dict[str, Callable[[Any, Any], Any]] = {
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "/": np.divide,
+    "//": np.floor_divide,
+    "%": np.mod,
+    "floor_div": np.floor_divide,
+    "floor_mod": np.mod,
+    "ceil_div": lambda a, b: -np.floor_divide(-np.asarray(a), b),
+    "min": np.minimum,
+    "max": np.maximum,
+    "==": np.equal,
+    "!=": np.not_equal,
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+    "and": np.logical_and,
+    "or": np.logical_or,
+}
+
+
+def evaluate_arrays(expr: Expr, env: Mapping[str, Any]) -> Any:
+    """The value of ``expr`` where symbols of ``env`` may be arrays that broadcast against each other.
+
+    Unlike :meth:`Expr.evaluate` both sides of a choice are computed. Indices of a :class:`Load` beyond its
+    tensor read the nearest element: whoever asks must not use such a value.
+    """
+    if isinstance(expr, Binary | Compare | Logic):
+        left, right = evaluate_arrays(expr.left, env), evaluate_arrays(expr.right, env)
+        if isinstance(left, str | None) or isinstance(right, str | None):
+            return (left == right) == (expr.op == "==")
+        return _ARRAYWISE[expr.op](left, right)
+    if isinstance(expr, Select):
+        condition, then, otherwise = (evaluate_arrays(child, env) for child in expr.children())
+        return np.where(condition, then, otherwise)
+    if isinstance(expr, Load):
+        flat = np.asarray(expr.array(env)).reshape(-1)
+        index = np.asarray(evaluate_arrays(expr.index, env))
+        if not flat.size:
+            return np.zeros(index.shape, flat.dtype)
+        values = flat[np.minimum(np.maximum(index, 0), flat.size - 1)]  # np.clip takes five times as long
+        if values.dtype.kind in "iu" and values.dtype.itemsize >= 4:
+            return values.astype(np.int64)  # as generated code computes: narrower types would wrap
+        return values if values.dtype.kind in "biu" else values.astype(np.float64)
+    return expr.evaluate(env)

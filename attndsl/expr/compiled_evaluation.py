@@ -1,0 +1,91 @@
+"""Symbolic scalars as Python functions: a search for cases evaluates its conditions very often."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from attndsl.expr.reductions import Fold
+from attndsl.expr.symbolic import Binary, Compare, Const, Expr, Load, Logic, Select, Symbol
+
+Function = Callable[[Mapping[str, Any]], Any]
+_CALLS: dict[str, Callable[[Any, Any], Any]] = {
+    "min": min,
+    "max": max,
+    "ceil_div": lambda a, b: -(-a // b),
+    "round_up": lambda a, b: -(-a // b) * b,
+}
+_FOLDS: dict[str, Callable[[list[Any]], Any]] = {
+    "min": lambda values: min(values, default=0),
+    "max": lambda values: max(values, default=0),
+    "sum": sum,
+}
+
+
+def _element(rows: Any, index: int) -> int:
+    """An element of an integer tensor, or of the list of its elements; the nearest one for an index beyond
+    it."""
+    flat = rows if type(rows) is list else rows.reshape(-1)
+    size = len(flat)
+    if 0 <= index < size:
+        return int(flat[index])
+    return int(flat[0 if index < 0 else size - 1]) if size else 0
+
+
+def _elements(rows: Any, start: int, count: int) -> list[int]:
+    """Elements that follow each other, as :func:`_element` gives them."""
+    if type(rows) is list and start >= 0 and start + count <= len(rows):
+        return rows[start : start + max(count, 0)]
+    return [_element(rows, start + index) for index in range(count)]
+
+
+def _start(index: Expr, name: str) -> Expr | None:
+    """The first of the indices that a loop over ``name`` from 0 goes through one by one."""
+    if isinstance(index, Symbol) and index.name == name:
+        return Const(0)
+    if isinstance(index, Binary) and index.op == "+" and name not in index.left.symbols():
+        return index.left if isinstance(index.right, Symbol) and index.right.name == name else None
+    return None
+
+
+def compiled(expr: Expr) -> Function:
+    """``expr.evaluate`` as one function of the environment; a KeyError where a symbol has no value."""
+    parts: list[Any] = []
+    bound: dict[str, str] = {}
+
+    def held(value: Any) -> str:
+        parts.append(value)
+        return f"p[{len(parts) - 1}]"
+
+    def text(node: Expr) -> str:
+        if isinstance(node, Const):
+            return held(node.value)
+        if isinstance(node, Symbol):
+            return bound.get(node.name) or f"e[{node.name!r}]"
+        if isinstance(node, Select):
+            return f"({text(node.then)} if {text(node.condition)} else {text(node.otherwise)})"
+        if isinstance(node, Binary) and node.op in _CALLS:
+            return f"{held(_CALLS[node.op])}({text(node.left)}, {text(node.right)})"
+        if isinstance(node, Binary | Compare | Logic):
+            return f"({text(node.left)} {node.op} {text(node.right)})"
+        if isinstance(node, Load):
+            return f"{held(_element)}(e[{node.source!r}], {text(node.index)})"
+        if isinstance(node, Fold) and node.extent is not None:
+            return fold(node, node.body, node.extent)
+        return f"{held(node.evaluate)}(e)"
+
+    def fold(node: Fold, body: Expr, extent: Expr) -> str:
+        """A fold over ``body``; choices that are the same for all indices are made once."""
+        if isinstance(body, Select) and node.index not in body.condition.symbols():
+            then, otherwise = fold(node, body.then, extent), fold(node, body.otherwise, extent)
+            return f"({then} if {text(body.condition)} else {otherwise})"
+        if isinstance(body, Load) and (start := _start(body.index, node.index)) is not None:
+            rows = f"{held(_elements)}(e[{body.source!r}], {text(start)}, {text(extent)})"
+            return f"{held(_FOLDS[node.op])}({rows})"
+        count, bound[node.index] = text(extent), f"i{len(bound)}"
+        each, index = text(body), bound.pop(node.index)
+        return f"{held(_FOLDS[node.op])}([{each} for {index} in {held(range)}({count})])"
+
+    # The text consists of operators, brackets and quoted names alone.
+    function: Function = eval(f"lambda e: {text(expr)}", {"p": parts, "__builtins__": {}})
+    return function

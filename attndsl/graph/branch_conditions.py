@@ -1,0 +1,88 @@
+"""What makes the graph of a call what it is: the conditions that are asked on the way, with their answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from attndsl.expr.symbolic import Expr, negation
+from attndsl.graph.graph import structure
+from attndsl.graph.nodes import Conditional, Node
+from attndsl.graph.specialize import Situation, Visit, Visitor, specialized
+
+Decision = tuple[Expr, bool]
+
+
+def decisions(
+    roots: tuple[Node, ...], present: frozenset[str], settings: Mapping[str, Any]
+) -> tuple[Decision, ...]:
+    """The conditions on which the graph of a call depends, with their values, in the order they are met.
+
+    Calls that pass the same inputs and agree in all of them have the same graph. Presence is filled in. A
+    choice between computations that are absent without certain inputs is no condition. Nor is one between
+    two that come out the same; what either depends on matters then only where it is chosen.
+    """
+    of = _Decisions(Situation(present, settings))
+    return tuple({key: each for root in roots for key, each in of.node(root).items()}.values())
+
+
+class _Decisions:
+    """The decisions behind each node, by their text."""
+
+    def __init__(self, situation: Situation) -> None:
+        self._situation = situation
+        self._anywhere = Visitor(self._either)
+        self._plain = Visitor(lambda node, visit: specialized(node, situation, visit))
+        self._memo: dict[int, dict[str, Decision]] = {}
+
+    def node(self, node: Node) -> dict[str, Decision]:
+        if id(node) not in self._memo:
+            found = self._choice(node) if isinstance(node, Conditional) else self._of_operands(node)
+            self._memo[id(node)] = found
+        return self._memo[id(node)]
+
+    def _of_operands(self, node: Node) -> dict[str, Decision]:
+        found: dict[str, Decision] = {}
+
+        def visit(operand: Node) -> Node | None:
+            found.update(self.node(operand))
+            return self._plain(operand)
+
+        specialized(node, self._situation, visit)
+        return found
+
+    def _choice(self, node: Conditional) -> dict[str, Decision]:
+        if self._anywhere(node) is None:
+            return {}
+        condition = self._situation.settled(node.condition)
+        if _structure(self._plain(node.then)) == _structure(self._plain(node.otherwise)):
+            then, otherwise = self.node(node.then), self.node(node.otherwise)
+            found = {key: each for key, each in then.items() if otherwise.get(key) == each}
+            for branch, chosen in ((then, True), (otherwise, False)):
+                for key in branch.keys() - found.keys():
+                    decision = _where(condition, chosen, branch[key])
+                    found[str(decision[0])] = decision
+            return dict(sorted(found.items()))
+        holds = self._situation.holds(condition)
+        return {str(condition): (condition, holds)} | self.node(node.then if holds else node.otherwise)
+
+    def _either(self, node: Node, visit: Visit) -> Node | None:
+        """The node in some call that passes these inputs; None if it is absent from all."""
+        if isinstance(node, Conditional):
+            then, otherwise = visit(node.then), visit(node.otherwise)
+            return otherwise if then is None else then
+        return specialized(node, self._situation, visit)
+
+
+def _where(condition: Expr, chosen: bool, decision: Decision) -> Decision:
+    """A decision that matters only where the condition comes out as ``chosen``."""
+    expr, holds = decision
+    return _is(condition, not chosen) | _is(expr, holds), True
+
+
+def _is(expr: Expr, value: bool) -> Expr:
+    return expr if value else negation(expr)
+
+
+def _structure(node: Node | None) -> str:
+    return "" if node is None else structure(node.walk())

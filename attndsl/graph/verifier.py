@@ -1,0 +1,509 @@
+"""The rules of a legal graph, as a table: node type, rule name, check.
+
+A check returns what is wrong, or None. :func:`verify` raises the first finding with the spec line of the
+node at fault.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
+from typing import Any
+
+from attndsl.expr.symbolic import Expr, Load
+from attndsl.graph.errors import GraphError
+from attndsl.graph.graph import Graph
+from attndsl.graph.nodes import (
+    AXIS_ORDER,
+    INDEX_AXES,
+    Axes,
+    BlockRequantize,
+    CacheAppend,
+    Cast,
+    Choose,
+    Conditional,
+    Dense,
+    Dequantize,
+    Elementwise,
+    GroupSum,
+    IndexCondition,
+    Input,
+    Leading,
+    Listed,
+    LogSumExpMerge,
+    Lookup,
+    Node,
+    Output,
+    Packed,
+    PackedQueries,
+    Paged,
+    Quantize,
+    Repeat,
+    Replace,
+    Ring,
+    RowMax,
+    Rows,
+    RowSum,
+    Scalar,
+    Scores,
+    Softmax,
+    Take,
+    TopK,
+    WeightedSum,
+    Windowed,
+    WindowSum,
+    stored,
+)
+
+ARITY = {"exp": 1, "log": 1, "sqrt": 1, "tanh": 1, "sigmoid": 1, "negate": 1, "abs": 1}
+ARITY |= {"add": 2, "subtract": 2, "multiply": 2, "divide": 2, "minimum": 2, "maximum": 2}
+INTEGERS = frozenset({"bool", "int8", "uint8", "int32", "uint32", "int64", "uint64"})
+
+Check = Callable[[Any, Graph], str | None]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """``check`` applies to nodes of ``types``."""
+
+    name: str
+    types: tuple[type[Node], ...]
+    check: Check
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A broken rule: which, at which node, and what is wrong."""
+
+    rule: str
+    node: Node
+    message: str
+
+    def __str__(self) -> str:
+        return f"{type(self.node).__name__}: {self.message} [{self.rule}]"
+
+
+RULES: list[Rule] = []
+
+
+def _rule(*types: type[Node]) -> Callable[[Check], Check]:
+    def register(check: Check) -> Check:
+        RULES.append(Rule(check.__name__.strip("_"), types, check))
+        return check
+
+    return register
+
+
+def findings(graph: Graph) -> Iterator[Finding]:
+    """Every broken rule, operands first."""
+    for node in graph.nodes:
+        for rule in RULES:
+            if isinstance(node, rule.types):
+                message = rule.check(node, graph)
+                if message is not None:
+                    yield Finding(rule.name, node, message)
+
+
+def verify(graph: Graph) -> Graph:
+    """The graph itself, if it is legal.
+
+    Raises:
+        GraphError: the first broken rule, with the spec line of its node.
+    """
+    for finding in findings(graph):
+        raise GraphError(f"{graph.name}: {finding}", finding.node.where)
+    if not graph.outputs:
+        raise GraphError(f"{graph.name}: nothing is computed: the operator has no output")
+    return graph
+
+
+def _axes(node: Node) -> Axes:
+    axes: Axes = getattr(node, "axes", ())
+    return axes
+
+
+def _text(axes: Axes) -> str:
+    return f"({', '.join(axes)})"
+
+
+def _dtypes(node: Node) -> frozenset[str] | None:
+    """Every dtype that the stored value may have; None for computed fp32."""
+    if isinstance(node, Input):
+        return frozenset(node.dtypes) or None
+    if isinstance(node, Take):
+        return _dtypes(node.source)
+    return None
+
+
+@_rule(Node)
+def _axes_are_known(node: Node, graph: Graph) -> str | None:
+    axes = _axes(node)
+    unknown = [axis for axis in axes if axis not in AXIS_ORDER]
+    if unknown:
+        return f"unknown axis '{unknown[0]}' in {_text(axes)}"
+    return f"an axis occurs twice in {_text(axes)}" if len(set(axes)) != len(axes) else None
+
+
+@_rule(Choose, Conditional)
+def _choices_are_made(node: Choose | Conditional, graph: Graph) -> str | None:
+    return "a choice is left in a specialised graph"
+
+
+@_rule(Input)
+def _inputs_are_passed(node: Input, graph: Graph) -> str | None:
+    if node.name not in graph.present:
+        return f"'{node.name}' is read although the call does not pass it"
+    return None
+
+
+@_rule(Scalar, IndexCondition)
+def _loads_are_passed(node: Scalar | IndexCondition, graph: Graph) -> str | None:
+    expr: Expr = node.value if isinstance(node, Scalar) else node.condition
+    missing = [
+        part.source for part in expr.walk() if isinstance(part, Load) and part.source not in graph.present
+    ]
+    return f"'{missing[0]}' is read although the call does not pass it" if missing else None
+
+
+@_rule(Scalar, IndexCondition)
+def _indices_have_axes(node: Scalar | IndexCondition, graph: Graph) -> str | None:
+    expr: Expr = node.value if isinstance(node, Scalar) else node.condition
+    for symbol, axis in INDEX_AXES.items():
+        if symbol in expr.symbols() and axis not in node.axes:
+            return f"'{expr}' depends on index '{symbol}' but has no axis {axis}"
+    return None
+
+
+@_rule(Dense)
+def _dense_rows_have_their_axes(node: Dense, graph: Graph) -> str | None:
+    if "T" not in _axes(node.tensor):
+        return f"the tensor has the axes {_text(_axes(node.tensor))}, rows need an axis T"
+    if set(node.axes) != set(_axes(node.tensor)):
+        return f"rows {_text(node.axes)} differ from their tensor's axes {_text(_axes(node.tensor))}"
+    return None
+
+
+@_rule(Paged)
+def _paged_rows_have_their_axes(node: Paged, graph: Graph) -> str | None:
+    axes = _axes(node.tensor)
+    if not {"P", "R"} <= set(axes):
+        return f"a paged tensor needs the axes P (block) and R (row in a block), has {_text(axes)}"
+    if set(node.axes) - {"B", "T"} != set(axes) - {"P", "R"}:
+        return f"rows {_text(node.axes)} do not come from a tensor with the axes {_text(axes)}"
+    return None
+
+
+@_rule(Paged)
+def _tables_are_integers(node: Paged, graph: Graph) -> str | None:
+    if set(_axes(node.table)) != {"B", "W"}:
+        return f"a block table has the axes (B, W), not {_text(_axes(node.table))}"
+    dtypes = _dtypes(node.table)
+    return (
+        f"a block table holds integers, not {'/'.join(sorted(dtypes))}"
+        if dtypes and dtypes - INTEGERS
+        else None
+    )
+
+
+@_rule(Listed)
+def _listed_rows_have_their_axes(node: Listed, graph: Graph) -> str | None:
+    axes = _axes(node.tensors)
+    if node.index is not None and not set(_axes(node.index)) <= {"B"}:
+        return f"an index of tensors has the axes (B,), not {_text(_axes(node.index))}"
+    wanted = "B" if node.index is None else "G"
+    if axes[:1] != (wanted,):
+        how = "without" if node.index is None else "with"
+        return f"a list {how} an index has the first axis {wanted}, its axes are {_text(axes)}"
+    stored = {wanted, "U" if "U" in axes else "T"}
+    if set(node.axes) - {"B", "T"} != set(axes) - stored or "T" not in node.axes:
+        return f"rows {_text(node.axes)} do not come from tensors with the axes {_text(axes)}"
+    return None
+
+
+@_rule(Packed, PackedQueries)
+def _packed_rows_have_their_axes(node: Packed | PackedQueries, graph: Graph) -> str | None:
+    axes = set(_axes(node.tensor))
+    token, gained = ("S", {"B", "Q"}) if isinstance(node, PackedQueries) else ("U", {"B", "T"})
+    if token not in axes or axes - {token} != set(node.axes) - gained or not gained <= set(node.axes):
+        return f"{_text(node.axes)} do not come from tokens {token} of a tensor {_text(_axes(node.tensor))}"
+    return None
+
+
+@_rule(Packed, PackedQueries)
+def _packed_rows_have_boundaries(node: Packed | PackedQueries, graph: Graph) -> str | None:
+    found = [each for each in (node.ends, node.length) if each is not None]
+    if len(found) != 1:
+        return "the prefix sums or the lengths of packed rows are needed, not both"
+    if not set(_axes(found[0])) <= {"B"}:
+        return f"boundaries have the axes (B,), not {_text(_axes(found[0]))}"
+    dtypes = _dtypes(found[0]) or INTEGERS
+    return f"boundaries are integers, not {'/'.join(sorted(dtypes))}" if dtypes - INTEGERS else None
+
+
+@_rule(WeightedSum, RowMax, RowSum, WindowSum)
+def _results_follow_their_queries(
+    node: WeightedSum | RowMax | RowSum | WindowSum, graph: Graph
+) -> str | None:
+    queries = [below.query for below in node.walk() if isinstance(below, Scores)]
+    packed = {isinstance(query, PackedQueries) for query in queries}
+    if len(packed) > 1:
+        return "packed queries and queries of their own batch rows are mixed"
+    if packed and ("S" in node.axes) != packed.pop():
+        return f"rows of packed queries have the axis S, others B and Q; the axes are {_text(node.axes)}"
+    return None
+
+
+@_rule(WindowSum)
+def _window_sums_run_over_keys(node: WindowSum, graph: Graph) -> str | None:
+    axes = _axes(node.source)
+    if "T" not in axes or "J" not in node.axes:
+        return f"keys T become blocks J, the axes are {_text(axes)} and {_text(node.axes)}"
+    return None if node.counts else "a window needs the number of its terms"
+
+
+@_rule(GroupSum)
+def _group_sums_run_over_heads(node: GroupSum, graph: Graph) -> str | None:
+    expected = {"K" if axis == "N" else axis for axis in _axes(node.source)}
+    if "N" not in _axes(node.source) or set(node.axes) != expected:
+        return f"heads N become K, the axes are {_text(_axes(node.source))} and {_text(node.axes)}"
+    return None
+
+
+@_rule(TopK)
+def _selections_are_made_among_blocks(node: TopK, graph: Graph) -> str | None:
+    axes = _axes(node.source)
+    if "J" not in axes or set(node.axes) != {"X" if axis == "J" else axis for axis in axes}:
+        return f"blocks J become ranks X, the axes are {_text(axes)} and {_text(node.axes)}"
+    if node.length is not None and not set(_axes(node.length)) <= {"B"}:
+        return f"a length has the axes (B,), not {_text(_axes(node.length))}"
+    return None
+
+
+@_rule(TopK)
+def _forced_entries_are_truth_values(node: TopK, graph: Graph) -> str | None:
+    if node.forced is None:
+        return None
+    if not set(_axes(node.forced)) <= {"B", "S", "N", "K", "Q", "J"}:
+        return f"forced entries {_text(_axes(node.forced))} are none of blocks J"
+    dtypes = _dtypes(node.forced) or INTEGERS
+    return (
+        f"forced entries are bool or integer, not {'/'.join(sorted(dtypes))}" if dtypes - INTEGERS else None
+    )
+
+
+@_rule(Repeat)
+def _repeats_add_an_axis(node: Repeat, graph: Graph) -> str | None:
+    axes = _axes(node.source)
+    return None if node.axes[:-1] == axes else f"{_text(node.axes)} is not {_text(axes)} and one more axis"
+
+
+@_rule(Ring, Windowed)
+def _rows_of_rows_have_their_axes(node: Ring | Windowed, graph: Graph) -> str | None:
+    if not isinstance(node.source, Rows):
+        return f"rows are needed below, not {type(node.source).__name__}"
+    if set(node.axes) != set(_axes(node.source)):
+        return f"rows {_text(node.axes)} differ from those below, {_text(_axes(node.source))}"
+    return None
+
+
+@_rule(CacheAppend)
+def _appends_write_inputs(node: CacheAppend, graph: Graph) -> str | None:
+    if stored(node.cache) is None:
+        return "only rows of an input can be written, at most through a layer or a ring"
+    if node.length is None:
+        return "the rows in the end are needed"
+    if not set(_axes(node.position)) <= {"B"}:
+        return f"a position has the axes (B,), not {_text(_axes(node.position))}"
+    for part in (node.rows, node.cache):
+        if set(_axes(part)) != set(node.axes):
+            return f"{_text(_axes(part))} are no rows {_text(node.axes)}"
+    return None
+
+
+@_rule(Leading)
+def _leading_channels_become_values(node: Leading, graph: Graph) -> str | None:
+    axes = _axes(node.source)
+    if "D" not in axes or set(node.axes) != {"E" if axis == "D" else axis for axis in axes}:
+        return f"channels D become E, the axes are {_text(axes)} and {_text(node.axes)}"
+    return None
+
+
+@_rule(Lookup)
+def _lookups_read_inputs(node: Lookup, graph: Graph) -> str | None:
+    if not isinstance(node.source, Input):
+        return f"elements are looked up in an argument, not in {type(node.source).__name__}"
+    if not node.index:
+        return "an index for each dimension is needed"
+    for symbol, axis in INDEX_AXES.items():
+        if axis not in node.axes and any(symbol in part.symbols() for part in node.index):
+            return f"the index depends on '{symbol}' but has no axis {axis}"
+    return None
+
+
+@_rule(BlockRequantize)
+def _requantised_values_are_probabilities(node: BlockRequantize, graph: Graph) -> str | None:
+    if not isinstance(node.source, Softmax):
+        return f"the sum of exponentials comes from a softmax, not from {type(node.source).__name__}"
+    if node.scale is not None and not set(_axes(node.scale)) <= {"B", "N"}:
+        return f"a step for each head has the axes (N,), not {_text(_axes(node.scale))}"
+    return None
+
+
+@_rule(LogSumExpMerge)
+def _merged_parts_are_attention(node: LogSumExpMerge, graph: Graph) -> str | None:
+    for part in node.parts:
+        if not (isinstance(part, WeightedSum) and isinstance(part.weights, Softmax)):
+            return f"a part must be a softmax times value rows, not {type(part).__name__}"
+    return None if node.parts else "there is nothing to merge"
+
+
+@_rule(Rows)
+def _lengths_are_per_row(node: Rows, graph: Graph) -> str | None:
+    for field in (node.length, getattr(node, "start", None)):
+        if field is not None and not set(_axes(field)) <= {"B"}:
+            return f"a length or start has the axes (B,), not {_text(_axes(field))}"
+    dtypes = _dtypes(node.length) if node.length is not None else None
+    return f"lengths are integers, not {'/'.join(sorted(dtypes))}" if dtypes and dtypes - INTEGERS else None
+
+
+@_rule(Scores)
+def _scores_contract_over_d(node: Scores, graph: Graph) -> str | None:
+    query, keys = set(_axes(node.query)), set(_axes(node.keys))
+    if "D" not in query or not query <= {"B", "N", "Q", "D"}:
+        return f"a query has the axes (B, N, Q, D), not {_text(_axes(node.query))}"
+    if not {"T", "D"} <= keys or not keys <= {"B", "K", "T", "D"}:
+        return f"key rows have the axes (B, K, T, D), not {_text(_axes(node.keys))}"
+    return None
+
+
+@_rule(Elementwise)
+def _elementwise_broadcasts_by_name(node: Elementwise, graph: Graph) -> str | None:
+    if ARITY.get(node.op) != len(node.inputs):
+        known = f"takes {ARITY[node.op]} operands" if node.op in ARITY else "is not an operation"
+        return f"'{node.op}' {known}, got {len(node.inputs)}"
+    union = {axis for operand in node.inputs for axis in _axes(operand)}
+    return (
+        f"the operands' axes make {sorted(union)}, not {_text(node.axes)}"
+        if union != set(node.axes)
+        else None
+    )
+
+
+@_rule(Elementwise)
+def _rows_are_no_operands(node: Elementwise, graph: Graph) -> str | None:
+    if any(isinstance(operand, Rows) for operand in node.inputs):
+        return "key rows cannot be computed with; apply the operation to their tensor"
+    return None
+
+
+@_rule(Replace)
+def _replacement_fits(node: Replace, graph: Graph) -> str | None:
+    if math.isnan(node.value):
+        return "the replacement value is NaN"
+    union = set(_axes(node.source)) | set(_axes(node.condition))
+    return f"{_text(node.axes)} is not the union {sorted(union)}" if union != set(node.axes) else None
+
+
+@_rule(Replace)
+def _conditions_are_truth_values(node: Replace, graph: Graph) -> str | None:
+    dtypes = _dtypes(node.condition)
+    if dtypes and dtypes - INTEGERS:
+        return f"a condition is bool or integer, not {'/'.join(sorted(dtypes - INTEGERS))}"
+    return None
+
+
+@_rule(Softmax)
+def _softmax_runs_over_keys(node: Softmax, graph: Graph) -> str | None:
+    axes = _axes(node.scores)
+    return None if "T" in axes else f"softmax needs scores with a key axis T, has {_text(axes)}"
+
+
+@_rule(RowMax, RowSum)
+def _row_statistics_belong_to_softmax(node: RowMax | RowSum, graph: Graph) -> str | None:
+    return (
+        None if isinstance(node.softmax, Softmax) else f"{type(node.softmax).__name__} has no row statistics"
+    )
+
+
+@_rule(WeightedSum)
+def _weighted_sum_runs_over_keys(node: WeightedSum, graph: Graph) -> str | None:
+    weights, values = _axes(node.weights), _axes(node.values)
+    if "T" not in weights:
+        return f"weights need a key axis T, have {_text(weights)}"
+    return (
+        None
+        if {"T", "E"} <= set(values)
+        else f"value rows have the axes (B, K, T, E), not {_text(values)}; "
+        'pass axes="B K T E" to op.input of the values'
+    )
+
+
+@_rule(WeightedSum)
+def _keys_and_values_share_rows(node: WeightedSum, graph: Graph) -> str | None:
+    for below in node.weights.walk():
+        if isinstance(below, Scores) and not _same_rows(below.keys, node.values):
+            return "keys and values are taken from different rows (source, length, start or block table)"
+    return None
+
+
+_OWN_OF_ROWS = frozenset({"tensor", "tensors", "axes", "where"})
+"""What keys and values of the same rows have of their own."""
+
+
+def _same_rows(keys: Node, values: Node) -> bool:
+    if type(keys) is not type(values):
+        return False
+    names = {each.name for each in fields(keys)} - _OWN_OF_ROWS
+    return all(_same_place(getattr(keys, name), getattr(values, name)) for name in names)
+
+
+def _same_place(a: Any, b: Any) -> bool:
+    if isinstance(a, Rows) and isinstance(b, Rows):
+        return _same_rows(a, b)
+    if isinstance(a, Scalar) and isinstance(b, Scalar):
+        return a.value.same(b.value)
+    return a is b or (isinstance(a, Expr) and a.same(b))
+
+
+@_rule(Dequantize, Quantize)
+def _scales_broadcast(node: Dequantize | Quantize, graph: Graph) -> str | None:
+    for factor in (node.scale, node.offset):
+        if factor is not None and not set(_axes(factor)) <= set(node.axes):
+            return f"a scale or offset with the axes {_text(_axes(factor))} does not fit {_text(node.axes)}"
+    return None if set(_axes(node.source)) == set(node.axes) else "the axes change"
+
+
+@_rule(Dequantize)
+def _dequantize_reads_int8(node: Dequantize, graph: Graph) -> str | None:
+    dtypes = _dtypes(node.source)
+    return "only int8 data can be dequantised" if dtypes is None or "int8" not in dtypes else None
+
+
+@_rule(Quantize, BlockRequantize)
+def _quantize_reads_floats(node: Quantize | BlockRequantize, graph: Graph) -> str | None:
+    dtypes = _dtypes(node.source)
+    return f"{'/'.join(sorted(dtypes))} data cannot be quantised" if dtypes and dtypes & INTEGERS else None
+
+
+@_rule(Take)
+def _take_drops_its_axis(node: Take, graph: Graph) -> str | None:
+    source = _axes(node.source)
+    if node.axis and node.axis not in source:
+        return f"{_text(source)} has no axis '{node.axis}'"
+    expected = len(source) - (1 if node.axis else 0)
+    return None if len(node.axes) == expected else f"{expected} axes remain, not {_text(node.axes)}"
+
+
+@_rule(Cast, Output)
+def _stores_keep_axes(node: Cast | Output, graph: Graph) -> str | None:
+    source = _axes(node.source)
+    if set(source) != set(node.axes):
+        return f"a value with the axes {_text(source)} cannot be stored as {_text(node.axes)}"
+    return None
+
+
+@_rule(Output)
+def _outputs_are_unique(node: Output, graph: Graph) -> str | None:
+    same = [output for output in graph.outputs if output.name == node.name]
+    return f"two outputs are named '{node.name}'" if len(same) > 1 else None

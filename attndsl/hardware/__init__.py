@@ -1,5 +1,0 @@
-"""The target as frozen data: memories, pipes, limits and rates, each with its source."""
-
-from attndsl.hardware.atlas_a2 import ATLAS_A2, Core, Device, Memory, MemorySpace, Pipe
-
-__all__ = ["ATLAS_A2", "Core", "Device", "Memory", "MemorySpace", "Pipe"]

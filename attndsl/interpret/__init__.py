@@ -1,1 +1,0 @@
-"""NumPy meanings: of the graph (reference) and of the tile program."""

@@ -1,0 +1,31 @@
+"""The skewed loop over an item's key tiles: scores, online softmax, weighted sums."""
+
+from __future__ import annotations
+
+from attndsl.lowering.attention.matmul_stages import score_tile, weighted_tile
+from attndsl.lowering.attention.online_softmax import softmax_tile, update_tile
+from attndsl.lowering.emit.context import Context
+from attndsl.lowering.emit.loop_scalars import TILE, TILES
+from attndsl.lowering.emit.modifiers import Modifiers
+from attndsl.tile.statements import Pipelined
+
+
+def attention_loop(context: Context, modifiers: Modifiers) -> Pipelined:
+    """The stages of a tile, the cube running ``lead`` tiles ahead of its weighted sums."""
+    lead = context.schedule.lead
+    stages = (
+        (context.keys.prepare(context), 0),
+        (score_tile(context), 0),
+        (softmax_tile(context, modifiers), 0),
+        (context.values.prepare(context), 0),
+        (weighted_tile(context), lead),
+        (update_tile(context), lead),
+    )
+    present = [(stage, lag) for stage, lag in stages if stage is not None]
+    return Pipelined(
+        var=TILE,
+        extent=TILES,
+        stages=tuple(stage for stage, _ in present),
+        lags=tuple(lag for _, lag in present),
+        where=context.where,
+    )

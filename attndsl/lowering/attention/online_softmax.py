@@ -1,0 +1,160 @@
+"""The vector cores' stages of attention: online softmax of a score tile, and the running weighted sum.
+
+Online softmax (Milakov and Gimelshein, 2018; FlashAttention, 2022) in fp32, for each query row:
+
+    newMax = max(rowMax, max(score));  rescale = exp(rowMax - newMax);  prob = exp(score - newMax)
+    rowSum = rowSum * rescale + sum(prob);  accumulator = accumulator * rescale + prob . values
+"""
+
+from __future__ import annotations
+
+from attndsl.expr.symbolic import Const, Expr
+from attndsl.lowering.attention.requantize import keep_steps, quantise, spread_steps, whole_partial
+from attndsl.lowering.attention.step_scores import exponentials, loaded_buffers, scored, with_tile_operands
+from attndsl.lowering.emit.context import Context, chunks, whole
+from attndsl.lowering.emit.loop_scalars import (
+    CHUNK,
+    KEYS,
+    LOWEST,
+    R0,
+    REPEAT_LANES,
+    ROW_BEGIN,
+    ROWS,
+    SLOT,
+    SPAN,
+    TILE,
+)
+from attndsl.lowering.emit.modifiers import Modifiers
+from attndsl.lowering.emit.row_operations import broadcast, fold_lanes, scale_rows
+from attndsl.lowering.emit.vector_buffers import vector_buffers
+from attndsl.lowering.emit.workspace_rings import out_ring, prob_ring, score_ring
+from attndsl.lowering.keys.key_range import tile_bounds
+from attndsl.target import Core
+from attndsl.tile.instructions import Binary, Convert, Fill, LoadRows, RowReduce, StoreRows, Unary, WithScalar
+from attndsl.tile.statements import Alloc, If, Let, Note, Stage, Statement, seq
+
+
+def start_rows(context: Context) -> Stage:
+    """The state of rows that have seen no key: max lowest, sum and weighted sum zero."""
+    where, b = context.where, vector_buffers(context)
+    body = seq(
+        Fill(dst=whole(b.row_max, 0, ROWS), value=LOWEST, where=where),
+        Fill(dst=whole(b.row_sum, 0, ROWS), value=Const(0), where=where),
+        Fill(dst=whole(b.accumulator, 0, ROWS * context.value_bucket), value=Const(0), where=where),
+    )
+    if context.rows.may_be_empty():
+        body = seq(If(condition=ROWS > 0, then=body))
+    doc = "Rows that have seen no key yet."
+    return Stage(
+        name=context.label("StartRows"), part=context.suffix, core=Core.AIV, doc=doc, body=body, where=where
+    )
+
+
+def softmax_tile(context: Context, modifiers: Modifiers) -> Stage:
+    """Online softmax of one tile: scores from their ring slot, probabilities to theirs."""
+    where, size, b = context.where, context.tile_keys, vector_buffers(context)
+    rows_per_task = context.rows.rows_per_task(context)
+    stat = SLOT * context.rows_per_vector + R0
+    requantizes = context.attention.requantize is not None
+    rounded = [Convert(dst=whole(b.prob, 0, SPAN), src=whole(b.score, 0, SPAN), mode="CAST_RINT")]
+    sums_rounded = context.values.factors is not None and context.values.factors.offset is not None
+    if sums_rounded:  # what stands beside the offset is the sum of the very numbers that the cube takes
+        rounded.append(Convert(dst=whole(b.score, 0, SPAN), src=whole(b.prob, 0, SPAN), mode="CAST_NONE"))
+
+    def one_chunk(r0: Expr, chunk: Expr) -> list[Statement]:
+        offset = (SLOT * rows_per_task + ROW_BEGIN + r0) * size
+        body = seq(
+            *scored(context, modifiers, score_ring(context).region(offset, chunk, KEYS, size)),
+            *_update_maximum(context, stat),
+            *(keep_steps(context, b, stat) if requantizes else ()),
+            *exponentials(context, b.new_max),
+            *(() if sums_rounded else _update_sum(context, stat)),
+            Alloc(
+                buffers=(b.prob,),
+                body=seq(
+                    *(quantise(context, b, stat) if requantizes else rounded),
+                    *(_update_sum(context, stat) if sums_rounded else ()),
+                    StoreRows(
+                        dst=prob_ring(context).region(offset, chunk, KEYS, size),
+                        src=b.prob.region(0, chunk, KEYS, size),
+                    ),
+                ),
+            ),
+        )
+        return [Alloc(buffers=loaded_buffers(context, modifiers), body=body)]
+
+    over_rows = chunks(ROWS, context.rows_per_step, one_chunk, where)
+    body = seq(*tile_bounds(context), with_tile_operands(context, modifiers, over_rows))
+    doc = "Online softmax of one tile: scores in, probabilities out, row maxima and sums updated."
+    return Stage(
+        name=context.label("SoftmaxTile"), part=context.suffix, core=Core.AIV, doc=doc, body=body, where=where
+    )
+
+
+def _update_maximum(context: Context, stat: Expr) -> list[Statement]:
+    b = vector_buffers(context)
+    tile_max, new_max = whole(b.tile_stat, 0, CHUNK), whole(b.new_max, 0, CHUNK)
+    row_max, rescale = whole(b.row_max, R0, CHUNK), whole(b.rescale, stat, CHUNK)
+    lanes = b.lanes.region(0, CHUNK, REPEAT_LANES, REPEAT_LANES)
+    return [
+        Note(text="newMax = max(rowMax, row maximum of the tile); rescale = exp(rowMax - newMax)"),
+        *fold_lanes(context, "Max", LOWEST),
+        RowReduce(op="Max", dst=tile_max, src=lanes),
+        Binary(op="Max", dst=new_max, first=row_max, second=tile_max),
+        Binary(op="Sub", dst=rescale, first=row_max, second=new_max),
+        Unary(op="Exp", dst=rescale, src=rescale),
+        WithScalar(op="Adds", dst=row_max, src=new_max, scalar=Const(0)),
+    ]
+
+
+def _update_sum(context: Context, stat: Expr) -> list[Statement]:
+    b = vector_buffers(context)
+    row_sum, tile_sum = whole(b.row_sum, R0, CHUNK), whole(b.tile_stat, 0, CHUNK)
+    lanes = b.lanes.region(0, CHUNK, REPEAT_LANES, REPEAT_LANES)
+    return [
+        Note(text="rowSum = rowSum * rescale + row sum of the tile"),
+        *fold_lanes(context, "Add", Const(0)),
+        RowReduce(op="Sum", dst=tile_sum, src=lanes),
+        Binary(op="Mul", dst=row_sum, first=row_sum, second=whole(b.rescale, stat, CHUNK)),
+        Binary(op="Add", dst=row_sum, first=row_sum, second=tile_sum),
+    ]
+
+
+def update_tile(context: Context) -> Stage:
+    """``accumulator = accumulator * rescale + partial`` of one tile."""
+    where, bucket, b = context.where, context.value_bucket, vector_buffers(context)
+    rows_per_task = context.rows.rows_per_task(context)
+
+    def one_chunk(r0: Expr, chunk: Expr) -> list[Statement]:
+        offset = (SLOT * rows_per_task + ROW_BEGIN + r0) * bucket
+        accumulator = whole(b.accumulator, r0 * bucket, chunk * bucket)
+        partial = whole(b.partial, 0, chunk * bucket)
+        arrives, scale = b.partial, []
+        if context.attention.requantize is not None:
+            arrives = whole_partial(context)
+            scale = [
+                Convert(dst=partial, src=whole(arrives, 0, chunk * bucket), mode="CAST_RINT", where=where),
+                Note(text="partial = partial * step"),
+                spread_steps(context, b, SLOT * context.rows_per_vector + r0),
+                scale_rows(context, "Mul", b.partial, 0, b.row_blocks),
+            ]
+        source = out_ring(context).region(offset, 1, chunk * bucket)
+        body = seq(
+            LoadRows(dst=whole(arrives, 0, chunk * bucket), src=source, where=where),
+            *scale,
+            Note(text="accumulator = accumulator * rescale + partial"),
+            broadcast(context, b.row_blocks, b.rescale, SLOT * context.rows_per_vector + r0),
+            scale_rows(context, "Mul", b.accumulator, r0 * bucket, b.row_blocks),
+            Binary(op="Add", dst=accumulator, first=accumulator, second=partial, where=where),
+        )
+        one = Alloc(buffers=(b.partial,), body=body)
+        return [one if arrives is b.partial else Alloc(buffers=(arrives,), body=seq(one))]
+
+    body = seq(
+        Let(symbol=SLOT, value=TILE % context.ring),
+        chunks(ROWS, context.rows_per_step, one_chunk, where),
+    )
+    doc = "Adds one tile's weighted sum to the running one, rescaled to the new maximum."
+    return Stage(
+        name=context.label("UpdateTile"), part=context.suffix, core=Core.AIV, doc=doc, body=body, where=where
+    )

@@ -1,0 +1,105 @@
+"""Probabilities through int8: integer scores in, integer probabilities and weighted sums out.
+
+In a tile, which is the block of keys that the spec names, ``p = exp(score - newMax)`` of a row becomes
+
+    x = clip(round_half_even(p / a), -128, 127)        partial = a * (x . values)
+
+with the step a as given for the row, 1 in place of 0, or ``exp(tileMax - newMax) / 127``, a 127th of the
+row's largest p in the tile. That one belongs to the tile in flight: it is kept for each slot of the rings.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attndsl.expr.symbolic import Const, Expr, Symbol, select
+from attndsl.graph import nodes
+from attndsl.lowering.emit.context import Context, whole
+from attndsl.lowering.emit.loop_scalars import CHUNK, KEYS, REPEAT_LANES, SMALLEST, SPAN
+from attndsl.lowering.scores.row_values import row_value
+from attndsl.tile.buffers import Buffer
+from attndsl.tile.instructions import Binary, BroadcastRows, Convert, Fill, Unary, WithScalar
+from attndsl.tile.instructions.base import block_elements
+from attndsl.tile.statements import For, Note, Statement, seq
+
+if TYPE_CHECKING:
+    from attndsl.lowering.emit.vector_buffers import VectorBuffers
+
+LARGEST = 127
+_BLOCK = block_elements("float32")
+_C0 = Symbol("c0")
+
+
+def whole_scores(context: Context) -> Buffer:
+    """Scores as the cube leaves them."""
+    s = context.schedule
+    return context.in_ub("wholeScore", "int32", s.rows * s.tile_k, "integer scores of the rows", s.slots)
+
+
+def whole_partial(context: Context) -> Buffer:
+    """Weighted sums of a tile as the cube leaves them."""
+    s, elements = context.schedule, context.schedule.rows * context.interface.value_bucket
+    return context.in_ub("wholePartial", "int32", elements, "integer weighted sum of one tile", s.slots)
+
+
+def keep_steps(context: Context, b: VectorBuffers, stat: Expr) -> list[Statement]:
+    """The steps of a tile's rows from its maxima, which ``b.tile_stat`` and ``b.new_max`` hold."""
+    if _given(context) is not None:
+        return []
+    step = whole(_steps(context), stat, CHUNK)
+    return [
+        Note(text="step = exp(row maximum of the tile - newMax) / 127"),
+        Binary(op="Sub", dst=step, first=whole(b.tile_stat, 0, CHUNK), second=whole(b.new_max, 0, CHUNK)),
+        Unary(op="Exp", dst=step, src=step),
+        WithScalar(op="Muls", dst=step, src=step, scalar=Const(1 / LARGEST)),
+        WithScalar(op="Maxs", dst=step, src=step, scalar=SMALLEST),
+    ]
+
+
+def quantise(context: Context, b: VectorBuffers, stat: Expr) -> list[Statement]:
+    """``prob = clip(round(score / step))``; fp16, which the way to int8 passes, holds it exactly."""
+    s = context.schedule
+    half = context.in_ub("probHalf", "float16", s.rows * s.tile_k, "integral probabilities in fp16")
+    span, column = whole(b.score, 0, SPAN), b.score.region(_C0, CHUNK, REPEAT_LANES, context.tile_keys)
+    blocks = b.row_blocks.region(0, CHUNK, _BLOCK, _BLOCK)
+    divide = Binary(op="Div", dst=column, first=column, second=blocks, broadcast=True)
+    return [
+        Note(text="prob = clip(round(score / step), -128, 127)"),
+        spread_steps(context, b, stat),
+        For(var=_C0, end=KEYS, step=REPEAT_LANES, body=seq(divide), disjoint=(b.score,), runs=True),
+        Convert(dst=span, src=span, mode="CAST_RINT"),
+        WithScalar(op="Maxs", dst=span, src=span, scalar=Const(float(-LARGEST - 1))),
+        WithScalar(op="Mins", dst=span, src=span, scalar=Const(float(LARGEST))),
+        Convert(dst=whole(half, 0, SPAN), src=span, mode="CAST_RINT"),
+        Convert(dst=whole(b.prob, 0, SPAN), src=whole(half, 0, SPAN), mode="CAST_RINT"),
+    ]
+
+
+def spread_steps(context: Context, b: VectorBuffers, stat: Expr) -> Statement:
+    """The steps of the rows in ``b.row_blocks``, one block a row."""
+    given = _given(context)
+    if given is None:
+        rows = context.rows_per_step
+        return BroadcastRows(
+            dst=b.row_blocks.region(0, rows, _BLOCK, _BLOCK), src=whole(_steps(context), stat, rows)
+        )
+
+    def one(row: Expr) -> Statement:
+        value = row_value(context, given)
+        step = select(value == 0, 1.0, value)
+        return Fill(dst=whole(b.row_blocks, row * _BLOCK, _BLOCK), value=step, where=given.where)
+
+    return context.rows.each_row(one, (b.row_blocks,))
+
+
+def _given(context: Context) -> nodes.Node | None:
+    """The step of each row where the call passes it."""
+    node = context.attention.requantize
+    assert node is not None
+    return node.scale
+
+
+def _steps(context: Context) -> Buffer:
+    s = context.schedule
+    meaning = "steps of the probabilities of the tiles in flight"
+    return context.in_ub("step", "float32", s.ring * s.rows_per_core, meaning)

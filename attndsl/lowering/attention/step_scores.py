@@ -1,0 +1,80 @@
+"""The scores of a vector step: loaded from a ring, modified, and made exponentials."""
+
+from __future__ import annotations
+
+from attndsl.expr.symbolic import Const, Expr, round_up
+from attndsl.lowering.attention.requantize import whole_scores
+from attndsl.lowering.emit.context import Context, whole
+from attndsl.lowering.emit.loop_scalars import CHUNK, KEYS, LOWEST, REPEAT_LANES, SPAN
+from attndsl.lowering.emit.modifiers import Modifier, Modifiers
+from attndsl.lowering.emit.row_operations import C0, broadcast, row_blocks
+from attndsl.lowering.emit.vector_buffers import vector_buffers
+from attndsl.lowering.keys.folded_query import scale_scores
+from attndsl.tile.buffers import Buffer, GlobalRegion
+from attndsl.tile.instructions import Binary, Convert, FillLanes, LoadRows, Unary
+from attndsl.tile.statements import Alloc, For, If, Let, Note, Statement, seq
+
+
+def loaded_buffers(context: Context, modifiers: Modifiers) -> tuple[Buffer, ...]:
+    """What is loaded with each chunk of rows: one lifetime."""
+    own = (whole_scores(context),) if context.cube_dtype == "int8" else ()
+    return (*own, vector_buffers(context).score, *modifiers.row_loads)
+
+
+def scored(context: Context, modifiers: Modifiers, source: GlobalRegion) -> list[Statement]:
+    """The step's scores in the unified buffer, modified; lanes behind the last key hold the lowest number."""
+    size, b = context.tile_keys, vector_buffers(context)
+    arrives, widen = b.score, []
+    if context.cube_dtype == "int8":
+        arrives = whole_scores(context)
+        widen = [Convert(dst=whole(b.score, 0, SPAN), src=whole(arrives, 0, SPAN), mode="CAST_RINT")]
+    load = LoadRows(dst=arrives.region(0, CHUNK, KEYS, size), src=source, where=context.where)
+    return [
+        *context.rows.first_of_step(),
+        load,
+        *(statement for each in modifiers.each for statement in each.load_rows(context)),
+        Let(symbol=SPAN, value=(CHUNK - 1) * size + round_up(KEYS, REPEAT_LANES)),
+        *widen,
+        *scale_scores(context),
+        *(statement for each in modifiers.each for statement in _applied(context, each)),
+        Note(text="Lanes behind the last key take no part in the maximum, nor below in the sum."),
+        _fill_tail(context, LOWEST),
+    ]
+
+
+def _applied(context: Context, modifier: Modifier) -> list[Statement]:
+    return [Note(text=modifier.title), *modifier.apply(context)]
+
+
+def with_tile_operands(context: Context, modifiers: Modifiers, rows: Statement) -> Statement:
+    """What modifiers load and prepare once a tile, around the loop over rows."""
+    loads_some = any(each.tile_loads for each in modifiers.each)
+    prepare = [statement for each in modifiers.each for statement in each.prepare_tile(context)]
+    if not loads_some:
+        return seq(*prepare, rows)
+    loads = [statement for each in modifiers.each for statement in each.load_tile(context)]
+    titles = [Note(text=each.title) for each in modifiers.each if each.tile_loads]
+    return seq(Alloc(buffers=modifiers.tile_loads, body=seq(*titles, *loads, *prepare)), rows)
+
+
+def _fill_tail(context: Context, value: Expr) -> Statement:
+    """``value`` in the lanes behind the last key, up to the end of their repeat."""
+    score = vector_buffers(context).score
+    last = score.region(KEYS // REPEAT_LANES * REPEAT_LANES, CHUNK, REPEAT_LANES, context.tile_keys)
+    fill = FillLanes(dst=last, first_lane=KEYS % REPEAT_LANES, value=value)
+    return If(condition=KEYS % REPEAT_LANES != 0, then=seq(fill))
+
+
+def exponentials(context: Context, maximum: Buffer, offset: Expr | int = 0) -> list[Statement]:
+    """``score = exp(score - maximum)``, zero in the lanes behind the last key."""
+    b = vector_buffers(context)
+    column = b.score.region(C0, CHUNK, REPEAT_LANES, context.tile_keys)
+    subtract = Binary(op="Sub", dst=column, first=column, second=row_blocks(b.row_blocks), broadcast=True)
+    span = whole(b.score, 0, SPAN)
+    return [
+        Note(text=f"score = exp(score - {maximum.name})"),
+        broadcast(context, b.row_blocks, maximum, offset),
+        For(var=C0, end=KEYS, step=REPEAT_LANES, body=seq(subtract), disjoint=(b.score,), runs=True),
+        Unary(op="Exp", dst=span, src=span),
+        _fill_tail(context, Const(0)),
+    ]

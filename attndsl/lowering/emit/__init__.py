@@ -1,0 +1,1 @@
+"""What all lowering rules write with: the context, buffers, fields, rings, scalars of loops."""

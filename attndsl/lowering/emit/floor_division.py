@@ -1,0 +1,64 @@
+"""``//``, ``%`` and roundings up of numbers that may be negative.
+
+C++ rounds quotients towards zero, so that the plain operators stand only where both operands are proved to
+be >= 0; elsewhere functions stand that round down (or up) as the spec means it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from attndsl.expr.intervals import Range, bounds
+from attndsl.expr.reductions import Fold
+from attndsl.expr.symbolic import Binary, Compare, Expr, Load, Logic, Select, Symbol, binary
+
+_NEVER_NEGATIVE: Range = (0, math.inf)
+_FLOORED = {"//": "floor_div", "%": "floor_mod"}
+
+
+def floored(expr: Expr, ranges: Mapping[str, Range]) -> Expr:
+    """``expr`` with quotients and remainders of negative numbers as Python has them.
+
+    ``ranges``: of the symbols that may be negative; sizes, indices and counts are not.
+    """
+    children = expr.children()
+    new = tuple(floored(child, ranges) for child in children)
+    if any(a is not b for a, b in zip(new, children, strict=True)):
+        expr = expr.with_children(new)
+    if not isinstance(expr, Binary) or all(never_negative(side, ranges) for side in (expr.left, expr.right)):
+        return expr
+    if expr.op in _FLOORED:
+        return binary(_FLOORED[expr.op], expr.left, expr.right)
+    if expr.op in ("ceil_div", "round_up"):  # ceil(a / b) = -floor(-a / b)
+        up = 0 - binary("floor_div", 0 - expr.left, expr.right)
+        return up if expr.op == "ceil_div" else up * expr.right
+    return expr
+
+
+def never_negative(expr: Expr, ranges: Mapping[str, Range]) -> bool:
+    """Whether a number is proved to be >= 0. Elements of tensors may be anything."""
+    if isinstance(expr, Compare | Logic):
+        return True
+    if isinstance(expr, Load):
+        return False
+    if isinstance(expr, Fold):
+        return never_negative(expr.body, ranges)
+    if isinstance(expr, Select):
+        return all(never_negative(side, ranges) for side in (expr.then, expr.otherwise))
+    if isinstance(expr, Binary):
+        left, right = (never_negative(side, ranges) for side in (expr.left, expr.right))
+        if expr.op in ("%", "floor_mod"):
+            return right
+        if expr.op == "max" and (left or right):
+            return True
+        if expr.op != "-" and left and right:
+            return True
+    if any(isinstance(node, Load | Fold) for node in expr.walk()):
+        return False
+    spans = {node.name: _range(node, ranges) for node in expr.walk() if isinstance(node, Symbol)}
+    return bool(bounds(expr, spans, {})[0] >= 0)
+
+
+def _range(symbol: Symbol, ranges: Mapping[str, Range]) -> Range:
+    return ranges.get(symbol.name, _NEVER_NEGATIVE)

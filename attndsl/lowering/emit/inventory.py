@@ -1,0 +1,85 @@
+"""What a kernel turns out to need while it is lowered: each tiling field, constant, buffer and workspace
+tensor once, in the order in which lowering rules first ask for it.
+"""
+
+from __future__ import annotations
+
+from attndsl.base.errors import InternalError
+from attndsl.expr.symbolic import Expr, Named, Symbol
+from attndsl.lowering.emit.field_names import NamesTaken
+from attndsl.target import MemorySpace
+from attndsl.tile.buffers import Buffer, GlobalTensor
+from attndsl.tile.program import BLOCK_INDEX, TilingField, tiling_scalar
+
+
+class Inventory:
+    """Collects the needs of one program."""
+
+    def __init__(self) -> None:
+        self._fields: dict[str, TilingField] = {}
+        self._constants: dict[str, tuple[Named, str]] = {}
+        self._buffers: dict[str, Buffer] = {}
+        self._workspace: dict[str, GlobalTensor] = {}
+
+    @property
+    def fields(self) -> tuple[TilingField, ...]:
+        """The tiling fields."""
+        return tuple(self._fields.values())
+
+    @property
+    def constants(self) -> tuple[tuple[Named, str], ...]:
+        """The compile-time numbers with their meaning."""
+        return tuple(self._constants.values())
+
+    @property
+    def workspace(self) -> tuple[GlobalTensor, ...]:
+        """The workspace tensors."""
+        return tuple(self._workspace.values())
+
+    def is_field(self, name: str) -> bool:
+        """Whether there is a tiling field of that name."""
+        return name in self._fields
+
+    def field(self, name: str, value: Expr, meaning: str, ctype: str = "int64") -> Symbol:
+        """A number that the host computes, as the kernel sees it."""
+        known = self._fields.setdefault(name, TilingField(name, ctype, value, meaning))
+        if not known.value.same(value) or known.ctype != ctype:
+            raise NamesTaken(frozenset({name}), f"tiling field {name} is both {known.value} and {value}")
+        return known.symbol
+
+    def constant(self, name: str, value: int | float, meaning: str) -> Named:
+        """A named compile-time number."""
+        made = Named(value, name, f"k{name[0].upper()}{name[1:]}")
+        known, _ = self._constants.setdefault(name, (made, meaning))
+        if known.value != value:
+            raise InternalError(f"constant {name} is both {known.value} and {value}")
+        return known
+
+    def buffer(
+        self, name: str, space: MemorySpace, dtype: str, elements: int, meaning: str = "", slots: int = 1
+    ) -> Buffer:
+        """An on-chip buffer, unplaced."""
+        made = Buffer(name=name, space=space, dtype=dtype, elements=elements, slots=slots, meaning=meaning)
+        known = self._buffers.setdefault(name, made)
+        if (known.dtype, known.elements, known.slots) != (dtype, elements, slots):
+            raise InternalError(f"buffer {name} has two shapes")
+        return known
+
+    def tensor(self, name: str, dtype: str, elements: Expr, shared: str, meaning: str) -> GlobalTensor:
+        """A workspace tensor. Its place are tiling fields that :func:`tiling.place_workspace` computes."""
+        offset: Expr = tiling_scalar(f"{name}Offset")
+        if shared == "block":
+            offset = offset + BLOCK_INDEX * tiling_scalar(f"{name}Part")
+        made = GlobalTensor(
+            name=name,
+            dtype=dtype,
+            role="workspace",
+            elements=elements,
+            offset=offset,
+            shared=shared,
+            meaning=meaning,
+        )
+        known = self._workspace.setdefault(name, made)
+        if known.dtype != dtype or not known.elements.same(elements):
+            raise InternalError(f"workspace tensor {name} has two shapes")
+        return known

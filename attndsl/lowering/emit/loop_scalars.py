@@ -1,0 +1,61 @@
+"""The scalars of a kernel, and the numbers of the vector unit that rules compute with.
+
+Scalar names (all ``int64``), in the order they come into being inside a kernel:
+
+    item      unit of work of a block: a task and a key range
+    task, split               what an item stands for
+    batch, kvHead             the task's batch row and key/value head
+    firstHead, heads          its query heads; firstQuery, queries: its query positions
+    taskRows                  its rows, heads * queries; rowFractals: fractals of 16 rows that they fill
+    keyBegin  first key that some row of the task may see, where it is not 0; keyEnd: behind the last
+    firstTile, tiles          the item's range of key tiles
+    tile      running tile of the item; firstKey, keys: its keys; slot: its slot of the rings
+    rowBegin, rows            the task's rows of one vector core
+    r0, chunk                 the rows of one vector step; head, queryIndex: where a row stands
+    span      lanes from a step's first score to its last, in whole repeats
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from attndsl.expr.symbolic import Named, Symbol
+from attndsl.tile.instructions.base import repeat_elements
+from attndsl.tile.naming import camel
+
+LANES = repeat_elements("float32")
+REPEAT_LANES = Named(LANES, "repeatLanes", "kRepeatLanes")
+LOWEST = Named(float(np.finfo(np.float32).min), "LOWEST", "kLowest")
+SMALLEST = Named(float(np.finfo(np.float32).tiny), "SMALLEST", "kSmallest")
+
+ITEM = Symbol("item")
+TASK = Symbol("task")
+SPLIT = Symbol("split")
+BATCH = Symbol("batch")
+KV_HEAD = Symbol("kvHead")
+FIRST_HEAD = Symbol("firstHead")
+HEADS = Symbol("heads")
+FIRST_QUERY = Symbol("firstQuery")
+QUERIES = Symbol("queries")
+TASK_ROWS = Symbol("taskRows")
+ROW_FRACTALS = Symbol("rowFractals")
+KEY_BEGIN = Symbol("keyBegin")
+KEY_END = Symbol("keyEnd")
+FIRST_TILE = Symbol("firstTile")
+TILES = Symbol("tiles")
+TILE = Symbol("tile")
+SLOT = Symbol("slot")
+FIRST_KEY = Symbol("firstKey")
+KEYS = Symbol("keys")
+SPAN = Symbol("span")
+ROW_BEGIN = Symbol("rowBegin")
+ROWS = Symbol("rows")
+R0 = Symbol("r0")
+CHUNK = Symbol("chunk")
+HEAD = Symbol("head")
+QUERY = Symbol("queryIndex")
+
+
+def own_rows(tensor: str) -> Symbol:
+    """The scalar that holds the rows of the tensor that a task reads, of a list of one a batch row."""
+    return Symbol(f"{camel(tensor)}Rows")

@@ -1,0 +1,52 @@
+"""The vector cores' buffers that their stages share; modifiers and other phases have their own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from attndsl.lowering.emit.context import Context
+from attndsl.lowering.emit.loop_scalars import LANES
+from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES
+from attndsl.tile.buffers import Buffer
+
+
+@dataclass(frozen=True, slots=True)
+class VectorBuffers:
+    """The vector cores' buffers, modifiers' own aside."""
+
+    score: Buffer
+    prob: Buffer
+    lanes: Buffer
+    tile_stat: Buffer
+    new_max: Buffer
+    row_blocks: Buffer
+    row_max: Buffer
+    row_sum: Buffer
+    rescale: Buffer
+    accumulator: Buffer
+    partial: Buffer
+
+    @property
+    def row_state(self) -> tuple[Buffer, ...]:
+        """What lives as long as an item's rows."""
+        return (self.row_max, self.row_sum, self.accumulator)
+
+
+def vector_buffers(context: Context) -> VectorBuffers:
+    """The buffers that the vector cores' stages share."""
+    s, ub, bucket = context.schedule, context.in_ub, context.interface.value_bucket
+    rows, tile = s.rows_per_core, s.rows * s.tile_k
+    factors = "in the io dtype" if context.cube_dtype == context.dtype else f"in {context.cube_dtype}"
+    return VectorBuffers(
+        score=ub("score", "float32", tile, "scores of the rows, then exp(score - max)", s.slots),
+        prob=ub("prob", context.cube_dtype, tile, f"probabilities {factors}", s.slots),
+        lanes=ub("lanes", "float32", s.rows * LANES, "reduction over the tile, one repeat a row"),
+        tile_stat=ub("tileStat", "float32", s.rows, "maximum or sum of each row of the tile"),
+        new_max=ub("newMax", "float32", s.rows, "running maximum including the tile"),
+        row_blocks=ub("rowBlocks", "float32", s.rows * STATISTIC_LANES, "a row statistic, one block a row"),
+        row_max=ub("rowMax", "float32", rows, "running maximum of each row"),
+        row_sum=ub("rowSum", "float32", rows, "running sum of each row"),
+        rescale=ub("rescale", "float32", s.ring * rows, "exp(old max - new max) of the tiles in flight"),
+        accumulator=ub("accumulator", "float32", rows * bucket, "running weighted sum of each row"),
+        partial=ub("partial", "float32", s.rows * bucket, "weighted sum of one tile or split", s.slots),
+    )

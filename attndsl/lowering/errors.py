@@ -1,0 +1,54 @@
+"""What can be wrong with a schedule, or with a graph that is asked to become one."""
+
+from __future__ import annotations
+
+from attndsl.base.errors import UserError
+from attndsl.base.source_location import SourceLine
+
+
+class ScheduleError(UserError, ValueError):
+    """A schedule choice that the compiler cannot honour."""
+
+
+class UnknownScheduleChoice(ScheduleError):
+    """``op.schedule`` got a name it does not know."""
+
+    def __init__(self, name: str, nearest: str, where: SourceLine) -> None:
+        super().__init__(f"{where}: op.schedule has no choice '{name}'; the nearest is '{nearest}'")
+
+
+class IllegalScheduleValue(ScheduleError):
+    """A schedule choice has a value outside its range."""
+
+    def __init__(self, name: str, value: object, rule: str, nearest: object, where: SourceLine) -> None:
+        super().__init__(f"{where}: {name}={value!r} must be {rule}; the nearest legal value is {nearest!r}")
+
+
+class DoesNotFit(ScheduleError):
+    """The buffers of a schedule exceed a memory."""
+
+    def __init__(self, space: str, needed: int, usable: int, largest: str, hint: str) -> None:
+        super().__init__(
+            f"the schedule needs {needed} bytes of {space}, {usable} are usable; "
+            f"the largest buffer is {largest}; {hint}"
+        )
+
+
+class TooManyEvents(ScheduleError):
+    """A pipe pair needs more event ids than the hardware has."""
+
+    def __init__(self, pair: str, needed: int, available: int) -> None:
+        super().__init__(
+            f"{pair} needs {needed} event ids, the hardware has {available}; use fewer buffer slots "
+            f"(op.schedule(slots=1))"
+        )
+
+
+class NotLowered(ScheduleError):
+    """The graph has a construct that no lowering rule covers yet; ``instead``: what an author can write."""
+
+    def __init__(self, what: str, where: SourceLine, instead: str = "") -> None:
+        next_step = f"{instead}; " if instead else ""
+        super().__init__(
+            f"{where}: {what} has no lowering rule yet; {next_step}the reference backend computes it"
+        )

@@ -1,0 +1,97 @@
+"""New rows into their places in a cache: an effect on an argument.
+
+No core reads what is written here: attention takes the new rows from where the call passes them. Only in a
+ring do new rows overwrite old ones that are still read, so there all vector cores meet first; a vector core
+that has added up its last tile knows that its cube has read all keys and values.
+"""
+
+from __future__ import annotations
+
+from attndsl.expr.symbolic import Expr, Symbol, maximum
+from attndsl.lowering.emit.context import Context, chunks
+from attndsl.lowering.emit.loop_scalars import BATCH, KV_HEAD, R0
+from attndsl.lowering.keys.cached_rows import AppendedRows
+from attndsl.lowering.keys.key_source import KeySource, Wrapped
+from attndsl.lowering.keys.stored_rows import Contiguous
+from attndsl.target import ATLAS_A2, Core
+from attndsl.tile.buffers import GlobalRegion
+from attndsl.tile.instructions import LoadRows, StoreRows
+from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, SUB_BLOCK, tiling_scalar
+from attndsl.tile.statements import Alloc, For, Let, Stage, Statement, seq
+
+_NEW, _NEW_ROWS, _SLOT = Symbol("newRow"), Symbol("newRows"), Symbol("cacheRow")
+
+
+def appended_sources(context: Context) -> tuple[AppendedRows, ...]:
+    """The caches that the call appends to."""
+    found = (_appended(source) for source in (context.keys, context.values))
+    return tuple(source for source in found if source is not None)
+
+
+def appends_rows(context: Context) -> bool:
+    """Whether the call appends to a cache."""
+    return bool(appended_sources(context))
+
+
+def _appended(source: KeySource) -> AppendedRows | None:
+    while isinstance(source, Wrapped) and not isinstance(source, AppendedRows):
+        source = source.inner
+    return source if isinstance(source, AppendedRows) else None
+
+
+def append_rows(context: Context) -> Stage:
+    """The new rows of keys and values, into their caches; vector cores take turns at them."""
+    sources = appended_sources(context)
+    rows = context.host(context.interface.extents["B"], "batch rows", "batchRows")
+    body = seq(*(For(var=BATCH, end=rows, body=seq(_rows_of(context, each))) for each in sources))
+    overwrites = any(source.ring is not None for source in sources)
+    doc = "New keys and values into their rows of the caches."
+    where = sources[0].where
+    return Stage(name="AppendRows", core=Core.AIV, doc=doc, body=body, behind_all=overwrites, where=where)
+
+
+def _rows_of(context: Context, source: AppendedRows) -> Statement:
+    ring = source.ring
+    count = source.valid_rows(context) - source.appended_at
+    first: Expr = BLOCK_INDEX * ATLAS_A2.aiv_per_aic + SUB_BLOCK
+    slot: Expr = source.appended_at + _NEW
+    if ring is not None:  # of more new rows than the ring holds, the last ones stay
+        first = maximum(0, _NEW_ROWS - ring.rows_of_turn(context)) + first
+        slot = slot % ring.rows_of_turn(context)
+    one = seq(Let(symbol=_SLOT, value=slot), _copy_row(context, source))
+    rows = For(
+        var=_NEW,
+        begin=first,
+        end=_NEW_ROWS,
+        step=BLOCK_COUNT * ATLAS_A2.aiv_per_aic,
+        body=one,
+        where=source.where,
+    )
+    return seq(*source.enter(context), Let(symbol=_NEW_ROWS, value=maximum(0, count)), rows)
+
+
+def _copy_row(context: Context, source: AppendedRows) -> For:
+    """A new row of all key/value heads, a few heads at a time."""
+    of_keys = (context.head_dim, context.bucket)
+    dim, bucket = of_keys if source.role == "key" else (context.value_dim, context.value_bucket)
+    elements = context.schedule.rows * int(bucket.value)
+    staged = context.in_ub(f"new{source.role.capitalize()}", context.dtype, elements, "new rows")
+
+    def heads(r0: Expr, chunk: Expr) -> list[Statement]:
+        def rows_at(rows: Contiguous, row: Expr) -> GlobalRegion:
+            pitch = context.stride(rows.name, "K")
+            return context.gm(rows.name, rows.row_offset(context, row), chunk, dim, pitch)
+
+        rows = staged.region(0, chunk, dim, bucket)
+        return [
+            Let(symbol=KV_HEAD, value=R0),
+            Alloc(
+                buffers=(staged,),
+                body=seq(
+                    LoadRows(dst=rows, src=rows_at(source.new, _NEW)),
+                    StoreRows(dst=rows_at(source.cache, _SLOT), src=rows),
+                ),
+            ),
+        ]
+
+    return chunks(tiling_scalar("kvHeads"), context.rows_per_step, heads, source.where)

@@ -1,0 +1,197 @@
+"""Rows that are read as a tensor stores them: caches, packed rows, lists of tensors, pages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from attndsl.expr.symbolic import Const, Expr, Symbol, maximum, select
+from attndsl.graph import nodes
+from attndsl.lowering.emit.context import Context
+from attndsl.lowering.emit.loop_scalars import BATCH, FIRST_KEY, KV_HEAD, own_rows
+from attndsl.lowering.keys.key_source import KeySource
+from attndsl.lowering.rows.batch_extents import batch_scalar, packed_start
+from attndsl.lowering.rows.row_segments import Piece, ToPiece, Turn, pieces_by_turn
+from attndsl.tile.buffers import Buffer
+from attndsl.tile.statements import Let, PickTensor, Statement
+
+_PAGE = Symbol("page")
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredRows(KeySource):
+    """Rows of one tensor.
+
+    Attributes:
+        tensor: the stored tensor. ``fixed``: indices of axes that are fixed, such as the layer of a cache.
+        rows_axis: the axis along which rows are stored.
+        valid: valid rows of each batch row, None for all of them.
+    """
+
+    tensor: nodes.Input
+    rows_axis: str
+    valid: nodes.Node | None
+    fixed: tuple[tuple[str, Expr], ...] = ()
+
+    @property
+    def name(self) -> str:
+        return self.tensor.name
+
+    def capacity(self, context: Context) -> Expr:
+        return context.interface.extents[self.rows_axis]
+
+    def valid_rows(self, context: Context) -> Expr:
+        return self.told_rows(context, self.valid)
+
+    def pitch(self, context: Context) -> Expr:
+        """Elements between neighbouring rows."""
+        return context.stride(self.name, self.rows_axis)
+
+    def fixed_offset(self, context: Context) -> Expr:
+        """Elements to the part of the tensor that the fixed indices name."""
+        offset: Expr = Const(0)
+        for axis, index in self.fixed:
+            offset = offset + context.in_kernel(index) * context.stride(self.name, axis)
+        return offset
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contiguous(StoredRows):
+    """All rows of a batch row at an even pitch."""
+
+    @property
+    def tile_start(self) -> Symbol:
+        """Elements to the first row of the running tile."""
+        return Symbol(f"{self.role}Tile")
+
+    @property
+    def row_zero(self) -> Expr:
+        """The row of the tensor in which row 0 of the batch row is."""
+        return Const(0)
+
+    def head_offset(self, context: Context) -> Expr:
+        """Elements to the part of the tensor that has the rows of the key/value head."""
+        return self.fixed_offset(context) + KV_HEAD * context.stride(self.name, "K")
+
+    def row_offset(self, context: Context, row: Expr) -> Expr:
+        """Elements to a row of the batch row and key/value head."""
+        return self.head_offset(context) + (self.row_zero + row) * self.pitch(context)
+
+    def locate(self, context: Context) -> list[Statement]:
+        return [Let(symbol=self.tile_start, value=self.row_offset(context, FIRST_KEY), where=self.where)]
+
+    def pieces(
+        self, context: Context, n0: Expr, rows: Expr, body: ToPiece, touched: tuple[Buffer, ...]
+    ) -> Statement:
+        pitch = self.pitch(context)
+        offset = self.tile_start + n0 * pitch
+        return body(Piece(context.parameter(self.name), Const(0), rows, offset, pitch))
+
+
+@dataclass(frozen=True, kw_only=True)
+class DenseRows(Contiguous):
+    """A cache with a part for each batch row. ``start``: the first valid row of each, None for row 0."""
+
+    start: nodes.Node | None = None
+
+    def head_offset(self, context: Context) -> Expr:
+        inner = super().head_offset(context)
+        return BATCH * context.stride(self.name, "B") + inner
+
+    def first(self, context: Context) -> Expr | None:
+        return None if self.start is None else batch_scalar(context, self.start, Const(0))
+
+    def valid_rows(self, context: Context) -> Expr:
+        """Valid rows of the batch row: none if one of them would lie outside the tensor."""
+        valid, first = super().valid_rows(context), self.first(context)
+        if first is None:
+            return valid
+        capacity = context.host(self.capacity(context), stem=context.label("keyCapacity"))
+        return select((first < 0) | (first + valid > capacity), 0, valid)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PackedRows(Contiguous):
+    """Rows of all batch rows back to back. ``ends``: where those of each end, or lengths are given."""
+
+    ends: nodes.Node | None = None
+
+    @property
+    def row_zero(self) -> Symbol:
+        return Symbol(f"{self.role}Start")
+
+    def enter(self, context: Context) -> list[Statement]:
+        start = packed_start(context, self.ends, self.valid)
+        return [Let(symbol=self.row_zero, value=start, where=self.where)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListedRows(Contiguous):
+    """Rows in a tensor of a list: that of the batch row, or the one that ``index`` names.
+
+    A negative index means that the batch row takes no part.
+    """
+
+    index: nodes.Node | None = None
+
+    def head_offset(self, context: Context) -> Expr:
+        inner = super().head_offset(context)
+        if context.parameter(self.name).listed:
+            return inner
+        return self._entry(context) * context.stride(self.name, self.tensor.axes[0]) + inner
+
+    def enter(self, context: Context) -> list[Statement]:
+        tensor, entry = context.parameter(self.name), self._entry(context)
+        if not tensor.listed:
+            return []
+        rows = context.rows_of_entry(self.name, entry)
+        own = [] if rows is None else [Let(symbol=own_rows(self.name), value=rows, where=self.where)]
+        return [PickTensor(tensor=tensor, index=entry, where=self.where), *own]
+
+    def all_rows(self, context: Context) -> Expr:
+        own = context.rows_of_entry(self.name, self._entry(context))
+        return super().all_rows(context) if own is None else own
+
+    def has_rows(self, context: Context) -> Expr | None:
+        return None if self.index is None else batch_scalar(context, self.index, BATCH) >= 0
+
+    def valid_rows(self, context: Context) -> Expr:
+        """Valid rows of the batch row, none without a tensor."""
+        valid = super().valid_rows(context)
+        return valid if self.index is None else select(batch_scalar(context, self.index, BATCH) < 0, 0, valid)
+
+    def _entry(self, context: Context) -> Expr:
+        """Which tensor of the list the batch row reads, the first where it reads none."""
+        by_task = context.rows.list_entry()
+        if by_task is not None or self.index is None:
+            return BATCH if by_task is None else by_task
+        return maximum(batch_scalar(context, self.index, BATCH), 0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PagedRows(StoredRows):
+    """Rows in blocks of ``size``, rows of a block at an even pitch.
+
+    Attributes:
+        size: rows of a block.
+        table: axes (B, W), the block in which rows ``w * size`` and on of a batch row are.
+    """
+
+    size: Expr
+    table: nodes.Input
+
+    def capacity(self, context: Context) -> Expr:
+        return context.interface.extents["T"]
+
+    def pieces(
+        self, context: Context, n0: Expr, rows: Expr, body: ToPiece, touched: tuple[Buffer, ...]
+    ) -> Statement:
+        size = context.host(self.size, "rows of a block")
+        start = self._block_start(context)
+        turn = Turn(context.parameter(self.name), _PAGE, size, start, self.pitch(context))
+        return pieces_by_turn(turn, FIRST_KEY + n0, rows, body, touched, self.where)
+
+    def _block_start(self, context: Context) -> Expr:
+        """Elements to the first row of block ``page`` of the batch row."""
+        entry = context.entry(self.table.name, BATCH * context.stride(self.table.name, "B") + _PAGE)
+        offset = entry * context.stride(self.name, "P") + KV_HEAD * context.stride(self.name, "K")
+        return self.fixed_offset(context) + offset

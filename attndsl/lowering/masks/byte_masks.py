@@ -1,0 +1,177 @@
+"""Masks in bytes: scores are replaced where the byte of their key is not zero.
+
+Bytes become bits, with which every query row selects. A mask over (B, T) hides the same keys from all rows:
+its bits are made once a tile. One with a row for each query position, shared by its heads, is loaded with
+each vector step: the rows of the step's positions once, however many heads stand at each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from attndsl.expr.symbolic import Const, Expr, Symbol, as_expr, round_up
+from attndsl.graph import nodes
+from attndsl.lowering.emit.context import Context, whole
+from attndsl.lowering.emit.loop_scalars import (
+    BATCH,
+    CHUNK,
+    FIRST_KEY,
+    FIRST_QUERY,
+    HEADS,
+    KEYS,
+    R0,
+    REPEAT_LANES,
+    ROW_BEGIN,
+)
+from attndsl.lowering.emit.modifiers import Modifier
+from attndsl.lowering.emit.vector_buffers import vector_buffers
+from attndsl.lowering.errors import NotLowered
+from attndsl.tile.buffers import Buffer, Region
+from attndsl.tile.instructions import CompareWithScalar, Convert, LoadRows, SelectOrScalar
+from attndsl.tile.instructions.base import repeat_elements
+from attndsl.tile.naming import camel
+from attndsl.tile.statements import For, Seq, Statement, seq
+
+_ROW, _POSITION = Symbol("row"), Symbol("position")
+_HALF_REPEAT = repeat_elements("float16")
+_BITS_BLOCK = 256  # lanes whose bits fill a block of 32 bytes
+
+
+def byte_mask(context: Context, node: nodes.Replace) -> Modifier:
+    """The step of a mask in bytes.
+
+    Raises:
+        NotLowered: no rule covers the axes of the mask.
+    """
+    mask = node.condition
+    assert isinstance(mask, nodes.Input)
+    rule = _LOADS_BY_AXES.get(mask.axes)
+    if rule is None:
+        what = f"a mask in bytes over ({', '.join(mask.axes)}), {mask.name},"
+        raise NotLowered(what, node.where, f"masks in bytes are over {BYTE_MASK_AXES}")
+    return rule(context, node, mask)
+
+
+def _of_all_rows(context: Context, node: nodes.Replace, mask: nodes.Input) -> Modifier:
+    """Loaded and made into bits once a tile."""
+    tile_k = context.schedule.tile_k
+    lanes = -(-tile_k // _HALF_REPEAT) * _HALF_REPEAT
+    work = _buffers(context, mask, lanes)
+
+    def load_tile(context: Context) -> list[Statement]:
+        offset: Expr = BATCH * context.stride(mask.name, "B") + FIRST_KEY
+        source = context.gm(mask.name, offset, 1, KEYS)
+        return [LoadRows(dst=whole(work.loaded, 0, KEYS), src=source, where=node.where)]
+
+    return Modifier(
+        title=_title(node, mask),
+        source=mask.name,
+        tile_loads=(work.loaded,),
+        scratch=(work.wide, work.keep),
+        load_tile=load_tile,
+        prepare_tile=lambda context: list(_to_bits(node, work, as_expr(0), work.keep.region()).body),
+        apply=lambda context: [_select(context, node, work.keep.region())],
+    )
+
+
+def _of_queries(context: Context, node: nodes.Replace, mask: nodes.Input) -> Modifier:
+    """A row for each query position; of only one position there is nothing to tell apart."""
+    if context.rows.one_position:
+        what = f"a mask in bytes with rows of queries, {mask.name}, where each batch row has one query,"
+        raise NotLowered(what, node.where, "declare it without the axis Q")
+    return _of_positions(context, node, mask)
+
+
+def _of_positions(context: Context, node: nodes.Replace, mask: nodes.Input) -> Modifier:
+    """Loaded with each step of rows, and made into bits position by position."""
+    s = context.schedule
+    pitch = -(-s.tile_k // _BITS_BLOCK) * _BITS_BLOCK
+    work = _buffers(context, mask, pitch, s.rows)
+    row = ROW_BEGIN + R0
+    first, last = row // HEADS, (row + CHUNK - 1) // HEADS
+    positions = last - first + 1
+
+    def bits(position: Expr) -> Region:
+        return work.keep.region(position * (pitch // 8), 1, pitch // 8)
+
+    def load_rows(context: Context) -> list[Statement]:
+        along = context.stride(mask.name, "Q")
+        offset: Expr = (FIRST_QUERY + first) * along + FIRST_KEY
+        if "B" in mask.axes:
+            offset = BATCH * context.stride(mask.name, "B") + offset
+        source = context.gm(mask.name, offset, positions, KEYS, along)
+        return [LoadRows(dst=work.loaded.region(0, positions, KEYS, pitch), src=source, where=node.where)]
+
+    def apply(context: Context) -> list[Statement]:
+        to_bits = _to_bits(node, work, _POSITION * pitch, bits(_POSITION))
+        return [
+            For(var=_POSITION, end=positions, body=to_bits, disjoint=(work.keep,), runs=True),
+            _select(context, node, bits((row + _ROW) // HEADS - first)),
+        ]
+
+    return Modifier(
+        title=_title(node, mask),
+        source=mask.name,
+        row_loads=(work.loaded,),
+        scratch=(work.wide, work.keep),
+        load_rows=load_rows,
+        apply=apply,
+    )
+
+
+_Rule = Callable[[Context, nodes.Replace, nodes.Input], Modifier]
+_LOADS_BY_AXES: dict[nodes.Axes, _Rule] = {
+    ("T",): _of_all_rows,
+    ("B", "T"): _of_all_rows,
+    ("Q", "T"): _of_queries,
+    ("B", "Q", "T"): _of_queries,
+}
+BYTE_MASK_AXES = " or ".join(f"({', '.join(axes)})" for axes in _LOADS_BY_AXES)
+WITH_COLUMNS = (
+    f"declare a mask in bytes with a column for each key, over {BYTE_MASK_AXES}, and pass it expanded"
+)
+"""What to write where a mask has no rule of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Buffers:
+    """Bytes as they are loaded, those of a position in fp16, and one bit a key."""
+
+    loaded: Buffer
+    wide: Buffer
+    keep: Buffer
+
+
+def _buffers(context: Context, mask: nodes.Input, lanes: int, positions: int | None = None) -> _Buffers:
+    """For the mask of each of ``positions`` in ``lanes`` lanes, or for one mask of all rows."""
+    name, s, rows = camel(mask.name), context.schedule, 1 if positions is None else positions
+    bytes_of, half_of = ("the tile's keys", "") if positions is None else ("the positions", " of a position")
+    bits = max(rows * lanes // 8, _BITS_BLOCK // 8)
+    return _Buffers(
+        loaded=context.in_ub(f"{name}Bytes", "uint8", rows * lanes, f"{mask.name} of {bytes_of}", s.slots),
+        wide=context.in_ub(f"{name}Half", "float16", lanes, f"{mask.name}{half_of} in fp16, to compare"),
+        keep=context.in_ub(f"{name}Keep", "uint8", bits, "one bit a key: 1 keeps its score"),
+    )
+
+
+def _title(node: nodes.Replace, mask: nodes.Input) -> str:
+    return f"score = {node.value:g} where {mask.name} hides the key  ({node.where})"
+
+
+def _to_bits(node: nodes.Replace, work: _Buffers, begin: Expr, bits: Region) -> Seq:
+    """The bits of the mask that was loaded to ``begin``."""
+    half = whole(work.wide, 0, round_up(KEYS, _HALF_REPEAT))
+    loaded = whole(work.loaded, begin, KEYS)
+    return seq(
+        Convert(dst=whole(work.wide, 0, KEYS), src=loaded, mode="CAST_NONE", where=node.where),
+        CompareWithScalar(dst=bits, src=half, scalar=Const(0), mode="EQ", where=node.where),
+    )
+
+
+def _select(context: Context, node: nodes.Replace, bits: Region) -> For:
+    """Each row of the step keeps the scores that its bits keep."""
+    score, value = vector_buffers(context).score, Const(float(node.value))
+    lanes = whole(score, _ROW * context.tile_keys, round_up(KEYS, REPEAT_LANES))
+    pick = SelectOrScalar(dst=lanes, bits=bits, src=lanes, scalar=value, where=node.where)
+    return For(var=_ROW, end=CHUNK, body=seq(pick), disjoint=(score,), runs=True)

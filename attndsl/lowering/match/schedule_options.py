@@ -1,0 +1,154 @@
+"""Schedules as data: what an author may state, what the compiler fills in, and what results."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+
+from attndsl.base.source_location import UNKNOWN_LINE, SourceLine
+from attndsl.lowering.errors import IllegalScheduleValue, UnknownScheduleChoice
+from attndsl.lowering.match.required_options import MeantChoice
+from attndsl.target import ATLAS_A2
+from attndsl.tile.instructions.base import block_elements
+
+GRANULE = 128
+"""Keys that no row of a task sees are skipped at the front in whole multiples of this."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schedule:
+    """A complete schedule.
+
+    Attributes:
+        tile_k: keys of one score tile, the unit of the cube/vector exchange.
+        ring: workspace slots between cube and vector cores; the cube runs ``ring - 1`` tiles ahead.
+        rows: score rows one vector step works on.
+        base_n: keys (or value columns) of one matrix multiply.
+        base_k: depth of one matrix multiply.
+        slots: slots of each unified-buffer load and store buffer (2: double buffering).
+        max_rows: query rows of one task, the query heads that share a key/value head.
+        split_kv: parts the keys of a row are split into, or "auto": as many as idle cores allow.
+        cores: blocks to launch at most, or "auto": all cores of the device.
+    """
+
+    tile_k: int = 512
+    ring: int = 3
+    rows: int = 8
+    base_n: int = 128
+    base_k: int = 128
+    slots: int = 2
+    max_rows: int = 64
+    split_kv: int | str = "auto"
+    cores: int | str = "auto"
+
+    @property
+    def lead(self) -> int:
+        """Tiles by which the scores run ahead of the weighted sums."""
+        return self.ring - 1
+
+    @property
+    def rows_per_core(self) -> int:
+        """Rows of a task that one vector core has."""
+        return self.max_rows // ATLAS_A2.aiv_per_aic
+
+
+@dataclass(frozen=True, slots=True)
+class _Range:
+    low: int
+    high: int
+    multiple: int = 1
+    auto: bool = False
+
+    def text(self) -> str:
+        multiple = f", a multiple of {self.multiple}" if self.multiple > 1 else ""
+        return f"an integer from {self.low} to {self.high}{multiple}" + (' or "auto"' if self.auto else "")
+
+    def nearest(self, value: object) -> int:
+        if not isinstance(value, int):
+            return self.low
+        rounded = round(value / self.multiple) * self.multiple
+        return min(max(rounded, self.low), self.high)
+
+    def holds(self, value: object) -> bool:
+        if self.auto and value == "auto":
+            return True
+        plain = isinstance(value, int) and not isinstance(value, bool)
+        return plain and self.nearest(value) == value
+
+
+# Row pitches of a score tile are repeat strides of fp32 rows.
+_KEYS = 64
+_MOST_KEYS = ATLAS_A2.max_repeat_stride * block_elements("float32") // _KEYS * _KEYS
+_RANGES = {
+    "tile_k": _Range(_KEYS, _MOST_KEYS, _KEYS),
+    "ring": _Range(2, 8),
+    "rows": _Range(8, 64, 8),
+    "base_n": _Range(16, 256, 16),
+    "base_k": _Range(16, 256, 16),
+    "slots": _Range(1, 2),
+    "max_rows": _Range(16, 128, 16),
+    "split_kv": _Range(1, 4096, auto=True),
+    "cores": _Range(1, ATLAS_A2.aic, auto=True),
+}
+
+
+def resolve(choices: Mapping[str, object], lines: Mapping[str, SourceLine] | None = None) -> Schedule:
+    """The schedule that an author's choices give, the rest filled with defaults.
+
+    Raises:
+        UnknownScheduleChoice, IllegalScheduleValue: naming the nearest legal choice.
+    """
+    for name, value in choices.items():
+        where = (lines or {}).get(name, UNKNOWN_LINE)
+        if name not in _RANGES:
+            nearest = difflib.get_close_matches(name, _RANGES, n=1, cutoff=0.0)[0]
+            raise UnknownScheduleChoice(name, nearest, where)
+        bounds = _RANGES[name]
+        if not bounds.holds(value):
+            raise IllegalScheduleValue(name, value, bounds.text(), bounds.nearest(value), where)
+    schedule = replace(Schedule(), **choices)  # type: ignore[arg-type]
+    per_core = schedule.rows_per_core
+    if per_core % schedule.rows:
+        divisors = [rows for rows in range(8, per_core + 1, 8) if per_core % rows == 0]
+        closest = min(divisors, key=lambda rows: abs(rows - schedule.rows))
+        line = (lines or {}).get("rows" if "rows" in choices else "max_rows", UNKNOWN_LINE)
+        text = f"a divisor of max_rows / {ATLAS_A2.aiv_per_aic} = {per_core}, the rows of one vector core"
+        raise IllegalScheduleValue("rows", schedule.rows, text, closest, line)
+    return schedule
+
+
+def smaller(schedule: Schedule, stated: Mapping[str, object]) -> Schedule | None:
+    """The next schedule to try when one does not fit; only what the author left open changes.
+
+    Smaller tiles come before single buffering, which costs the overlap of copies and computation; fewer rows
+    come last, as they cost reading the keys again.
+    """
+    wide = max(schedule.base_n, schedule.base_k) > 128
+    if wide and "base_k" not in stated and schedule.base_k > 16:
+        return replace(schedule, base_k=schedule.base_k // 2 // 16 * 16)
+    may_shrink = "tile_k" not in stated and schedule.tile_k % 128 == 0
+    if may_shrink and schedule.tile_k > 128:
+        return replace(schedule, tile_k=schedule.tile_k // 2)
+    if "slots" not in stated and schedule.slots > 1:
+        return replace(schedule, slots=1)
+    if may_shrink:
+        return replace(schedule, tile_k=schedule.tile_k // 2)
+    fewer = schedule.max_rows // 2
+    if "max_rows" not in stated and fewer % (ATLAS_A2.aiv_per_aic * schedule.rows) == 0:
+        return replace(schedule, max_rows=fewer)
+    return None
+
+
+def describe(schedule: Schedule, stated: Mapping[str, object], meant: Sequence[MeantChoice] = ()) -> str:
+    """The schedule as text, one choice a line, with who chose it."""
+    values, reasons = asdict(schedule), {choice.name: choice for choice in meant}
+    width = max(len(field.name) for field in fields(schedule))
+    lines = []
+    for name, value in values.items():
+        by = "spec" if name in stated and stated[name] == value else "default"
+        if name in reasons:
+            instead = f", not {stated[name]} as in the spec" if stated.get(name, value) != value else ""
+            by = f"needed: {reasons[name].why} ({reasons[name].where}){instead}"
+        lines.append(f"  {name:<{width}}  {value!s:<6} {by}")
+    return "\n".join(lines)

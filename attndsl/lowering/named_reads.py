@@ -1,0 +1,140 @@
+"""Elements of integer tensors that are read again and again get a name, and are read once.
+
+Rules of the lowering read what they need where they need it: the length of a batch row for its mask, for
+each row of a step. What a definition reads anyway, in whatever body it stands, is a scalar for all that
+follows there, so that no loop inside reads it from global memory again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields, replace
+from typing import Any
+
+from attndsl.expr.reductions import Fold
+from attndsl.expr.symbolic import Expr, Load, Logic, Select, Symbol
+from attndsl.tile.buffers import GlobalRegion, Region
+from attndsl.tile.naming import camel
+from attndsl.tile.scalars import binds, defined, expressions, extents_of
+from attndsl.tile.statements import Collect, Let, Seq, Statement
+
+_Known = Mapping[str, Symbol]
+"""Names by the text of what they stand for."""
+
+
+def named_reads(tree: Seq) -> Seq:
+    """``tree`` with a definition in front of the first one that reads an element which is read again behind
+    it, in the same body or inside; elements at an index that is itself a scalar, ``lengths[batch]``.
+
+    A definition that is nothing but such an element is the name. Elements of which it is not certain that
+    they are read (in a branch of a choice, behind an ``and``) stay where they are: their index may not hold.
+    """
+    return _Naming(frozenset(name for item in tree.walk() for name in binds(item))).body(tree, {})
+
+
+class _Naming:
+    """``taken``: scalars that the tree defines itself."""
+
+    def __init__(self, taken: frozenset[str]) -> None:
+        self._taken = taken
+        self._given: dict[str, Load] = {}
+
+    def body(self, tree: Seq, known: _Known) -> Seq:
+        found: list[Statement] = []
+        for position, item in enumerate(tree.body):
+            if isinstance(item, Let):
+                behind = tree.body[position:]
+                for read in _certain_reads(item.value):
+                    name = None if str(read) in known else self._name(read, item, behind)
+                    if name is not None:
+                        found.append(Let(symbol=name, value=read, where=item.where))
+                        known = {**known, str(read): name}
+            found.append(self._statement(item, known))
+            known = _still(known, defined(item))
+            if isinstance(item, Let) and _is_read(item.value):
+                known = {**known, str(item.value): item.symbol}
+        return replace(tree, body=tuple(found))
+
+    def _name(self, read: Load, item: Let, behind: Iterable[Statement]) -> Symbol | None:
+        """What an element is called; None if it is called so already, is not read again, or its index becomes
+        another scalar."""
+        if read.same(item.value):
+            return None
+        inner = [each for statement in behind for each in statement.walk()]
+        index = str(read.index)
+        times = sum(read.same(node) for each in inner for expr in expressions(each) for node in _reads(expr))
+        if times < 2 or any(index in binds(each) for each in inner):
+            return None
+        name = f"{camel(read.source)}Of{index[:1].upper()}{index[1:]}"
+        # Bodies side by side may use one name, for one element.
+        free = name not in self._taken and self._given.setdefault(name, read).same(read)
+        return Symbol(name) if free else None
+
+    def _statement(self, item: Statement, known: _Known) -> Statement:
+        if isinstance(item, Seq):
+            return self.body(item, known)
+        inside = _still(known, binds(item))
+        changes: dict[str, Any] = {
+            each.name: _replaced(value, inside if isinstance(item, Collect) else known)
+            for each in fields(item)
+            if isinstance(value := getattr(item, each.name), Expr | Region | GlobalRegion)
+            and not (isinstance(value, Symbol) and value.name in binds(item))
+        }
+        changed = replace(item, **changes) if known and changes else item
+        children = tuple(self._statement(child, inside) for child in item.children())
+        return changed.with_children(children) if children else changed
+
+
+def _still(known: _Known, bound: Iterable[str]) -> _Known:
+    """What is known where scalars are bound anew."""
+    names = set(bound)
+    return {text: name for text, name in known.items() if not names & {_index_of(text), name.name}}
+
+
+def _index_of(text: str) -> str:
+    return text.partition("[")[2].removesuffix("]")
+
+
+def _replaced(value: Expr | Region | GlobalRegion, known: _Known) -> Expr | Region | GlobalRegion:
+    if isinstance(value, Expr):
+        return _with_names(value, known)
+    offset, rows, cols, pitch = (_with_names(part, known) for part in extents_of(value))
+    return replace(value, offset=offset, rows=rows, cols=cols, pitch=pitch)
+
+
+def _with_names(expr: Expr, known: _Known) -> Expr:
+    def change(node: Expr) -> Expr | None:
+        if isinstance(node, Fold):  # a function of its own, which sees no scalar of its caller
+            return node if node.extent is None else replace(node, extent=_with_names(node.extent, known))
+        return known.get(str(node)) if _is_read(node) else None
+
+    return expr.mapped(change) if any(str(read) in known for read in _reads(expr)) else expr
+
+
+def _is_read(node: Expr) -> bool:
+    """Whether it is an integer of a tensor at a scalar; a core's own arrays change as they are filled."""
+    return type(node) is Load and isinstance(node.index, Symbol) and not node.dtype.startswith("float")
+
+
+def _reads(expr: Expr) -> Iterator[Load]:
+    """Elements outside of functions, wherever they stand."""
+    if isinstance(expr, Load) and _is_read(expr):
+        yield expr
+    children = expr.children()
+    if isinstance(expr, Fold):
+        children = () if expr.extent is None else (expr.extent,)
+    for child in children:
+        yield from _reads(child)
+
+
+def _certain_reads(expr: Expr) -> Iterator[Load]:
+    """Those that are read whenever the expression is computed, each once."""
+    if isinstance(expr, Select):
+        yield from _certain_reads(expr.condition)
+    elif isinstance(expr, Logic):
+        yield from _certain_reads(expr.left)
+    elif isinstance(expr, Load) and _is_read(expr):
+        yield expr
+    elif not isinstance(expr, Fold):
+        for child in expr.children():
+            yield from _certain_reads(child)

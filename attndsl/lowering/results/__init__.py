@@ -1,0 +1,1 @@
+"""What leaves a kernel: finished rows, partials and their merge, row statistics."""

@@ -1,0 +1,201 @@
+"""What is done to finished rows before they are stored: one entry of a table for each kind of graph node.
+
+Rows arrive normalised, in fp32, and leave in the dtype of the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from attndsl.expr.symbolic import Const, Expr, Load, Symbol
+from attndsl.graph import nodes
+from attndsl.lowering.emit.context import Context, whole
+from attndsl.lowering.emit.loop_scalars import CHUNK
+from attndsl.lowering.errors import NotLowered
+from attndsl.lowering.match.stored_inputs import stored_plain
+from attndsl.lowering.rows.padding_rows import pads_rows
+from attndsl.lowering.rows.row_space import Run
+from attndsl.lowering.scores.row_values import row_value
+from attndsl.tile.buffers import Buffer
+from attndsl.tile.instructions import Binary, Convert, LoadRows, StoreRows, WithScalar
+from attndsl.tile.instructions.base import block_elements
+from attndsl.tile.naming import gm_member
+from attndsl.tile.statements import Alloc, For, If, Note, Seq, Statement, seq
+
+_INT8_BLOCK = block_elements("int8")
+_ROW = Symbol("row")
+
+
+class EachRun(Protocol):
+    """Calls ``body`` for every run of the rows that are finished; as :meth:`RowSpace.each_run`."""
+
+    def __call__(
+        self, body: Callable[[Run], Statement], touched: tuple[Buffer, ...] = (), *, spread: bool = True
+    ) -> Seq: ...
+
+
+def finish_rows(context: Context, source: Buffer, offset: Expr, each_run: EachRun) -> Seq:
+    """A chunk of normalised rows at ``source[offset]``, finished, rounded to the result's dtype and stored.
+
+    Raises:
+        NotLowered: for a node without a rule.
+    """
+    steps: list[Statement] = []
+    for node in context.computation.finish:
+        rule = _FINISH_RULES.get(type(node))
+        if rule is None:
+            raise NotLowered(f"{type(node).__name__} of the result", node.where)
+        steps += rule(context, node, source, offset, each_run)
+    return seq(*steps, _rounded(context, source, offset, each_run))
+
+
+def _rounded(context: Context, source: Buffer, offset: Expr, each_run: EachRun) -> Statement:
+    """The rows in the dtype of the result, stored."""
+    s, name, width = context.schedule, context.computation.output.name, context.value_dim
+    dtype = context.parameter(name).dtype
+    pitch = _pitch(context, dtype)
+    meaning = "finished rows in the dtype of the result"
+    result = context.in_ub("result", dtype, s.rows * int(pitch.value), meaning, s.slots)
+
+    def store(run: Run) -> Statement:
+        target = context.rows.place(context, name, run, width)
+        return StoreRows(dst=target, src=result.region(run.row * pitch, run.rows, width, pitch))
+
+    convert = _to_int8 if dtype == "int8" else _to_floats
+    return Alloc(
+        buffers=(result,), body=seq(convert(context, source, offset, result, pitch), each_run(store))
+    )
+
+
+def _pitch(context: Context, dtype: str) -> Const:
+    """Lanes of a row of the result: rows start on a block."""
+    bucket = context.value_bucket
+    padded = -(-int(bucket.value) // _INT8_BLOCK) * _INT8_BLOCK
+    return bucket if dtype != "int8" or padded == bucket.value else Const(padded)
+
+
+def _to_floats(context: Context, source: Buffer, offset: Expr, result: Buffer, pitch: Const) -> Statement:
+    span = CHUNK * context.value_bucket
+    return Convert(
+        dst=whole(result, 0, span), src=whole(source, offset, span), mode="CAST_RINT", where=context.where
+    )
+
+
+def _to_int8(context: Context, source: Buffer, offset: Expr, result: Buffer, pitch: Const) -> Statement:
+    """Integral fp32 rows by way of fp16, which holds them exactly; row by row where rows get wider."""
+    bucket, span = context.value_bucket, CHUNK * pitch
+    elements = context.schedule.rows * int(pitch.value)
+    half = context.in_ub("resultHalf", "float16", elements, "integral results in fp16")
+    row = Convert(
+        dst=whole(half, _ROW * pitch, bucket),
+        src=whole(source, offset + _ROW * bucket, bucket),
+        mode="CAST_RINT",
+    )
+    by_row = For(var=_ROW, end=CHUNK, body=seq(row), disjoint=(half,), runs=True)
+    at_once = Convert(dst=whole(half, 0, span), src=whole(source, offset, span), mode="CAST_RINT")
+    return seq(
+        at_once if pitch.same(bucket) else by_row,
+        Convert(dst=whole(result, 0, span), src=whole(half, 0, span), mode="CAST_RINT"),
+    )
+
+
+def _quantise(
+    context: Context, node: nodes.Node, source: Buffer, offset: Expr, each_run: EachRun
+) -> list[Statement]:
+    """``clip(round_half_even(x * scale + offset))``, integral in fp32 behind this; fp16 holds it exactly."""
+    assert isinstance(node, nodes.Quantize)
+    rows = whole(source, offset, CHUNK * context.value_bucket)
+    steps = [_by_channel(context, node.scale, "Mul", source, offset, each_run)]
+    if node.offset is not None:
+        steps.append(_by_channel(context, node.offset, "Add", source, offset, each_run))
+    return [
+        Note(text=f"result = clip(round(result * scale + offset), -128, 127)  ({node.where})"),
+        *steps,
+        Convert(dst=rows, src=rows, mode="CAST_RINT", where=node.where),
+        WithScalar(op="Maxs", dst=rows, src=rows, scalar=Const(-128.0)),
+        WithScalar(op="Mins", dst=rows, src=rows, scalar=Const(127.0)),
+    ]
+
+
+def _by_channel(
+    context: Context, factor: nodes.Node, op: str, source: Buffer, offset: Expr, each_run: EachRun
+) -> Statement:
+    """``rows = rows op factor``, where the fp32 factor is one number or one a channel of each head."""
+    tensor = stored_plain(factor)
+    bucket, name, s = context.value_bucket, tensor.name, context.schedule
+    rows = whole(source, offset, CHUNK * bucket)
+    one_for_all = context.stride(name, "E")
+    number = Load(name, Const(0), gm_member(name))
+    scalar = WithScalar(op=f"{op}s", dst=rows, src=rows, scalar=number, where=factor.where)
+    if isinstance(one_for_all, Const):
+        return scalar
+    meaning = "a factor of the rows"
+    loaded = context.in_ub("factorRows", "float32", s.rows * int(bucket.value), meaning, s.slots)
+
+    def load(run: Run) -> Statement:
+        target = loaded.region(run.row * bucket, run.rows, context.value_dim, bucket)
+        return LoadRows(dst=target, src=context.rows.place(context, name, run, context.value_dim))
+
+    combine = Binary(op=op, dst=rows, first=rows, second=whole(loaded, 0, CHUNK * bucket), where=factor.where)
+    spread = context.rows.spreads(context, name, within="E")
+    by_row = Alloc(buffers=(loaded,), body=seq(each_run(load, (loaded,), spread=spread), combine))
+    return If(condition=one_for_all == 0, then=seq(scalar), otherwise=seq(by_row))
+
+
+def _padded(
+    context: Context, node: nodes.Node, source: Buffer, offset: Expr, each_run: EachRun
+) -> list[Statement]:
+    """Rows that do not exist are no task's; padding_rows.py gives them their zeros."""
+    if not pads_rows(node):
+        raise NotLowered("Replace of the result", node.where)
+    return []
+
+
+def _cast(
+    context: Context, node: nodes.Node, source: Buffer, offset: Expr, each_run: EachRun
+) -> list[Statement]:
+    """Rows are rounded when they are stored."""
+    assert isinstance(node, nodes.Cast)
+    stored = context.parameter(context.computation.output.name).dtype
+    if node.dtype != stored or stored not in ("float16", "bfloat16"):
+        raise NotLowered(f"a result rounded to {node.dtype} on the way", node.where)
+    return []
+
+
+def _by_row(
+    context: Context, node: nodes.Node, source: Buffer, offset: Expr, each_run: EachRun
+) -> list[Statement]:
+    """A factor that each query head has of its own, or one for all."""
+    assert isinstance(node, nodes.Elementwise)
+    other = _operand_without_attention(node)
+    if node.op != "multiply" or other is None or not set(_axes(other)) <= {"N"}:
+        raise NotLowered(f"'{node.op}' of the result", node.where)
+    bucket = context.value_bucket
+
+    def one(run: Run) -> Statement:
+        row = whole(source, offset + run.row * bucket, bucket)
+        return WithScalar(op="Muls", dst=row, src=row, scalar=row_value(context, other), where=node.where)
+
+    title = Note(text=f"result = result * a factor of its head  ({node.where})")
+    return [title, each_run(one, (source,), spread=False)]
+
+
+def _operand_without_attention(node: nodes.Elementwise) -> nodes.Node | None:
+    """The operand that no attention result is part of."""
+    plain = (each for each in node.inputs if not any(isinstance(n, nodes.WeightedSum) for n in each.walk()))
+    return next(plain, None)
+
+
+def _axes(node: nodes.Node) -> tuple[str, ...]:
+    """The axes along which anything in a value differs."""
+    return tuple(axis for each in node.walk() for axis in getattr(each, "axes", ()))
+
+
+_Rule = Callable[[Context, nodes.Node, Buffer, Expr, EachRun], list[Statement]]
+_FINISH_RULES: dict[type[nodes.Node], _Rule] = {
+    nodes.Quantize: _quantise,
+    nodes.Elementwise: _by_row,
+    nodes.Replace: _padded,
+    nodes.Cast: _cast,
+}

@@ -1,0 +1,166 @@
+"""The log-sum-exp merge of partial rows, once all vector cores have met (write_rows.py has the formula).
+
+Rows are taken by their identity, a step of neighbouring heads of one token at a time, whatever tasks they
+came from; statistics stay one block a row, as the workspace holds them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from attndsl.expr.symbolic import Const, Symbol, as_expr, ceil_div, minimum
+from attndsl.lowering.emit.context import Context, whole
+from attndsl.lowering.emit.loop_scalars import CHUNK, HEAD, LOWEST, QUERY, R0, SMALLEST
+from attndsl.lowering.emit.row_operations import scale_rows
+from attndsl.lowering.emit.vector_buffers import vector_buffers
+from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES, partial_max, partial_out, partial_sum
+from attndsl.lowering.results.epilogue_rules import finish_rows
+from attndsl.lowering.results.write_rows import row_total
+from attndsl.lowering.rows.row_space import Run
+from attndsl.target import ATLAS_A2, Core
+from attndsl.tile.buffers import Buffer, Region
+from attndsl.tile.instructions import Binary, Fill, LoadRows, Unary, WithScalar
+from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, SUB_BLOCK
+from attndsl.tile.statements import Alloc, For, If, Let, Note, Seq, Stage, Statement, seq
+
+_UNIT, _UNITS, _STEPS = Symbol("unit"), Symbol("units"), Symbol("stepsPerToken")
+_PART, _ROW0, _ROW = Symbol("part"), Symbol("firstRow"), Symbol("row")
+
+
+@dataclass(frozen=True, slots=True)
+class _Blocks:
+    """Row statistics, one block a row: the merged ones, those of a part, and scratch."""
+
+    merged_max: Buffer
+    merged_sum: Buffer
+    part_max: Buffer
+    part_sum: Buffer
+    new_max: Buffer
+    rescale: Buffer
+
+
+def merge_partials(contexts: tuple[Context, ...]) -> Statement:
+    """The merge; of a single attention only where its keys are split."""
+    merged = _merge_stage(contexts)
+    if len(contexts) > 1:
+        return merged
+    return If(condition=contexts[0].splits > 1, then=seq(merged))
+
+
+def _merge_stage(contexts: tuple[Context, ...]) -> Stage:
+    """All vector cores together: each takes steps of rows and merges their partials."""
+    context = contexts[0]
+    where, step, b = context.where, context.rows_per_step, _blocks(context)
+    accumulator = vector_buffers(context).accumulator
+    heads = context.host(context.interface.extents["N"], "query heads", "queryHeads")
+    merged_sum = _lanes(b.merged_sum)
+    body = seq(
+        Fill(dst=_lanes(b.merged_max), value=LOWEST),
+        Fill(dst=merged_sum, value=Const(0)),
+        Fill(dst=whole(accumulator, 0, CHUNK * context.value_bucket), value=Const(0)),
+        *(_parts_of(each) for each in contexts),
+        Note(text="result = accumulator / sum; a row without keys has sum 0 and gives zeros"),
+        WithScalar(op="Maxs", dst=merged_sum, src=merged_sum, scalar=SMALLEST),
+        scale_rows(context, "Div", accumulator, 0, b.merged_sum),
+        finish_rows(context, accumulator, as_expr(0), _each_run),
+    )
+    one_unit = seq(
+        Let(symbol=R0, value=_UNIT % _STEPS * step),
+        Let(symbol=CHUNK, value=minimum(step, heads - R0)),
+        Let(symbol=HEAD, value=R0),
+        Let(symbol=_ROW0, value=_UNIT // _STEPS * heads + R0),
+        *context.rows.enter_token(context, _UNIT // _STEPS),
+        _if_it_exists(context, Alloc(buffers=vector_buffers(context).row_state, body=body)),
+    )
+    loop = For(
+        var=_UNIT,
+        begin=BLOCK_INDEX * ATLAS_A2.aiv_per_aic + SUB_BLOCK,
+        end=_UNITS,
+        step=BLOCK_COUNT * ATLAS_A2.aiv_per_aic,
+        body=one_unit,
+        where=where,
+    )
+    counts = (
+        Let(symbol=_STEPS, value=ceil_div(heads, step)),
+        Let(symbol=_UNITS, value=row_total(context) // heads * _STEPS),
+    )
+    doc = "Log-sum-exp merge of the partials of each row; all vector cores share the rows."
+    return Stage(name="MergePartials", core=Core.AIV, doc=doc, body=seq(*counts, loop), where=where)
+
+
+def _if_it_exists(context: Context, row: Statement) -> Statement:
+    """Padded positions have no partials."""
+    rows = context.rows
+    if rows.one_position or rows.token_axis == "S" or rows.valid is None:
+        return row
+    return If(condition=rows.query_count(context) > QUERY, then=seq(row))
+
+
+def _each_run(
+    body: Callable[[Run], Statement], touched: tuple[Buffer, ...] = (), *, spread: bool = True
+) -> Seq:
+    """The heads of a step: neighbours of one token."""
+    if spread:
+        return seq(body(Run(Const(0), CHUNK, "N")))
+    one = seq(Let(symbol=HEAD, value=R0 + _ROW), body(Run(_ROW, Const(1), "N")))
+    return seq(For(var=_ROW, end=CHUNK, body=one, disjoint=touched, runs=True))
+
+
+def _parts_of(context: Context) -> Statement:
+    """The partials that the key splits of one attention left of these rows."""
+    loop = For(var=_PART, end=context.splits, body=_merge_one(context), runs=True)
+    present = context.keys.has_rows(context)
+    return loop if present is None else If(condition=present, then=seq(loop))
+
+
+def _merge_one(context: Context) -> Seq:
+    b, state = _blocks(context), vector_buffers(context)
+    bucket = context.value_bucket
+    row = _PART * row_total(context) + _ROW0
+    accumulator, partial = (whole(buffer, 0, CHUNK * bucket) for buffer in (state.accumulator, state.partial))
+    merged_max, merged_sum, part_max, part_sum, new_max, rescale = (
+        _lanes(buffer)
+        for buffer in (b.merged_max, b.merged_sum, b.part_max, b.part_sum, b.new_max, b.rescale)
+    )
+    statistics = CHUNK * STATISTIC_LANES
+    body = seq(
+        LoadRows(dst=part_max, src=partial_max(context).region(row * STATISTIC_LANES, 1, statistics)),
+        LoadRows(dst=part_sum, src=partial_sum(context).region(row * STATISTIC_LANES, 1, statistics)),
+        LoadRows(dst=partial, src=partial_out(context).region(row * bucket, 1, CHUNK * bucket)),
+        Note(text="newMax = max(mergedMax, partMax); both sides are rescaled to it and added"),
+        Binary(op="Max", dst=new_max, first=merged_max, second=part_max),
+        Binary(op="Sub", dst=rescale, first=merged_max, second=new_max),
+        Binary(op="Sub", dst=part_max, first=part_max, second=new_max),
+        Unary(op="Exp", dst=rescale, src=rescale),
+        Unary(op="Exp", dst=part_max, src=part_max),
+        WithScalar(op="Adds", dst=merged_max, src=new_max, scalar=Const(0)),
+        Binary(op="Mul", dst=merged_sum, first=merged_sum, second=rescale),
+        Binary(op="Mul", dst=part_sum, first=part_sum, second=part_max),
+        Binary(op="Add", dst=merged_sum, first=merged_sum, second=part_sum),
+        scale_rows(context, "Mul", state.accumulator, 0, b.rescale),
+        scale_rows(context, "Mul", state.partial, 0, b.part_max),
+        Binary(op="Add", dst=accumulator, first=accumulator, second=partial),
+    )
+    return seq(Alloc(buffers=(b.part_max, b.part_sum), body=seq(Alloc(buffers=(state.partial,), body=body))))
+
+
+def _blocks(context: Context) -> _Blocks:
+    s = context.schedule
+
+    def made(name: str, meaning: str, slots: int = 1) -> Buffer:
+        return context.in_ub(name, "float32", s.rows * STATISTIC_LANES, meaning, slots)
+
+    return _Blocks(
+        merged_max=made("mergedMax", "maximum of the merged rows"),
+        merged_sum=made("mergedSum", "sum of the merged rows"),
+        part_max=made("partMax", "row maximum of one partial, then exp(it - new max)", s.slots),
+        part_sum=made("partSum", "row sum of one partial", s.slots),
+        new_max=made("newMaxBlocks", "maximum including the partial"),
+        rescale=made("mergedRescale", "exp(old max - new max) of the merged rows"),
+    )
+
+
+def _lanes(buffer: Buffer) -> Region:
+    """The statistics of the step's rows, one block a row."""
+    return whole(buffer, 0, CHUNK * STATISTIC_LANES)

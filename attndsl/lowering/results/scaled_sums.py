@@ -1,0 +1,70 @@
+"""Weighted sums of values that are integers, as sums of the numbers that these stand for.
+
+    sum_j p_j (value_j + offset) * scale = (sum_j p_j value_j + rowSum * offset) * scale
+
+once an item has seen all its keys, for rows that are not normalised yet. ``rowSum`` is that of the rounded
+probabilities, which the cube multiplied by, so that nothing cancels that would not in ``value + offset``; a
+row without keys has sum 0 and stays 0.
+"""
+
+from __future__ import annotations
+
+from attndsl.expr.symbolic import Const, Expr, Symbol
+from attndsl.lowering.emit.context import Context, chunks, whole
+from attndsl.lowering.emit.loop_scalars import CHUNK, R0, ROWS
+from attndsl.lowering.emit.row_operations import broadcast, scale_rows
+from attndsl.lowering.emit.vector_buffers import vector_buffers
+from attndsl.lowering.keys.channel_quantization import Factors
+from attndsl.target import Core
+from attndsl.tile.instructions import Binary, WithScalar
+from attndsl.tile.statements import For, Note, Stage, Statement, seq
+
+_ROW = Symbol("row")
+
+
+def sums_integers(context: Context) -> bool:
+    """Whether values are integers that stand for numbers."""
+    return context.values.factors is not None
+
+
+def scale_sums(context: Context) -> Stage:
+    """The weighted sums of an item's rows, offset and scaled."""
+    factors = context.values.factors
+    assert factors is not None
+    rows = chunks(ROWS, context.rows_per_step, lambda r0, chunk: _step(context, factors, r0), context.where)
+    doc = "Weighted sums of integers become those of the values that they stand for."
+    return Stage(
+        name=context.label("ScaleSums"),
+        part=context.suffix,
+        core=Core.AIV,
+        doc=doc,
+        body=seq(rows),
+        where=context.where,
+    )
+
+
+def _step(context: Context, factors: Factors, r0: Expr) -> list[Statement]:
+    b, bucket = vector_buffers(context), context.value_bucket
+    row = whole(b.accumulator, (r0 + _ROW) * bucket, bucket)
+    times = Binary(op="Mul", dst=row, first=row, second=whole(factors.wide(context, "scale"), 0, bucket))
+    scaled = For(var=_ROW, end=CHUNK, body=seq(times), disjoint=(b.accumulator,), runs=True)
+    note = Note(text="accumulator = accumulator * scale")
+    return [*_add_offset(context, factors, r0), note, scaled]
+
+
+def _add_offset(context: Context, factors: Factors, r0: Expr) -> list[Statement]:
+    if factors.offset is None:
+        return []
+    b, bucket = vector_buffers(context), context.value_bucket
+    added = context.channel_rows
+    row, span = whole(added, _ROW * bucket, bucket), CHUNK * bucket
+    offset = whole(factors.wide(context, "offset"), 0, bucket)
+    copy = WithScalar(op="Adds", dst=row, src=offset, scalar=Const(0))
+    accumulator = whole(b.accumulator, r0 * bucket, span)
+    return [
+        Note(text="accumulator = accumulator + rowSum * offset"),
+        For(var=_ROW, end=CHUNK, body=seq(copy), disjoint=(added,), runs=True),
+        broadcast(context, b.row_blocks, b.row_sum, R0),
+        scale_rows(context, "Mul", added, 0, b.row_blocks),
+        Binary(op="Add", dst=accumulator, first=accumulator, second=whole(added, 0, span)),
+    ]

@@ -1,0 +1,115 @@
+"""Finished rows: to the output, or as partials that are merged afterwards.
+
+The merge of partials, be they splits of one attention's keys or several attentions, is the log-sum-exp merge
+of flash decoding: with maxima m_i, sums l_i and unnormalised weighted sums o_i,
+
+    out = sum_i o_i exp(m_i - m) / sum_i l_i exp(m_i - m),  m = max_i m_i.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from attndsl.expr.symbolic import Const, Expr
+from attndsl.lowering.emit.context import Context, chunks, whole
+from attndsl.lowering.emit.loop_scalars import CHUNK, R0, ROWS, SMALLEST, SPLIT
+from attndsl.lowering.emit.row_operations import broadcast, scale_rows
+from attndsl.lowering.emit.vector_buffers import vector_buffers
+from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES, partial_max, partial_out, partial_sum
+from attndsl.lowering.results.epilogue_rules import finish_rows
+from attndsl.lowering.rows.row_space import Run
+from attndsl.target import Core
+from attndsl.tile.buffers import Buffer, GlobalTensor
+from attndsl.tile.instructions import StoreRows, WithScalar
+from attndsl.tile.statements import Alloc, For, If, Note, Seq, Stage, Statement, seq
+
+
+def may_split(context: Context) -> bool:
+    """Whether rows may end as partials: the author allows splits, or there are several attentions."""
+    return context.schedule.split_kv != 1 or len(context.computation.attentions) > 1
+
+
+def write_rows(context: Context) -> Stage:
+    """An item's rows: to the output where it covered all keys, else to the workspace as a partial."""
+    where = context.where
+
+    def steps(body: Callable[[Context], list[Statement]]) -> For:
+        lines = [*context.rows.first_of_step(), *body(context)]
+        return chunks(ROWS, context.rows_per_step, lambda r0, chunk: lines, where)
+
+    body: Statement
+    doc = "Rows of a finished item: normalised, to the output."
+    if len(context.computation.attentions) > 1:
+        body = steps(_partial)
+        doc = "Rows of a finished item: maxima, sums and weighted sums, to be merged behind all items."
+    elif not may_split(context):
+        body = steps(_normalised)
+    else:
+        doc = "Rows of a finished item: normalised to the output, or kept as a partial of their key split."
+        unsplit = context.splits == 1
+        body = If(
+            condition=unsplit, then=seq(steps(_normalised)), otherwise=seq(steps(_partial)), where=where
+        )
+    return Stage(
+        name=context.label("WriteRows"),
+        part=context.suffix,
+        core=Core.AIV,
+        doc=doc,
+        body=seq(body),
+        where=where,
+    )
+
+
+def _normalised(context: Context) -> list[Statement]:
+    """``accumulator / rowSum`` of a chunk, finished and stored.
+
+    A row without keys has sum 0 and accumulator 0; the smallest normal number as sum gives its zeros.
+    """
+    b = vector_buffers(context)
+    row_sum = whole(b.row_sum, R0, CHUNK)
+    offset = R0 * context.value_bucket
+    return [
+        Note(text="result = accumulator / rowSum; a row without keys has sum 0 and gives zeros"),
+        WithScalar(op="Maxs", dst=row_sum, src=row_sum, scalar=SMALLEST, where=context.where),
+        broadcast(context, b.row_blocks, b.row_sum, R0),
+        scale_rows(context, "Div", b.accumulator, offset, b.row_blocks),
+        finish_rows(context, b.accumulator, offset, context.rows.each_run),
+    ]
+
+
+def _partial(context: Context) -> list[Statement]:
+    """Maxima, sums and weighted sums of a chunk, each row where its identity says."""
+    b, bucket, s = vector_buffers(context), context.value_bucket, context.schedule
+    lanes = Const(STATISTIC_LANES)
+    leaving = tuple(
+        context.in_ub(name, "float32", s.rows * STATISTIC_LANES, f"{meaning}, one block a row", s.slots)
+        for name, meaning in (
+            ("leavingMax", "row maxima of a partial"),
+            ("leavingSum", "row sums of a partial"),
+        )
+    )
+
+    def store(tensor: GlobalTensor, source: Buffer, offset: Expr, width: Expr) -> Seq:
+        def one_run(run: Run) -> Statement:
+            first, distance = context.rows.identity(context, run)
+            row = SPLIT * row_total(context) + first
+            target = tensor.region(row * width, run.rows, width, distance * width)
+            return StoreRows(dst=target, src=source.region(offset + run.row * width, run.rows, width, width))
+
+        return context.rows.each_run(one_run)
+
+    statistics = seq(
+        broadcast(context, leaving[0], b.row_max, R0),
+        broadcast(context, leaving[1], b.row_sum, R0),
+        store(partial_max(context), leaving[0], Const(0), lanes),
+        store(partial_sum(context), leaving[1], Const(0), lanes),
+    )
+    return [
+        Alloc(buffers=leaving, body=statistics),
+        store(partial_out(context), b.accumulator, R0 * bucket, bucket),
+    ]
+
+
+def row_total(context: Context) -> Expr:
+    """Result rows of the operator, in the kernel."""
+    return context.inventory.field("rowTotal", context.rows.row_total(context), "rows of the result")

@@ -1,0 +1,103 @@
+"""Stretches of rows at an even pitch, and the copies that bring them to L1."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from attndsl.base.source_location import SourceLine
+from attndsl.expr.symbolic import Expr, Symbol, ceil_div, constant_value, maximum, minimum
+from attndsl.target import ATLAS_A2
+from attndsl.tile.buffers import Buffer, GlobalTensor
+from attndsl.tile.instructions import LoadNz
+from attndsl.tile.instructions.cube import fractal_depth, padded
+from attndsl.tile.statements import For, If, Let, Statement, seq
+
+_ROW = Symbol("row")
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Rows at an even pitch.
+
+    Attributes:
+        tensor: where they are stored.
+        at: the first of them, counted from the first row that was asked for. ``rows``: how many.
+        offset: elements from the start of the tensor to it. ``pitch``: elements to the next row.
+    """
+
+    tensor: GlobalTensor
+    at: Expr
+    rows: Expr
+    offset: Expr
+    pitch: Expr
+
+
+ToPiece = Callable[[Piece], Statement]
+"""What is done to a piece."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A stretch of rows that lie together, one of many of equal size: a page, a turn of a ring.
+
+    Attributes:
+        tensor: where it is stored.
+        index: the running turn; rows ``index * size`` and on are in it.
+        start: elements to its first row. ``pitch``: elements from row to row.
+    """
+
+    tensor: GlobalTensor
+    index: Symbol
+    size: Expr
+    start: Expr
+    pitch: Expr
+
+
+def pieces_by_turn(
+    turn: Turn, first_row: Expr, rows: Expr, body: ToPiece, touched: tuple[Buffer, ...], where: SourceLine
+) -> Statement:
+    """``body`` for the piece that each turn has of rows ``first_row .. first_row + rows - 1``."""
+    index, size, first = turn.index, turn.size, Symbol("firstRow")
+    begin, end, offset = (Symbol(index.name + part) for part in ("Begin", "End", "Offset"))
+    one = seq(
+        Let(symbol=begin, value=maximum(index * size, first)),
+        Let(symbol=end, value=minimum(index * size + size, first + rows)),
+        # Where a turn starts may be read from a table: once a turn, not in each copy of it.
+        Let(symbol=offset, value=turn.start + (begin - index * size) * turn.pitch),
+        body(Piece(turn.tensor, begin - first, end - begin, offset, turn.pitch)),
+    )
+    turns = For(
+        var=index,
+        begin=first // size,
+        end=ceil_div(first + rows, size),
+        body=one,
+        disjoint=touched,
+        runs=True,
+        where=where,
+    )
+    return seq(Let(symbol=first, value=first_row), turns)
+
+
+def load_matrix(target: Buffer, piece: Piece, total_rows: Expr, column: Expr, width: Expr) -> Statement:
+    """A piece of a row-major matrix to L1; row by row where its pitch exceeds what one copy can express.
+
+    ``total_rows``: rows of the whole matrix in L1.
+    """
+    offset, depth = piece.offset + column, fractal_depth(target.dtype)
+    all_rows = LoadNz(
+        dst=target.region(piece.at * depth),
+        src=piece.tensor.region(offset, piece.rows, width, piece.pitch),
+        padded_rows=padded(total_rows),
+    )
+    one_row = LoadNz(
+        dst=target.region((piece.at + _ROW) * depth),
+        src=piece.tensor.region(offset + _ROW * piece.pitch, 1, width, width),
+        padded_rows=padded(total_rows),
+    )
+    by_row = For(var=_ROW, end=piece.rows, body=seq(one_row), disjoint=(target,), runs=True)
+    fits = piece.pitch <= ATLAS_A2.max_nd2nz_pitch
+    known = constant_value(fits)
+    if known is not None:
+        return all_rows if known else by_row
+    return If(condition=fits, then=seq(all_rows), otherwise=seq(by_row))

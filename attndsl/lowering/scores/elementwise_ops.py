@@ -1,0 +1,142 @@
+"""How the vector cores compute the elementwise operations of the graph: a table by the node's ``op``.
+
+An operation has a form with a number, one with a second operand, or one of its own; all work on the fp32
+numbers of a vector step, in place. Adding an operation is adding a line here, its NumPy meaning in
+``reference/arithmetic.py`` and its number of operands in ``graph/rules.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from attndsl.base.source_location import SourceLine
+from attndsl.expr.symbolic import Const, Expr
+from attndsl.lowering.emit.context import Context, whole
+from attndsl.lowering.emit.loop_scalars import SPAN
+from attndsl.tile.buffers import Buffer, Region
+from attndsl.tile.instructions import Binary, Unary, WithScalar
+from attndsl.tile.statements import Statement
+
+OwnForm = Callable[[Context, Buffer, SourceLine], list[Statement]]
+NumberForm = Callable[[Expr], Expr | None]
+
+
+def _same(value: Expr) -> Expr:
+    return value
+
+
+def _negative(value: Expr) -> Expr:
+    return Const(0) - value
+
+
+def _reciprocal(value: Expr) -> Expr | None:
+    """Of a literal; other divisors may be 0 in some call, for which only a division is right."""
+    return Const(1 / float(value.value)) if isinstance(value, Const) and value.value else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """The forms of an operation; None where it has none.
+
+    Attributes:
+        sign: how titles write it.
+        scalar: the instruction with a number for its second operand, and ``number``, what that takes for it.
+        tensor: the instruction with a second operand. ``ordered``: whether the order of operands matters.
+        own: the statements of an operation of one operand.
+    """
+
+    sign: str
+    scalar: str | None = None
+    number: NumberForm = _same
+    tensor: str = ""
+    ordered: bool = False
+    own: OwnForm | None = None
+
+
+def _instruction(op: str) -> OwnForm:
+    def form(context: Context, buffer: Buffer, where: SourceLine) -> list[Statement]:
+        span = whole(buffer, 0, SPAN)
+        return [Unary(op=op, dst=span, src=span, where=where)]
+
+    return form
+
+
+def _negate(context: Context, buffer: Buffer, where: SourceLine) -> list[Statement]:
+    span = whole(buffer, 0, SPAN)
+    return [WithScalar(op="Muls", dst=span, src=span, scalar=Const(-1.0), where=where)]
+
+
+# sigmoid(x) is 1 in fp32 from 17 on, and exp(x) does not overflow below 88.
+_SIGMOID_END = 64.0
+
+
+def _sigmoid(context: Context, buffer: Buffer, where: SourceLine) -> list[Statement]:
+    """``e / (e + 1)`` with e = exp(min(x, 64)): a few units in the last place, relative, for all x."""
+    span, below = whole(buffer, 0, SPAN), whole(_scratch(context, "denominator"), 0, SPAN)
+    return [
+        WithScalar(op="Mins", dst=span, src=span, scalar=Const(_SIGMOID_END), where=where),
+        Unary(op="Exp", dst=span, src=span, where=where),
+        WithScalar(op="Adds", dst=below, src=span, scalar=Const(1.0), where=where),
+        Binary(op="Div", dst=span, first=span, second=below, where=where),
+    ]
+
+
+# tanh(x) = x P(x^2) / Q(x^2), fitted for the smallest relative error over |x| <= 8 (1.5e-7), highest power
+# first; Q begins with 1. Beyond, tanh is 1 but for 2.3e-7. No difference of exponentials: that of equal ones
+# would leave nothing of small x.
+_TANH_END = 8.0
+_TANH_OVER = (46.4718291, 11999.8259, 525598.894, 4066318.31)
+_TANH_UNDER = (970.507929, 96841.7315, 1881033.74, 4066318.91)
+
+
+def _tanh(context: Context, buffer: Buffer, where: SourceLine) -> list[Statement]:
+    """A quotient of polynomials: 5e-7 of the value, at most, for all x, and never beyond 1."""
+    x, squares = whole(buffer, 0, SPAN), whole(_scratch(context, "squares"), 0, SPAN)
+    below = whole(_scratch(context, "denominator"), 0, SPAN)
+
+    def number(op: str, dst: Region, src: Region, value: float) -> Statement:
+        return WithScalar(op=op, dst=dst, src=src, scalar=Const(value), where=where)
+
+    def times(dst: Region, factor: Region) -> Statement:
+        return Binary(op="Mul", dst=dst, first=dst, second=factor, where=where)
+
+    under = [number("Adds", below, squares, _TANH_UNDER[0])]
+    for value in _TANH_UNDER[1:]:
+        under += [times(below, squares), number("Adds", below, below, value)]
+    # the quotient first, then what it is multiplied with: x / Q leaves the squares to P alone
+    over = [number("Muls", below, squares, _TANH_OVER[0])]
+    for value in _TANH_OVER[1:-1]:
+        over += [number("Adds", below, below, value), times(below, squares)]
+    return [
+        number("Mins", x, x, _TANH_END),
+        number("Maxs", x, x, -_TANH_END),
+        Binary(op="Mul", dst=squares, first=x, second=x, where=where),
+        *under,
+        Binary(op="Div", dst=x, first=x, second=below, where=where),
+        *over,
+        number("Adds", below, below, _TANH_OVER[-1]),
+        times(x, below),
+    ]
+
+
+def _scratch(context: Context, name: str) -> Buffer:
+    return context.beside_scores(name, f"{name} on the way to functions of scores")
+
+
+OPERATIONS: dict[str, Operation] = {
+    "add": Operation(sign="+", scalar="Adds", tensor="Add"),
+    # there is no Subs: the negative is added
+    "subtract": Operation(sign="-", scalar="Adds", number=_negative, tensor="Sub", ordered=True),
+    "multiply": Operation(sign="*", scalar="Muls", tensor="Mul"),
+    "divide": Operation(sign="/", scalar="Muls", number=_reciprocal, tensor="Div", ordered=True),
+    "minimum": Operation(sign="min", scalar="Mins", tensor="Min"),
+    "maximum": Operation(sign="max", scalar="Maxs", tensor="Max"),
+    "negate": Operation(sign="-", own=_negate),
+    "abs": Operation(sign="abs", own=_instruction("Abs")),
+    "exp": Operation(sign="exp", own=_instruction("Exp")),
+    "log": Operation(sign="log", own=_instruction("Ln")),
+    "sqrt": Operation(sign="sqrt", own=_instruction("Sqrt")),
+    "sigmoid": Operation(sign="sigmoid", own=_sigmoid),
+    "tanh": Operation(sign="tanh", own=_tanh),
+}

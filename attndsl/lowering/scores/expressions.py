@@ -1,0 +1,127 @@
+"""Functions of scores: operations one after the other, in place, and operations of two such functions.
+
+What two functions have in common is computed once and stands in the step's score buffer; the second of them
+is made beside it, in a buffer of its own, and then the first, over it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from attndsl.expr.symbolic import Const
+from attndsl.graph import nodes
+from attndsl.lowering.emit.context import Context, whole
+from attndsl.lowering.emit.loop_scalars import SPAN
+from attndsl.lowering.emit.vector_buffers import vector_buffers
+from attndsl.lowering.errors import NotLowered
+from attndsl.lowering.match.attention_pattern import has_scores
+from attndsl.lowering.scores.elementwise_ops import OPERATIONS
+from attndsl.lowering.scores.key_operands import (
+    Compute,
+    KeyOperand,
+    key_operand,
+    spread_number,
+    takes_number,
+    with_number,
+)
+from attndsl.lowering.scores.row_values import has_keys
+from attndsl.tile.buffers import Buffer
+from attndsl.tile.instructions import Binary, WithScalar
+from attndsl.tile.naming import camel
+from attndsl.tile.statements import Statement
+
+
+def expression(context: Context, node: nodes.Node, base: nodes.Node, depth: int = 0) -> KeyOperand:
+    """``node`` as a function of ``base``, whose value is in the score buffer when ``compute`` begins.
+
+    ``compute`` leaves the value in any buffer of that shape, the score buffer itself included. ``depth``: how
+    many buffers hold other functions meanwhile.
+
+    Raises:
+        NotLowered: an operation, or an operand of one, that has no rule.
+    """
+    if node is base:
+        return KeyOperand(compute=lambda context, target: _copied(context, target, node))
+    if not isinstance(node, nodes.Elementwise):
+        what = "a mask" if isinstance(node, nodes.Replace) else type(node).__name__
+        raise NotLowered(
+            f"{what} on one of two functions of scores", node.where, "put it in front of both, or behind"
+        )
+    operation = OPERATIONS[node.op]
+    varying = [each for each in node.inputs if has_scores(each)]
+    if len(varying) > 1:
+        second = expression(context, node.inputs[1], base, depth + 1)
+        beside = context.beside_scores(f"function{depth}", "another function of the scores")
+        inner = expression(context, node.inputs[0], base, depth + 1)
+        return _combined(context, node, inner, second, beside, reads_scores=True)
+    inner = expression(context, varying[0], base, depth)
+    if operation.own is not None:
+        own = operation.own
+        return _behind(inner, lambda c, target: own(c, target, node.where))
+    other = next(each for each in node.inputs if each is not varying[0])
+    first = operation.ordered and node.inputs[0] is other
+    if not has_keys(other) and not first and takes_number(node, other):
+        return _behind(inner, with_number(context, node, other, "score"))
+    operand = key_operand(context, other) if has_keys(other) else spread_number(context, other)
+    name = name_of(other)
+    wide = context.beside_scores(f"{camel(name)}Wide", f"{name} of the rows, in fp32")
+    return _combined(context, node, inner, operand, wide, first=first)
+
+
+def name_of(node: nodes.Node) -> str:
+    """What an operand is called: by the tensors it is made of, else by its being computed."""
+    names = [each.name for each in node.walk() if isinstance(each, nodes.Input)]
+    return "_".join(dict.fromkeys(names)) if names else "operand"
+
+
+def _copied(context: Context, target: Buffer, node: nodes.Node) -> list[Statement]:
+    score = vector_buffers(context).score
+    if target is score:
+        return []
+    source, copy = whole(score, 0, SPAN), whole(target, 0, SPAN)
+    return [WithScalar(op="Adds", dst=copy, src=source, scalar=Const(0), where=node.where)]
+
+
+def _behind(inner: KeyOperand, compute: Compute) -> KeyOperand:
+    """What is done to the value of ``inner``, in place."""
+    return replace(
+        inner, compute=lambda context, target: [*inner.compute(context, target), *compute(context, target)]
+    )
+
+
+def _combined(
+    context: Context,
+    node: nodes.Elementwise,
+    inner: KeyOperand,
+    operand: KeyOperand,
+    beside: Buffer,
+    *,
+    first: bool = False,
+    reads_scores: bool = False,
+) -> KeyOperand:
+    """An operation of ``inner``, made in place, and of an ``operand`` that is made ``beside`` it.
+
+    ``first``: whether the operand is the first one. ``reads_scores``: whether it is a function of them.
+    """
+    if inner.loads and operand.loads:
+        raise NotLowered(
+            f"'{node.op}' of functions of scores that read tensors", node.where, "let one of them read none"
+        )
+    reads = operand if operand.loads else inner
+
+    def compute(context: Context, target: Buffer) -> list[Statement]:
+        value, other = whole(target, 0, SPAN), whole(beside, 0, SPAN)
+        left, right = (other, value) if first else (value, other)
+        combine = Binary(op=OPERATIONS[node.op].tensor, dst=value, first=left, second=right, where=node.where)
+        mine, others = inner.compute(context, target), operand.compute(context, beside)
+        # what reads the scores comes before they are overwritten; else buffers are shared, and used at once
+        return [*others, *mine, combine] if reads_scores else [*mine, *others, combine]
+
+    return KeyOperand(
+        loads=reads.loads,
+        source=reads.source,
+        scratch=(beside, *inner.scratch, *operand.scratch),
+        load=reads.load,
+        prepare=lambda context: [*inner.prepare(context), *operand.prepare(context)],
+        compute=compute,
+    )

@@ -1,0 +1,351 @@
+"""Operands of scores that differ from key to key: tensors with a column a key, and arithmetic of key indices.
+
+An operand becomes statements that leave its value for all rows of a vector step in an fp32 buffer, of the
+shape of the scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from attndsl.base.source_location import SourceLine
+from attndsl.expr.symbolic import Binary, Const, Expr, Symbol, ceil_div, maximum, minimum, round_up
+from attndsl.graph import nodes
+from attndsl.lowering.emit.context import Context, whole
+from attndsl.lowering.emit.lookups import element, pitches
+from attndsl.lowering.emit.loop_scalars import FIRST_KEY, KEYS, LANES, SPAN
+from attndsl.lowering.emit.modifiers import Emit
+from attndsl.lowering.errors import NotLowered
+from attndsl.lowering.match.stored_inputs import stored_plain
+from attndsl.lowering.rows.row_space import Run
+from attndsl.lowering.scores.elementwise_ops import OPERATIONS
+from attndsl.lowering.scores.row_values import has_keys, row_value
+from attndsl.target import ATLAS_A2
+from attndsl.tile.buffers import Buffer, Region, item_bytes
+from attndsl.tile.instructions import Convert, Fill, LaneNumbers, LoadRows, WithScalar
+from attndsl.tile.naming import camel
+from attndsl.tile.statements import For, Let, Statement, seq
+
+_KEY = Symbol("j")
+Compute = Callable[[Context, Buffer], list[Statement]]
+_SEGMENT, _BEGIN, _END = Symbol("segment"), Symbol("segmentBegin"), Symbol("segmentEnd")
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeyOperand:
+    """An operand that differs from key to key.
+
+    Attributes:
+        loads: buffers that are loaded with each step of rows, by ``load``; ``source``: what they hold.
+        scratch: further buffers. ``prepare``: statements at the start of a tile.
+        compute: the statements that leave the value of the step's rows in a buffer.
+    """
+
+    loads: tuple[Buffer, ...] = ()
+    source: str = ""
+    scratch: tuple[Buffer, ...] = ()
+    load: Emit = field(default=lambda context: [])
+    prepare: Emit = field(default=lambda context: [])
+    compute: Compute
+
+
+def key_operand(context: Context, node: nodes.Node) -> KeyOperand:
+    """The lowering of an operand.
+
+    Raises:
+        NotLowered: when no rule covers it.
+    """
+    rule = _OPERAND_RULES.get(type(node))
+    if rule is None:
+        raise NotLowered(f"scores and {type(node).__name__}", node.where)
+    return rule(context, node)
+
+
+def row_lanes(context: Context, buffer: Buffer, row: Expr) -> Region:
+    """The lanes of the tile's keys in one row of a buffer, whole repeats."""
+    return whole(buffer, row * context.tile_keys, round_up(KEYS, LANES))
+
+
+def each_row_with_scalar(
+    context: Context, op: str, buffer: Buffer, value: Callable[[Context], Expr], where: SourceLine
+) -> Statement:
+    """``buffer[r, :] = op(buffer[r, :], value of row r)``."""
+
+    def one(row: Expr) -> Statement:
+        lanes = row_lanes(context, buffer, row)
+        return WithScalar(op=op, dst=lanes, src=lanes, scalar=value(context), where=where)
+
+    return context.rows.each_row(one, (buffer,))
+
+
+# ------------------------------------------------------------------------------------------------
+# Tensors
+
+
+def _stored(context: Context, node: nodes.Node) -> KeyOperand:
+    """A tensor with one row a query row."""
+    assert isinstance(node, nodes.Input)
+    if "N" not in node.axes:
+        raise NotLowered(f"scores and {node.name}, which has no query heads", node.where)
+
+    def load_run(context: Context, target: Buffer, run: Run) -> Statement:
+        rows = context.rows.place(context, node.name, run, KEYS)
+        columns = context.gm(node.name, rows.offset + FIRST_KEY, run.rows, KEYS, rows.pitch)
+        place = target.region(run.row * context.tile_keys, run.rows, KEYS, context.tile_keys)
+        return LoadRows(dst=place, src=columns, where=node.where)
+
+    def load(context: Context, target: Buffer) -> list[Statement]:
+        spread = context.rows.spreads(context, node.name)
+        return [context.rows.each_run(lambda run: load_run(context, target, run), (target,), spread=spread)]
+
+    return _loaded(context, node, load, node.where, node.name)
+
+
+def _looked_up(context: Context, node: nodes.Node) -> KeyOperand:
+    """Elements of an indexed tensor: a row of columns, or segments of columns where it repeats them."""
+    assert isinstance(node, nodes.Lookup)
+    tensor = stored_plain(node.source)
+    last, rest = node.index[-1], node.index[:-1]
+    source = f"{tensor.name}[{', '.join(map(str, node.index))}]"
+    if isinstance(last, Symbol) and last.same(_KEY) and not any("j" in part.symbols() for part in rest):
+        return _loaded(context, tensor, lambda c, t: [_whole_rows(c, node, t)], node.where, source)
+    period = last.right if isinstance(last, Binary) and last.op == "%" and last.left.same(_KEY) else None
+    if not isinstance(period, Const):
+        raise NotLowered(f"scores and {source}", node.where)
+    block = ATLAS_A2.block // item_bytes(context.parameter(tensor.name).dtype)
+    if period.value % block or context.keys.first(context) is not None:
+        raise NotLowered(
+            f"scores and {source}, whose segments do not begin on blocks of {block} keys", node.where
+        )
+    return _loaded(context, tensor, lambda c, t: [_segments(c, node, t, period)], node.where, source)
+
+
+def _whole_rows(context: Context, node: nodes.Lookup, target: Buffer) -> Statement:
+    tensor = stored_plain(node.source)
+
+    def load(row: Expr, rows: Expr, pitch: Expr) -> Statement:
+        offset = element(context, node, {**context.rows.indices(), "j": FIRST_KEY})
+        place = target.region(row * context.tile_keys, rows, KEYS, context.tile_keys)
+        source = context.gm(tensor.name, offset, rows, KEYS, pitch)
+        return LoadRows(dst=place, src=source, where=node.where)
+
+    along = {"N": "n", "Q": "i", "S": "i"}
+
+    def load_run(run: Run) -> Statement:
+        pitch = _pitch(context, node, along[run.along])
+        return load(run.row, run.rows, Const(0) if run.rows.same(Const(1)) else pitch)
+
+    if context.rows.one_position and not any(part.same(Symbol("n")) for part in node.index):
+        return context.rows.each_row(lambda row: load(row, Const(1), Const(0)), (target,))
+    axis = "N" if context.rows.one_position else context.rows.token_axis
+    spread = not _pitch(context, node, along[axis]).same(Const(0))
+    return context.rows.each_run(load_run, (target,), spread=spread)
+
+
+def _pitch(context: Context, node: nodes.Lookup, symbol: str) -> Expr:
+    """Elements from a row to that of the next head or position."""
+    found: Expr = Const(0)
+    for part, pitch in zip(node.index, pitches(context, node), strict=True):
+        if symbol in part.symbols():
+            if not isinstance(part, Symbol):
+                raise NotLowered(f"a row of {part} for each query", node.where)
+            found = found + pitch
+    return found
+
+
+def _segments(context: Context, node: nodes.Lookup, target: Buffer, period: Const) -> Statement:
+    """Row by row, segments of ``period`` keys, each from where the index puts it."""
+    tensor = stored_plain(node.source)
+
+    def one_row(row: Expr) -> Statement:
+        offset = element(context, node, {**context.rows.indices(), "j": _BEGIN})
+        place = target.region(row * context.tile_keys + _BEGIN - FIRST_KEY, 1, _END - _BEGIN)
+        load = LoadRows(dst=place, src=context.gm(tensor.name, offset, 1, _END - _BEGIN), where=node.where)
+        return For(
+            var=_SEGMENT,
+            begin=FIRST_KEY // period,
+            end=ceil_div(FIRST_KEY + KEYS, period),
+            body=seq(
+                Let(symbol=_BEGIN, value=maximum(_SEGMENT * period, FIRST_KEY)),
+                Let(symbol=_END, value=minimum(_SEGMENT * period + period, FIRST_KEY + KEYS)),
+                load,
+            ),
+            disjoint=(target,),
+            runs=True,
+        )
+
+    return context.rows.each_row(one_row, (target,))
+
+
+def _loaded(
+    context: Context,
+    tensor: nodes.Input,
+    load: Callable[[Context, Buffer], list[Statement]],
+    where: SourceLine,
+    source: str,
+) -> KeyOperand:
+    """Rows of a tensor in its own dtype, widened."""
+    name, s, dtype = camel(tensor.name), context.schedule, context.parameter(tensor.name).dtype
+    meaning = f"{tensor.name} of the rows"
+    narrow = context.in_ub(f"{name}Rows", dtype, s.rows * s.tile_k, meaning, s.slots)
+
+    def compute(context: Context, target: Buffer) -> list[Statement]:
+        rows, place = whole(narrow, 0, SPAN), whole(target, 0, SPAN)
+        if dtype == "float32":
+            return [WithScalar(op="Adds", dst=place, src=rows, scalar=Const(0), where=where)]
+        return [Convert(dst=place, src=rows, mode="CAST_NONE", where=where)]
+
+    return KeyOperand(
+        loads=(narrow,), source=source, load=lambda context: load(context, narrow), compute=compute
+    )
+
+
+# ------------------------------------------------------------------------------------------------
+# Arithmetic
+
+
+def _indexed(context: Context, node: nodes.Node) -> KeyOperand:
+    """A number computed from the key's index, such as its distance from the query."""
+    assert isinstance(node, nodes.Scalar)
+    numbers = context.in_ub("keyNumbers", "float32", context.schedule.tile_k, "indices of the tile's keys")
+
+    def prepare(context: Context) -> list[Statement]:
+        return [LaneNumbers(dst=whole(numbers), first=FIRST_KEY, where=node.where)]
+
+    def compute(context: Context, target: Buffer) -> list[Statement]:
+        def one(row: Expr) -> Statement:
+            lanes, keys = row_lanes(context, target, row), whole(numbers, 0, round_up(KEYS, LANES))
+            return seq(*_arithmetic(context, node.value, lanes, keys, node.where))
+
+        return [context.rows.each_row(one, (target,))]
+
+    return KeyOperand(scratch=(numbers,), prepare=prepare, compute=compute)
+
+
+def _arithmetic(
+    context: Context, value: Expr, lanes: Region, keys: Region, where: SourceLine
+) -> list[Statement]:
+    """``lanes = value`` with the key indices ``keys`` for j."""
+
+    def scalar(expr: Expr) -> Expr:
+        return context.in_kernel(expr, context.rows.indices())
+
+    def step(op: str, source: Region, operand: Expr) -> WithScalar:
+        return WithScalar(op=op, dst=lanes, src=source, scalar=operand, where=where)
+
+    if value.same(_KEY):
+        return [step("Adds", keys, Const(0))]
+    if isinstance(value, Binary) and value.op in ("+", "-", "*", "min", "max"):
+        left, right = ("j" in side.symbols() for side in (value.left, value.right))
+        if left and right:
+            raise NotLowered(f"'{value}' of key indices", where)
+        inner, other = (value.left, value.right) if left else (value.right, value.left)
+        below = _arithmetic(context, inner, lanes, keys, where)
+        if inner.same(_KEY):  # the first operation reads the indices themselves
+            below, source = [], keys
+        else:
+            source = lanes
+        if value.op == "-" and not left:
+            return [*below, step("Muls", source, Const(-1)), step("Adds", lanes, scalar(other))]
+        if value.op == "-":
+            return [*below, step("Adds", source, Const(0) - scalar(other))]
+        op = {"+": "Adds", "*": "Muls", "min": "Mins", "max": "Maxs"}[value.op]
+        return [*below, step(op, source, scalar(other))]
+    raise NotLowered(f"'{value}' of key indices", where)
+
+
+def _combined(context: Context, node: nodes.Node) -> KeyOperand:
+    """A function of one such operand, or of one and a number of the row."""
+    assert isinstance(node, nodes.Elementwise)
+    operation = OPERATIONS[node.op]
+    varying = [each for each in node.inputs if has_keys(each)]
+    if len(varying) != 1:
+        raise NotLowered(f"'{node.op}' of {len(varying)} operands that differ by key", node.where)
+    inner = key_operand(context, varying[0])
+    others = [each for each in node.inputs if each is not varying[0]]
+    if others and operation.ordered and node.inputs[0] is not varying[0]:
+        raise NotLowered(
+            f"'{node.op}' with what differs by key behind a number", node.where, _TURNED.get(node.op, "")
+        )
+
+    if others and not takes_number(node, others[0]):
+        what = f"'{node.op}' of what differs by key, by a number that is no literal"
+        raise NotLowered(what, node.where, "multiply by its reciprocal")
+
+    def compute(context: Context, target: Buffer) -> list[Statement]:
+        below = inner.compute(context, target)
+        if operation.own is not None:
+            return [*below, *operation.own(context, target, node.where)]
+        one = others[0].value if isinstance(others[0], nodes.Scalar) else None
+        if node.op == "multiply" and isinstance(one, Const) and one.value == 1:
+            return below
+        return [*below, *with_number(context, node, others[0], "factor")(context, target)]
+
+    return replace(inner, compute=compute)
+
+
+_TURNED = {"subtract": "write -(x - number)"}
+
+
+def takes_number(node: nodes.Elementwise, other: nodes.Node) -> bool:
+    """Whether one instruction computes ``node`` with ``other``, a number or one of each row, behind."""
+    operation = OPERATIONS[node.op]
+    number = other.value if isinstance(other, nodes.Scalar) and not other.axes else Symbol("number")
+    return operation.scalar is not None and operation.number(number) is not None
+
+
+def with_number(context: Context, node: nodes.Elementwise, other: nodes.Node, stem: str) -> Compute:
+    """``target = op(target, number)`` of one number or one of each row, where :func:`takes_number` holds.
+
+    ``stem``: how the field of a number is called that the host computes.
+    """
+    operation = OPERATIONS[node.op]
+    assert operation.scalar is not None
+    op = operation.scalar
+
+    def number(value: Expr) -> Expr:
+        found = operation.number(value)
+        assert found is not None
+        return found
+
+    if not isinstance(other, nodes.Scalar) or other.axes:
+        return lambda context, target: [
+            each_row_with_scalar(context, op, target, lambda c: number(row_value(c, other)), node.where)
+        ]
+    value = number(other.value)
+    value = context.host(value, stem="" if isinstance(value, Symbol) else f"{stem}_{node.op}")
+    if isinstance(value, Const):
+        value = Const(float(value.value))
+
+    def of_all(context: Context, target: Buffer) -> list[Statement]:
+        span = whole(target, 0, SPAN)
+        return [WithScalar(op=op, dst=span, src=span, scalar=value, where=node.where)]
+
+    return of_all
+
+
+def spread_number(context: Context, node: nodes.Node) -> KeyOperand:
+    """A number, or one of each row, in all lanes: for operations whose instruction takes none."""
+
+    def compute(context: Context, target: Buffer) -> list[Statement]:
+        if isinstance(node, nodes.Scalar) and not node.axes:
+            stem = "" if isinstance(node.value, Symbol) else "operand"
+            value = context.host(node.value, stem=stem)
+            return [Fill(dst=whole(target, 0, SPAN), value=value, where=node.where)]
+
+        def one(row: Expr) -> Statement:
+            lanes = row_lanes(context, target, row)
+            return Fill(dst=lanes, value=row_value(context, node), where=node.where)
+
+        return [context.rows.each_row(one, (target,))]
+
+    return KeyOperand(compute=compute)
+
+
+_OPERAND_RULES: dict[type[nodes.Node], Callable[[Context, nodes.Node], KeyOperand]] = {
+    nodes.Input: _stored,
+    nodes.Lookup: _looked_up,
+    nodes.Scalar: _indexed,
+    nodes.Elementwise: _combined,
+}

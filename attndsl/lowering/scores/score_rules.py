@@ -1,0 +1,64 @@
+"""Lowering rules of score modifiers: one entry of a table for each kind of graph node.
+
+A rule turns a node into a :class:`Modifier`. Adding a modifier is adding a rule here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from attndsl.graph import nodes
+from attndsl.lowering.emit.context import Context
+from attndsl.lowering.emit.modifiers import Modifier
+from attndsl.lowering.emit.vector_buffers import vector_buffers
+from attndsl.lowering.errors import NotLowered
+from attndsl.lowering.masks.mask_rules import replace_rule
+from attndsl.lowering.match.attention_pattern import has_scores, other_operand, score_operand
+from attndsl.lowering.scores.elementwise_ops import OPERATIONS
+from attndsl.lowering.scores.expressions import expression, name_of
+
+
+def lower_modifier(context: Context, node: nodes.Node) -> Modifier:
+    """The step of a modifier.
+
+    Raises:
+        NotLowered: when no rule covers the node.
+    """
+    rule = _MODIFIER_RULES.get(type(node))
+    if rule is None:
+        raise NotLowered(type(node).__name__, node.where)
+    return rule(context, node)
+
+
+def _elementwise(context: Context, node: nodes.Node) -> Modifier:
+    """An operation of scores, with whatever stands between them and what its operands have in common."""
+    assert isinstance(node, nodes.Elementwise)
+    operand = expression(context, node, score_operand(node))
+    return Modifier(
+        title=f"score {_title(node)}  ({node.where})",
+        source=operand.source,
+        row_loads=operand.loads,
+        scratch=operand.scratch,
+        load_rows=operand.load,
+        prepare_tile=operand.prepare,
+        apply=lambda context: operand.compute(context, vector_buffers(context).score),
+    )
+
+
+def _title(node: nodes.Elementwise) -> str:
+    operation = OPERATIONS[node.op]
+    if operation.own is not None:
+        return "= -score" if node.op == "negate" else f"= {node.op}(score)"
+    other = other_operand(node)
+    if other is None or sum(map(has_scores, node.inputs)) > 1:
+        return f"= {node.op} of two functions of it"
+    what = str(other.value) if isinstance(other, nodes.Scalar) and not other.axes else name_of(other)
+    if operation.ordered and node.inputs[0] is other:
+        return f"= {what} {operation.sign} score"
+    return f"{operation.sign} {what}"
+
+
+_MODIFIER_RULES: dict[type[nodes.Node], Callable[[Context, nodes.Node], Modifier]] = {
+    nodes.Elementwise: _elementwise,
+    nodes.Replace: replace_rule,
+}

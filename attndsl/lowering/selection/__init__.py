@@ -1,0 +1,1 @@
+"""Selection of key blocks: block scores, and the largest of them."""

@@ -1,0 +1,178 @@
+"""The selection of key blocks, lowered: a second run over an item's tiles, once its rows are normalised.
+
+Probabilities are ``exp(score - max) / sum`` with the final maximum and sum of each row, so the cube computes
+the scores of each tile again, into a ring of their own; the vector cores apply the same modifiers, add the
+heads of each position, and take the blocks that the tile completes (block_scores.py). Nothing as long as a
+row of keys is held anywhere.
+"""
+
+from __future__ import annotations
+
+from attndsl.expr.symbolic import Const, Expr, Symbol, ceil_div, maximum, minimum
+from attndsl.lowering.attention.matmul_stages import score_tile
+from attndsl.lowering.attention.step_scores import exponentials, loaded_buffers, scored, with_tile_operands
+from attndsl.lowering.emit.context import Context, chunks, whole
+from attndsl.lowering.emit.loop_scalars import (
+    CHUNK,
+    FIRST_KEY,
+    FIRST_QUERY,
+    HEADS,
+    KEYS,
+    R0,
+    REPEAT_LANES,
+    ROW_BEGIN,
+    ROWS,
+    SLOT,
+    TILE,
+    TILES,
+)
+from attndsl.lowering.emit.modifiers import Modifiers
+from attndsl.lowering.emit.row_operations import C0, broadcast, row_blocks
+from attndsl.lowering.emit.vector_buffers import vector_buffers
+from attndsl.lowering.emit.workspace_rings import score_ring
+from attndsl.lowering.keys.key_range import tile_bounds
+from attndsl.lowering.rows.batch_extents import batch_scalar
+from attndsl.lowering.selection.block_scores import add_row, next_window, number_lanes, take_blocks
+from attndsl.lowering.selection.selection_buffers import (
+    KEPT,
+    POSITION0,
+    POSITIONS,
+    STEP_POSITIONS,
+    TOTAL_BLOCKS,
+    lanes_of,
+    last_of,
+    own_positions,
+    selection_buffers,
+    step_of,
+    top_k,
+)
+from attndsl.lowering.selection.top_blocks import start_best
+from attndsl.target import Core
+from attndsl.tile.instructions import Binary, SplitRecords, StoreRows, records
+from attndsl.tile.statements import Alloc, For, If, Let, Note, Pipelined, Seq, Stage, Statement, seq
+
+_ROW, _TILES = Symbol("row"), Symbol("selectionTiles")
+
+
+def selects_blocks(context: Context) -> bool:
+    """Whether a result names blocks of keys."""
+    return context.computation.selection is not None
+
+
+def prepare_selection(context: Context) -> Stage:
+    """What stays the same for all items."""
+    doc = "Which block each lane stands for when the blocks of several positions are sorted at once."
+    return _stage(context, "PrepareSelection", doc, number_lanes(context))
+
+
+def select_blocks(context: Context, modifiers: Modifiers) -> Seq:
+    """The selection of an item's positions, behind the attention loop."""
+    node = top_k(context)
+    capacity = context.host(
+        context.interface.extents["J"], "blocks of the longest batch row", "longestBlocks"
+    )
+    tile, keys = context.tile_keys, step_of(context) * (TOTAL_BLOCKS - 1) + last_of(context) + 1
+    start = seq(If(condition=POSITIONS > 0, then=start_best(context)))
+    again = Pipelined(
+        var=TILE,
+        extent=TILES,
+        stages=(
+            score_tile(context, score_ring(context, "scoreAgainRing"), "ScoreAgain"),
+            _select_tile(context, modifiers),
+        ),
+        lags=(0, context.schedule.lead),
+        paced=True,
+        where=node.where,
+    )
+    return seq(
+        own_positions(),
+        Let(symbol=TOTAL_BLOCKS, value=batch_scalar(context, node.length, capacity), where=node.where),
+        Let(symbol=_TILES, value=ceil_div(maximum(0, keys), tile)),
+        _stage(context, "StartSelection", "Nothing is among the best yet.", start),
+        again,
+        _select_rest(context),
+        _write_selection(context),
+    )
+
+
+def _stage(context: Context, name: str, doc: str, body: Seq) -> Stage:
+    where = top_k(context).where
+    return Stage(
+        name=context.label(name), part=context.suffix, core=Core.AIV, doc=doc, body=body, where=where
+    )
+
+
+def _select_tile(context: Context, modifiers: Modifiers) -> Stage:
+    size, b = context.tile_keys, vector_buffers(context)
+    rows_per_task = context.rows.rows_per_task(context)
+    column = b.score.region(C0, CHUNK, REPEAT_LANES, size)
+    divide = Binary(op="Div", dst=column, first=column, second=row_blocks(b.row_blocks), broadcast=True)
+    add = add_row(context, b.score, _ROW, (R0 + _ROW) // HEADS)
+
+    def one_chunk(r0: Expr, chunk: Expr) -> list[Statement]:
+        offset = (SLOT * rows_per_task + ROW_BEGIN + r0) * size
+        ring = score_ring(context, "scoreAgainRing").region(offset, chunk, KEYS, size)
+        body = seq(
+            *scored(context, modifiers, ring),
+            *exponentials(context, b.row_max, R0),
+            Note(text="score = score / rowSum, then added to the sums of its position"),
+            broadcast(context, b.row_blocks, b.row_sum, R0),
+            For(var=C0, end=KEYS, step=REPEAT_LANES, body=seq(divide), disjoint=(b.score,), runs=True),
+            For(var=_ROW, end=CHUNK, body=seq(add), runs=True),
+        )
+        return [Alloc(buffers=loaded_buffers(context, modifiers), body=body)]
+
+    over_rows = chunks(ROWS, context.rows_per_step, one_chunk, context.where)
+    body = seq(
+        *tile_bounds(context),
+        next_window(context),
+        with_tile_operands(context, modifiers, over_rows),
+        take_blocks(context, FIRST_KEY),
+    )
+    doc = "Probabilities of one tile, summed over heads; the blocks that it completes to the best."
+    return _stage(context, "SelectTile", doc, body)
+
+
+def _select_rest(context: Context) -> Stage:
+    """Blocks whose windows end behind the last tile: in as many tiles without keys."""
+    one = seq(next_window(context), take_blocks(context, TILE * context.tile_keys))
+    rest = For(var=TILE, begin=TILES, end=_TILES, body=one)
+    doc = "Blocks whose windows end behind the last tile, as if tiles without keys followed."
+    return _stage(context, "SelectRest", doc, seq(If(condition=POSITIONS > 0, then=seq(rest))))
+
+
+def _write_selection(context: Context) -> Stage:
+    """The numbers of the best blocks, position by position."""
+    node, output, s = top_k(context), context.computation.selection, context.schedule
+    assert output is not None
+    b, lanes = selection_buffers(context), lanes_of(context)
+    count = context.host(node.count, "blocks that are selected", "selectionCount")
+    per_step = lanes // KEPT
+    selected = context.in_ub("selected", "int32", lanes, "numbers of the best blocks", s.slots)
+    query = FIRST_QUERY + ROW_BEGIN // HEADS + POSITION0
+    offset = context.rows.offset(context, output.name, Const(0), query)
+    pitch = context.stride(output.name, context.rows.token_axis)
+    taken = STEP_POSITIONS * KEPT
+    body = seq(
+        Let(symbol=POSITION0, value=R0 // HEADS),
+        Let(symbol=STEP_POSITIONS, value=minimum(per_step, POSITIONS - POSITION0)),
+        Alloc(
+            buffers=(selected,),
+            body=seq(
+                SplitRecords(
+                    dst=whole(b.score, 0, taken),
+                    indices=whole(selected, 0, taken),
+                    src=records(b.best, POSITION0 * KEPT, taken),
+                ),
+                StoreRows(
+                    dst=context.gm(output.name, offset, STEP_POSITIONS, count, pitch),
+                    src=selected.region(0, STEP_POSITIONS, count, KEPT),
+                    where=output.where,
+                ),
+            ),
+        ),
+    )
+    # Over rows, so that it is seen to run whenever the loops over tiles have loaded any.
+    loop = For(var=R0, end=ROWS, step=per_step * HEADS, body=body)
+    doc = "Numbers of the best blocks of each position to the result."
+    return _stage(context, "WriteSelection", doc, seq(loop))

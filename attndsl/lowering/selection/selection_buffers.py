@@ -1,0 +1,129 @@
+"""What the stages of a selection share: scalars, sizes, buffers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from attndsl.expr.symbolic import Expr, Named, Symbol, ceil_div, round_up
+from attndsl.graph import nodes
+from attndsl.lowering.emit.context import Context
+from attndsl.lowering.emit.loop_scalars import HEADS, ROWS
+from attndsl.lowering.rows.row_space import positions_per_core
+from attndsl.lowering.signature.window_bounds import WindowLimits, window_limits
+from attndsl.tile.buffers import Buffer
+from attndsl.tile.instructions.sort import GROUP
+from attndsl.tile.statements import Let
+
+KEPT = GROUP
+"""Blocks kept of each position, at least as many as are selected: one group of records."""
+POSITIONS = Symbol("corePositions")
+TOTAL_BLOCKS = Symbol("totalBlocks")
+FIRST_BLOCK = Symbol("firstBlock")
+NEW_BLOCKS = Symbol("newBlocks")
+POSITION = Symbol("position")
+POSITION0 = Symbol("position0")
+STEP_POSITIONS = Symbol("stepPositions")
+USED_LANES = Symbol("usedLanes")
+MERGED_LISTS = 4  # of one MergeSorted
+_RECORD = 2
+
+
+@dataclass(frozen=True, slots=True)
+class SelectionBuffers:
+    """The vector cores' buffers for the selection."""
+
+    window: Buffer
+    best: Buffer
+    lane_block: Buffer
+    lane_number: Buffer
+    lane_offset: Buffer
+    number: Buffer
+    score: Buffer
+    term: Buffer
+    records: Buffer
+    merged: Buffer
+    bits: Buffer
+
+
+def lanes_of(context: Context) -> int:
+    """Blocks, of several positions, that are sorted at once; a multiple of every repeat and bit block."""
+    return -(-max(context.schedule.tile_k, 256) // 128) * 128
+
+
+def top_k(context: Context) -> nodes.TopK:
+    """The selection."""
+    assert context.computation.selection is not None
+    return cast(nodes.TopK, context.computation.selection.source)
+
+
+def window_sum(context: Context) -> nodes.WindowSum:
+    """The sums that are selected by."""
+    return cast(nodes.WindowSum, cast(nodes.GroupSum, top_k(context).source).source)
+
+
+def limits(context: Context) -> WindowLimits:
+    """What the windows read around a tile."""
+    found = window_limits(window_sum(context), context.interface.ranges)
+    assert found is not None, "supported.py has refused"
+    return found
+
+
+def before(context: Context) -> Named:
+    """Lanes of a position's row of ``window`` in front of the tile's."""
+    meaning = "keys of the tile before that windows reach back to"
+    return context.inventory.constant("windowBefore", limits(context).before, meaning)
+
+
+def pitch(context: Context) -> Named:
+    """Lanes of a position's row of ``window``."""
+    around = limits(context)
+    lanes = around.before + context.schedule.tile_k + around.behind
+    return context.inventory.constant("windowRow", lanes, "lanes of a position: a tile and what is around it")
+
+
+def selection_buffers(context: Context) -> SelectionBuffers:
+    """The buffers that the stages of the selection share."""
+    most, lanes, ub = positions_per_core(context.schedule.rows_per_core), lanes_of(context), context.in_ub
+    window = "probabilities of a tile summed over heads, behind the last keys of the tile before"
+    return SelectionBuffers(
+        window=ub("window", "float32", most * int(pitch(context).value), window),
+        best=ub("best", "float32", most * KEPT * _RECORD, "best blocks of each position, sorted records"),
+        lane_block=ub("laneBlock", "int32", lanes, "block of each lane within its position"),
+        lane_number=ub("laneNumber", "float32", lanes, "the same, to compare"),
+        lane_offset=ub("laneOffset", "int32", lanes, "bytes to the first key of each lane's block"),
+        number=ub("blockNumber", "int32", lanes, "number of each lane's block"),
+        score=ub("blockScore", "float32", lanes, "score of each lane's block"),
+        term=ub("blockTerm", "float32", lanes, "one term of the scores"),
+        records=ub("blockRecords", "float32", lanes * _RECORD, "blocks of a tile, sorted in groups"),
+        merged=ub("merged", "float32", MERGED_LISTS * KEPT * _RECORD, "best blocks and new ones"),
+        bits=ub("blockBits", "uint8", max(lanes // 8, 32), "one bit a lane"),
+    )
+
+
+def step_of(context: Context) -> Expr:
+    """Keys from the window of one block to the next, in the kernel."""
+    return context.host(window_sum(context).step, "keys from a block's window to the next", "windowStep")
+
+
+def last_of(context: Context) -> Expr:
+    """The last key of the first block's window, in the kernel."""
+    return context.host(window_sum(context).last, "last key of the first window", "windowLast")
+
+
+def lane_blocks(context: Context) -> Expr:
+    """Lanes of a position: the blocks that a tile can complete, in whole groups."""
+    value = round_up(ceil_div(context.schedule.tile_k, window_sum(context).step), GROUP)
+    return context.host(value, "lanes for the blocks of a position that a tile completes", "laneBlocks")
+
+
+def positions_per_step(context: Context) -> Expr:
+    """Positions whose blocks are sorted at once, in the kernel."""
+    lanes, step = lanes_of(context), window_sum(context).step
+    value = lanes // round_up(ceil_div(context.schedule.tile_k, step), GROUP)
+    return context.host(value, "positions whose blocks are sorted at once", "positionsPerStep")
+
+
+def own_positions() -> Let:
+    """The query positions of the vector core: it has all heads of each."""
+    return Let(symbol=POSITIONS, value=ROWS // HEADS)

@@ -1,0 +1,1 @@
+"""What a kernel takes: specialisation parameters, arguments, strides, numbers that only the host knows."""

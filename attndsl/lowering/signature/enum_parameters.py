@@ -1,0 +1,35 @@
+"""Parameters that are words: hosts count them, so that a tiling field can depend on one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from attndsl.expr.symbolic import Compare, Const, Expr, Symbol
+from attndsl.spec.operator.operator import Operator
+
+Words = Mapping[str, tuple[Any, ...]]
+
+
+def word_parameters(operator: Operator) -> dict[str, tuple[Any, ...]]:
+    """The parameters that are words, with their values in the order of their numbers."""
+    words = (spec for spec in operator.params if spec.type is str)
+    return {spec.name: tuple(dict.fromkeys(spec.choices.values())) for spec in words}
+
+
+def counted_words(value: Expr, words: Words) -> Expr:
+    """An expression in which comparisons with words are comparisons with their numbers."""
+
+    def change(node: Expr) -> Expr | None:
+        if not isinstance(node, Compare) or not isinstance(node.left, Symbol):
+            return None
+        if node.left.name not in words or not isinstance(node.right, Const):
+            return None
+        return Compare(node.op, node.left, Const(number_of(node.right.value, words[node.left.name])))
+
+    return value.mapped(change)
+
+
+def number_of(word: object, words: tuple[Any, ...]) -> int:
+    """The number of a word, -1 for one that is no choice."""
+    return words.index(word) if word in words else -1

@@ -1,0 +1,348 @@
+"""What a graph must satisfy beyond its shape to be lowered: a table of rules that name what is not covered.
+
+Whatever the lowering takes for granted stands here, so that a spec outside it is refused with its line and
+never compiled into something else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from attndsl.base.source_location import SourceLine
+from attndsl.expr.argument_facts import split_of
+from attndsl.expr.symbolic import Const, Expr
+from attndsl.graph import nodes
+from attndsl.lowering.errors import NotLowered
+from attndsl.lowering.match.attention_pattern import Computation
+from attndsl.lowering.match.schedule_options import GRANULE, resolve
+from attndsl.lowering.selection.selection_buffers import KEPT
+from attndsl.lowering.signature.tensor_layouts import legal_layouts
+from attndsl.lowering.signature.window_bounds import MOST_CARRIED, parameter_ranges, range_of, window_limits
+from attndsl.spec.contract.arguments import OutputSpec, TensorSpec
+from attndsl.spec.contract.layout import Layout
+from attndsl.spec.contract.split import BATCH, rows_from_end
+from attndsl.spec.operator.operator import Operator
+from attndsl.target import ATLAS_A2
+from attndsl.tile.instructions.base import block_elements
+
+# The io dtypes that cube and vector instructions of the lowering take.
+IO_DTYPES = ("float16", "bfloat16", "int8")
+# Copies of a row statistic in its result: the fp32 lanes of one block.
+STATISTIC_COPIES = block_elements("float32")
+# Largest padded head size: the distance of two fp32 rows is a repeat stride.
+LARGEST_HEAD = ATLAS_A2.max_repeat_stride * STATISTIC_COPIES // ATLAS_A2.fractal * ATLAS_A2.fractal
+_TILES = (64, 128)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A recognised computation with the declarations it came from.
+
+    ``layouts``: the layouts that each tensor, results included, can have in this specialisation.
+    ``head_sizes``: those of queries and values that it is made for.
+    """
+
+    operator: Operator
+    computation: Computation
+    dtype: str
+    layouts: dict[str, tuple[Layout, ...]]
+    head_sizes: tuple[int, int]
+
+
+def candidate(
+    operator: Operator,
+    computation: Computation,
+    dtype: str,
+    present: frozenset[str],
+    settings: Mapping[str, Any] | None = None,
+    *,
+    head_sizes: tuple[int, int],
+) -> Candidate:
+    """What the lowerability rules look at."""
+    passed = [spec for spec in operator.tensors if spec.name in present]
+    layouts = {spec.name: legal_layouts(spec, present, settings) for spec in passed}
+    for output in operator.outputs:
+        layouts[output.name] = tuple(output.layout(layout.key) for layout in layouts[output.like])
+    return Candidate(operator, computation, dtype, layouts, head_sizes)
+
+
+Finding = tuple[str, SourceLine]
+Rule = Callable[[Candidate], Iterator[Finding]]
+
+
+def check_lowerable(candidate: Candidate) -> None:
+    """Refuse what the lowering would not compute as the graph says.
+
+    Raises:
+        NotLowered: the first rule that does not hold.
+    """
+    for rule in RULES:
+        for what, where in rule(candidate):
+            raise NotLowered(what, where)
+
+
+def the_cube_takes_the_io_dtype(c: Candidate) -> Iterator[Finding]:
+    """Probabilities are stored in the io dtype and multiplied on the cube."""
+    if c.dtype not in IO_DTYPES:
+        yield f"io dtype {c.dtype} (kernels take {' and '.join(IO_DTYPES)})", c.computation.output.where
+
+
+def rows_fit_an_instruction(c: Candidate) -> Iterator[Finding]:
+    """Vector instructions step from row to row."""
+    if max(c.head_sizes) > LARGEST_HEAD:
+        yield f"head size {max(c.head_sizes)} (kernels take up to {LARGEST_HEAD})", c.computation.output.where
+
+
+def padding_is_added_last(c: Candidate) -> Iterator[Finding]:
+    """Padded positions are zeros in the result itself: nothing behind may make other numbers of them."""
+    padded = False
+    for node in c.computation.finish:
+        if padded and not isinstance(node, nodes.Cast | nodes.Replace) and not _keeps_zeros(node):
+            yield f"{type(node).__name__} behind the zeros of padded positions", node.where
+        padded = padded or isinstance(node, nodes.Replace)
+
+
+def _keeps_zeros(node: nodes.Node) -> bool:
+    return isinstance(node, nodes.Quantize) and node.offset is None
+
+
+def statistics_have_eight_copies(c: Candidate) -> Iterator[Finding]:
+    """A statistic leaves as one block of equal fp32 numbers a row."""
+    for output in c.computation.statistics:
+        copies = c.operator.axis_extents.get("L")
+        if copies is None or not copies.same(Const(STATISTIC_COPIES)) or _spec(c, output).dtype != "float32":
+            yield f"output '{output.name}' of other than {STATISTIC_COPIES} fp32 copies", output.where
+
+
+def selections_sum_windows_over_groups(c: Candidate) -> Iterator[Finding]:
+    """Packed queries select blocks by window sums of probabilities, summed over each group."""
+    if c.computation.selection is None:
+        return
+    output, node = c.computation.selection, c.computation.selection.source
+    assert isinstance(node, nodes.TopK)
+    summed = isinstance(node.source, nodes.GroupSum) and isinstance(node.source.source, nodes.WindowSum)
+    if not summed or not isinstance(node.source.source.source, nodes.Softmax):  # type: ignore[attr-defined]
+        yield f"'{output.name}', no selection by window sums over groups", node.where
+    elif not isinstance(c.computation.attentions[0].query, nodes.PackedQueries):
+        yield f"'{output.name}' for queries that are not packed", node.where
+    mask = node.forced
+    if mask is not None and not _is_mask(c, mask, ("Q", "J")):
+        yield f"'{output.name}' with forced blocks that are no byte mask over (Q, J)", node.where
+    if _spec(c, output).dtype != "int32":
+        yield f"'{output.name}' of other than int32", output.where
+
+
+def windows_are_short(c: Candidate) -> Iterator[Finding]:
+    """Windows reach back into one tile of keys, and no more blocks are selected than are kept."""
+    for node in c.computation.selection.walk() if c.computation.selection else ():
+        ranges = parameter_ranges(c.operator)
+        if isinstance(node, nodes.WindowSum) and window_limits(node, ranges) is None:
+            yield f"window sums that may have more than {MOST_CARRIED} terms, or three counts", node.where
+        if isinstance(node, nodes.TopK) and range_of(node.count, ranges)[1] > KEPT:
+            yield f"a selection of more than {KEPT} blocks", node.where
+
+
+def selections_see_all_keys(c: Candidate) -> Iterator[Finding]:
+    """A selection walks all keys of a batch row, from its first on."""
+    if c.computation.selection is None:
+        return
+    attention = c.computation.attentions[0]
+    if not isinstance(attention.keys, nodes.Packed):
+        yield f"a selection from {type(attention.keys).__name__} keys", attention.keys.where
+    for node in attention.modifiers:
+        if isinstance(node, nodes.Replace) and isinstance(node.condition, nodes.IndexCondition):
+            yield "a selection under a mask of indices", node.where
+
+
+def groups_fit_a_vector_core(c: Candidate) -> Iterator[Finding]:
+    """The heads that are added are rows of one vector core, in all calls within the limits of the target."""
+    selection = c.computation.selection
+    if selection is None:
+        return
+    most = resolve(c.operator.schedule_choices, c.operator.schedule_lines).rows_per_core
+    heads, shared = c.operator.axis_extents["N"], c.operator.axis_extents["K"]
+    names = {str(heads), str(shared)}
+    rules = [each for each in c.operator.constraints if each.symbols() and each.symbols() <= names]
+    for group in (*range(most + 1, 4 * most + 1), 8 * most, 64 * most):
+        call = {str(heads): group, str(shared): 1}
+        if not any(rule.violation(call) for rule in rules):
+            yield (
+                f"a selection over groups of {group} heads, of more than {most}",
+                selection.where,
+            )
+            return
+
+
+def probabilities_have_the_io_dtype(c: Candidate) -> Iterator[Finding]:
+    """Probabilities are multiplied in the io dtype: through int8 exactly where values are int8."""
+    for attention in c.computation.attentions:
+        node = attention.requantize
+        if node is None and c.dtype == "int8":
+            yield "int8 values whose probabilities do not pass through int8", attention.where
+        if node is not None and c.dtype != "int8":
+            yield f"probabilities through int8 for {c.dtype} values", node.where
+
+
+def integers_are_multiplied_in_fp16(c: Candidate) -> Iterator[Finding]:
+    """Where keys or values are integers that stand for numbers, the cube multiplies everything in fp16.
+
+    So others have to be fp16, too. Queries are folded by vector cores, as they are stored.
+    """
+    rows = [(a, each) for a in c.computation.attentions for each in (a.keys, a.values)]
+    meant = [any(isinstance(node, nodes.Dequantize) for node in each.walk()) for _, each in rows]
+    for (attention, each), is_meant in zip(rows, meant, strict=True):
+        if any(meant) and not is_meant and c.dtype != "float16":
+            yield f"{c.dtype} rows beside rows of integers that stand for numbers", each.where
+        if is_meant and c.dtype == "int8":
+            yield "int8 queries of keys or values that stand for other numbers", each.where
+        if is_meant and any(isinstance(node, nodes.Cast) for node in attention.query.walk()):
+            yield "queries that are rounded before they meet dequantised rows", attention.query.where
+
+
+def blocks_are_tiles(c: Candidate) -> Iterator[Finding]:
+    """Probabilities pass through int8 tile by tile, and tiles begin where blocks do.
+
+    Keys that no row sees are skipped in granules, of which a block must be a part.
+    """
+    blocks = {str(each.requantize.block): each for each in c.computation.attentions if each.requantize}
+    for attention in blocks.values():
+        node = attention.requantize
+        assert node is not None
+        block = node.block.value if isinstance(node.block, Const) else 0
+        legal = [size for size in _TILES if GRANULE % size == 0]
+        if block not in legal:
+            sizes = " or ".join(str(size) for size in legal)
+            yield f"probabilities through int8 in blocks of {node.block} keys (not {sizes})", node.where
+        if len(blocks) > 1:
+            yield "attentions with other blocks of probabilities", node.where
+        if getattr(attention.keys, "start", None) is not None:
+            yield "probabilities through int8 of keys behind a first one", node.where
+
+
+def one_attention_has_effects(c: Candidate) -> Iterator[Finding]:
+    """What is done once for the whole call belongs to the only attention."""
+    for attention in c.computation.attentions if len(c.computation.attentions) > 1 else ():
+        if any(isinstance(node, nodes.Cast) for node in attention.query.walk()):
+            yield "queries that are scaled for one of several attentions", attention.query.where
+        for node in (inner for rows in (attention.keys, attention.values) for inner in rows.walk()):
+            if isinstance(node, nodes.CacheAppend):
+                yield "a cache that one of several attentions appends to", node.where
+
+
+def rows_are_contiguous(c: Candidate) -> Iterator[Finding]:
+    """The last axis of every tensor is contiguous in all its layouts."""
+    stored = (node for node in _inputs(c) if node.axes and node.name in c.layouts)
+    wanted = [(node.name, _channels(node.axes), node.where) for node in stored]
+    output = c.computation.output
+    wanted.append((output.name, output.axes[-1], output.where))
+    for name, axis, where in wanted:
+        for layout in c.layouts[name]:
+            stride = layout.strides().get(axis)
+            if stride is None or not _is_one(stride):
+                yield f"{name} in layout '{layout.text}', whose axis {axis} is not contiguous", where
+
+
+def lists_are_told_apart(c: Candidate) -> Iterator[Finding]:
+    """A kernel reads one tensor or a list, so that the computation has to ask which."""
+    for node in _inputs(c):
+        if c.operator.tensor(node.name).split and split_of(node.name).name not in c.operator.settings:
+            yield (
+                f"{node.name}, one tensor or a list, without attend.when({node.name}.split, ...)",
+                node.where,
+            )
+
+
+def tensors_of_a_list_tell_their_rows(c: Candidate) -> Iterator[Finding]:
+    """Kernels read from the shape of a tensor how many rows of its own it has."""
+    for node in (node for node in c.computation.output.walk() if isinstance(node, nodes.Listed)):
+        for each in (each for each in node.tensors.walk() if isinstance(each, nodes.Input)):
+            for layout in c.layouts[each.name] if c.operator.tensor(each.name).split else ():
+                if BATCH in layout.roles and rows_from_end(layout) is None:
+                    what = f"{each.name} as a list of tensors '{layout.text}', whose rows share a dimension"
+                    yield what, node.where
+
+
+def _channels(axes: tuple[str, ...]) -> str:
+    """The axis of channels, or the last one."""
+    return next((axis for axis in axes if axis in ("D", "E")), axes[-1])
+
+
+def tensors_have_the_io_dtype(c: Candidate) -> Iterator[Finding]:
+    """Floating-point tensors have the dtype of the query."""
+    for node in _inputs(c):
+        spec = c.operator.tensor(node.name)
+        if spec.dtypes == ("float32",):
+            continue  # numbers of a row
+        if not spec.dtype_like and not _is_bytes(spec) and spec.name not in _queries(c) and not spec.indexed:
+            yield f"{node.name} of a dtype of its own ({', '.join(spec.dtypes)})", node.where
+
+
+def output_follows_the_query(c: Candidate) -> Iterator[Finding]:
+    """The result has the io dtype."""
+    output = _spec(c, c.computation.output)
+    if output.dtype:
+        yield f"result {output.name} of dtype {output.dtype}", c.computation.output.where
+    if c.dtype == "int8" and not any(
+        isinstance(n, nodes.Cast | nodes.Quantize) for n in c.computation.finish
+    ):
+        yield f"result {output.name} in int8 that nothing rounds", c.computation.output.where
+
+
+RULES: tuple[Rule, ...] = (
+    the_cube_takes_the_io_dtype,
+    rows_fit_an_instruction,
+    padding_is_added_last,
+    statistics_have_eight_copies,
+    selections_sum_windows_over_groups,
+    windows_are_short,
+    selections_see_all_keys,
+    groups_fit_a_vector_core,
+    probabilities_have_the_io_dtype,
+    integers_are_multiplied_in_fp16,
+    blocks_are_tiles,
+    one_attention_has_effects,
+    rows_are_contiguous,
+    lists_are_told_apart,
+    tensors_of_a_list_tell_their_rows,
+    tensors_have_the_io_dtype,
+    output_follows_the_query,
+)
+
+
+def _spec(c: Candidate, output: nodes.Output) -> OutputSpec:
+    """The declaration of a result."""
+    return next(each for each in c.operator.outputs if each.name == output.name)
+
+
+def _inputs(c: Candidate) -> tuple[nodes.Input, ...]:
+    """Every tensor that scores and weighted sums read, lengths and other integers aside."""
+    found: dict[str, nodes.Input] = {}
+    parts = (node for each in c.computation.attentions for node in (each.softmax, each.values))
+    for node in (inner for part in parts for inner in part.walk()):
+        if isinstance(node, nodes.Input) and c.operator.tensor(node.name).kind == "tensor":
+            found.setdefault(node.name, node)
+    return tuple(node for node in found.values() if not _is_integer(c.operator.tensor(node.name)))
+
+
+def _queries(c: Candidate) -> frozenset[str]:
+    """The tensors whose dtype is the io dtype."""
+    inputs = (node for attention in c.computation.attentions for node in attention.query.walk())
+    return frozenset(node.name for node in inputs if isinstance(node, nodes.Input))
+
+
+def _is_mask(c: Candidate, node: nodes.Node, axes: nodes.Axes) -> bool:
+    return isinstance(node, nodes.Input) and node.axes == axes and _is_bytes(c.operator.tensor(node.name))
+
+
+def _is_bytes(spec: TensorSpec) -> bool:
+    return {"bool", "int8", "uint8"}.issuperset(spec.dtypes)
+
+
+def _is_integer(spec: TensorSpec) -> bool:
+    return {"int32", "uint32", "int64"}.issuperset(spec.dtypes)
+
+
+def _is_one(extent: Expr) -> bool:
+    return isinstance(extent, Const) and extent.value == 1

@@ -1,0 +1,67 @@
+"""What the host computes: key splits, launched blocks and workspace, as symbolic expressions.
+
+The Python tiling function evaluates these; the C++ one is printed from them.
+"""
+
+from __future__ import annotations
+
+from attndsl.expr.symbolic import Const, Expr, as_expr, ceil_div, maximum, minimum, round_up
+from attndsl.lowering.emit.context import Context
+from attndsl.lowering.results.write_rows import may_split
+from attndsl.lowering.signature.host_scalars import CORES
+from attndsl.target import ATLAS_A2
+from attndsl.tile.buffers import GlobalTensor, item_bytes
+from attndsl.tile.program import TilingField, earlier
+
+
+def add_work_fields(contexts: tuple[Context, ...]) -> None:
+    """Tasks, splits and items of every attention, and the blocks that are launched.
+
+    Splits: with fewer tasks than cores, each task's keys are cut into as many parts as give every core one,
+    but never finer than one key tile. Never more blocks than items or cores, and never none.
+    """
+    schedule = contexts[0].schedule
+    cores = CORES if schedule.cores == "auto" else minimum(CORES, as_expr(schedule.cores))
+    most: Expr = Const(1)
+    for context in contexts:
+        add, label = context.inventory.field, context.label
+        context.rows.tasks(context)
+        add(label("splits"), _splits(context, cores), "parts the keys of a row are split into")
+        items = earlier(label("tasks")) * earlier(label("splits"))
+        add(label("items"), items, "units of work: a task and a split")
+        most = earlier(label("items")) if len(contexts) == 1 else maximum(most, earlier(label("items")))
+        if may_split(context):
+            add("rowTotal", context.rows.row_total(context), "rows of the result")
+    blocks = maximum(1, minimum(most, cores))  # an empty call has no items, but a launch has a block
+    contexts[0].inventory.field("blocks", blocks, "blocks that are launched")
+
+
+def _splits(context: Context, cores: Expr) -> Expr:
+    schedule, tasks = context.schedule, earlier(context.label("tasks"))
+    if schedule.split_kv != "auto":
+        return as_expr(schedule.split_kv)
+    capacity = context.keys.capacity(context)
+    return maximum(1, minimum(cores // maximum(tasks, 1), ceil_div(capacity, schedule.tile_k)))
+
+
+def place_workspace(tensors: tuple[GlobalTensor, ...]) -> tuple[TilingField, ...]:
+    """Consecutive byte offsets, each aligned for full Fixpipe rate.
+
+    A tensor that the cores of one block share has a part for each block.
+    """
+    end: Expr = Const(0)
+    fields: list[TilingField] = []
+
+    def add(name: str, value: Expr, meaning: str) -> None:
+        fields.append(TilingField(name, "int64", value, meaning))
+
+    for tensor in tensors:
+        start, part = f"{tensor.name}Offset", f"{tensor.name}Part"
+        add(start, end, f"bytes from the workspace to the {tensor.meaning}")
+        size = round_up(tensor.elements * item_bytes(tensor.dtype), ATLAS_A2.workspace_alignment)
+        if tensor.shared == "block":
+            add(part, size, f"bytes of one block's {tensor.name}")
+            size = earlier(part) * earlier("blocks")
+        end = earlier(start) + size
+    add("workspaceBytes", end, "bytes of the user workspace")
+    return tuple(fields)

@@ -1,0 +1,156 @@
+"""Touches of a tree as bits, so that the race analysis works on integers.
+
+A touch is an instruction at a buffer, an instruction at a ring in global memory, or a wait at its event.
+Bit ``age * width + number``; behind the ages comes one block of ``width`` bits for touches that earlier
+iterations of a disjoint loop made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from attndsl.target import Pipe
+from attndsl.tile.buffers import Buffer, GlobalTensor
+from attndsl.tile.instructions import Instruction
+from attndsl.tile.statements import Alloc, Barrier, SetCrossFlag, SetEvent, Statement
+
+Touches = int
+Touch = tuple[Instruction, Buffer | GlobalTensor]
+Group = tuple[Buffer, ...]
+
+
+def is_ring(tensor: GlobalTensor) -> bool:
+    """Whether the cores of a block exchange data through the tensor, slot by slot."""
+    return tensor.shared == "block"
+
+
+class TouchIndex:
+    """The touches of a tree.
+
+    Attributes:
+        of: an instruction's touches, of age 0. ``waits``: the same for an event's waits.
+        of_pipe: everything a pipe does, of any age. ``pipes``: those the tree uses.
+        clashing: what must be complete before an instruction starts: one of the two writes.
+        rings: touches of rings.
+        slot_events: events with an id for each slot, by the group whose slots they follow.
+    """
+
+    def __init__(self, tree: Statement) -> None:
+        items = list(tree.walk())
+        self._touches: list[Touch | None] = []
+        self._of_buffer: dict[Buffer, Touches] = {}
+        self._writes_of: dict[Buffer, Touches] = {}
+        self.of: dict[Instruction, Touches] = {}
+        self.waits: dict[str, Touches] = {}
+        self.rings: Touches = 0
+        mine: dict[Pipe, Touches] = {}
+        for item in items:
+            if isinstance(item, Instruction) and item not in self.of:
+                self._number(item)
+                mine[item.pipe] = mine.get(item.pipe, 0) | self.of[item]
+            elif isinstance(item, SetEvent) and item.name not in self.waits:
+                self.waits[item.name] = self._new(None)
+        self.width = len(self._touches)
+        lifetimes = [item.buffers for item in items if isinstance(item, Alloc) and item.buffers[0].slots > 1]
+        self._groups: dict[Buffer, Group] = {buffer: group for group in lifetimes for buffer in group}
+        self._ages = max((group[0].slots for group in lifetimes), default=1)
+        self.pipes = tuple(pipe for pipe in Pipe if pipe in _used_pipes(items))
+        self.of_pipe = {pipe: self._at_any_age(mine.get(pipe, 0)) for pipe in self.pipes}
+        self.clashing = {item: self._clashing(item) for item in self.of}
+        self.slot_events = self._slot_events(items)
+        self._turning = {group: self._turn(group) for group in lifetimes}
+
+    def _new(self, touch: Touch | None) -> Touches:
+        self._touches.append(touch)
+        return 1 << (len(self._touches) - 1)
+
+    def _number(self, item: Instruction) -> None:
+        self.of[item] = 0
+        writes = set(item.writes())
+        for buffer in dict.fromkeys((*item.reads(), *item.writes())):
+            bit = self._new((item, buffer))
+            self.of[item] |= bit
+            self._of_buffer[buffer] = self._of_buffer.get(buffer, 0) | bit
+            if buffer in writes:
+                self._writes_of[buffer] = self._writes_of.get(buffer, 0) | bit
+        for tensor in dict.fromkeys((*item.gm_reads(), *item.gm_writes())):
+            if is_ring(tensor):
+                bit = self._new((item, tensor))
+                self.of[item] |= bit
+                self.rings |= bit
+
+    def _clashing(self, item: Instruction) -> Touches:
+        found = 0
+        for buffer in item.writes():
+            found |= self._of_buffer[buffer]
+        for buffer in item.reads():
+            found |= self._writes_of.get(buffer, 0)
+        return found
+
+    def _slot_events(self, items: Iterable[Statement]) -> dict[Group, tuple[str, ...]]:
+        found: dict[Group, dict[str, None]] = {}
+        for item in items:
+            if isinstance(item, SetEvent) and self.ages_with_slots(item):
+                assert item.slot_of is not None
+                found.setdefault(self._groups[item.slot_of], {})[item.name] = None
+        return {group: tuple(names) for group, names in found.items()}
+
+    def _turn(self, group: Group) -> tuple[Touches, Touches]:
+        """Bits that age with a group's lifetimes: of every age, and of the oldest."""
+        bits = self.of_buffers(group)
+        for name in self.slot_events.get(group, ()):
+            bits |= self.waits[name]
+        every = 0
+        for age in range(group[0].slots):
+            every |= bits << age * self.width
+        return every, bits << (group[0].slots - 1) * self.width
+
+    def _at_any_age(self, touches: Touches) -> Touches:
+        found = 0
+        for age in range(self._ages + 1):
+            found |= touches << age * self.width
+        return found
+
+    def ages_with_slots(self, event: SetEvent) -> bool:
+        """Whether the event has an id for each slot of a group that has lifetimes."""
+        return event.ids > 1 and event.slot_of in self._groups
+
+    def of_buffers(self, buffers: Iterable[Buffer]) -> Touches:
+        """All touches of some buffers, of age 0."""
+        found = 0
+        for buffer in buffers:
+            found |= self._of_buffer.get(buffer, 0)
+        return found
+
+    def turned(self, group: Group, touches: Touches) -> Touches:
+        """A set of touches once a lifetime of the group has ended."""
+        every, oldest = self._turning[group]
+        young, old = touches & every & ~oldest, touches & oldest
+        return touches & ~every | young << self.width | old >> (group[0].slots - 1) * self.width
+
+    def set_apart(self, bits: Touches, touches: Touches) -> Touches:
+        """``bits`` of a set as touches of other elements than the coming iteration's."""
+        return touches & ~bits | (touches & bits) << self._ages * self.width
+
+    def taken_back(self, bits: Touches, touches: Touches) -> Touches:
+        """The inverse, behind the loop."""
+        apart = bits << self._ages * self.width
+        return touches & ~apart | (touches & apart) >> self._ages * self.width
+
+    def members(self, touches: Touches) -> Iterator[Touch]:
+        """The touches of a set, waits aside."""
+        while touches:
+            touch = self._touches[((touches & -touches).bit_length() - 1) % self.width]
+            if touch is not None:
+                yield touch
+            touches &= touches - 1
+
+
+def _used_pipes(items: Iterable[Statement]) -> set[Pipe]:
+    used: set[Pipe] = set()
+    for item in items:
+        if isinstance(item, Instruction | Barrier | SetCrossFlag):
+            used.add(item.pipe)
+        elif isinstance(item, SetEvent):
+            used |= {item.source, item.target}
+    return used

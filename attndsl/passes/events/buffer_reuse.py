@@ -1,0 +1,151 @@
+"""Events by which the lifetimes of a buffer group hand the slot on, whichever lifetime comes next.
+
+A group may have several lifetimes (Alloc statements) that follow each other in any order: around a loop,
+or from one stage to another. So the events belong to the group. For each pipe q that some lifetime starts
+on, and each other pipe p that touches the group anywhere, there is an event p -> q "free". A lifetime that
+starts on q or is touched by p awaits it before its first touch and raises it behind p's last; the others
+leave it as it is. So each event is up between lifetimes; it starts raised, and is collected at the end.
+
+Where p might run ahead and raise the event before q has awaited it (p does not touch this lifetime, or q
+does not start it), p first waits for q by an event q -> p "taken".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from attndsl.base.errors import InternalError
+from attndsl.passes.events.access_sets import Group
+from attndsl.target import Pipe
+from attndsl.tile.instructions import Instruction
+from attndsl.tile.statements import Alloc, If, Seq, SetEvent, Statement, WaitEvent, as_seq, rewrite, seq
+
+
+@dataclass
+class _Pipes:
+    """The pipes that touch a group, and those that some lifetime starts on, in program order."""
+
+    touching: dict[Pipe, None] = field(default_factory=dict)
+    first: dict[Pipe, None] = field(default_factory=dict)
+
+
+def reuse_events(tree: Seq) -> Seq:
+    """The tree with the events between lifetimes; some of them may be superfluous.
+
+    Raises:
+        InternalError: a lifetime touches its buffers nowhere.
+    """
+    groups: dict[Group, _Pipes] = {}
+    for item in tree.walk():
+        if isinstance(item, Alloc):
+            pipes = groups.setdefault(item.buffers, _Pipes())
+            pipes.first |= dict.fromkeys(_first_pipes(item))
+            pipes.touching |= dict.fromkeys(_touching(item.body, item.buffers))
+
+    def change(statement: Statement) -> Statement:
+        return _hand_on(statement, groups[statement.buffers]) if isinstance(statement, Alloc) else statement
+
+    return _prime_and_collect(as_seq(rewrite(tree, change) or tree))
+
+
+def wait_for(event: SetEvent) -> WaitEvent:
+    """The wait of an event."""
+    return WaitEvent(
+        name=event.name,
+        source=event.source,
+        target=event.target,
+        ids=event.ids,
+        slot_of=event.slot_of,
+        slot=event.slot,
+        reuse=event.reuse,
+        buffers=event.buffers,
+        where=event.where,
+    )
+
+
+def first_of_each(tree: Seq) -> tuple[SetEvent, ...]:
+    """One raise of each event, in program order."""
+    found: dict[str, SetEvent] = {}
+    for item in tree.walk():
+        if isinstance(item, SetEvent) and not isinstance(item, WaitEvent):
+            found.setdefault(item.name, item)
+    return tuple(found.values())
+
+
+def _hand_on(lifetime: Alloc, pipes: _Pipes) -> Alloc:
+    group, body = lifetime.buffers, list(lifetime.body.body)
+    touching = [_touching(child, group) for child in body]
+    start = next(index for index, found in enumerate(touching) if found)
+    first = _first_pipes(lifetime)
+    waits: list[Statement] = []
+    for target in pipes.first:
+        for source in (pipe for pipe in pipes.touching if pipe is not target):
+            touched = [index for index, found in enumerate(touching) if source in found]
+            if not touched and target not in first:
+                continue
+            free, taken = (
+                _event(group, "Free", source, target),
+                _event(group, "Taken", target, source),
+            )
+            waits.append(wait_for(free))
+            last = touched[-1] if touched else len(body) - 1
+            if touched and target in first:
+                body[last] = seq(body[last], free)
+            else:
+                waits.append(taken)
+                body[last] = seq(body[last], wait_for(taken), free)
+    body[start] = seq(*waits, body[start])
+    return replace(lifetime, body=seq(*body)) if waits else lifetime
+
+
+def _event(group: Group, what: str, source: Pipe, target: Pipe) -> SetEvent:
+    return SetEvent(
+        name=f"{group[0].name}{what}{source.value}{target.value}",
+        source=source,
+        target=target,
+        ids=group[0].slots,
+        slot_of=group[0],
+        reuse=what == "Free",
+        buffers=group,
+        where=group[0].where,
+    )
+
+
+def _touching(statement: Statement, group: Group) -> dict[Pipe, None]:
+    found: dict[Pipe, None] = {}
+    for item in statement.walk():
+        if isinstance(item, Instruction) and not {*item.reads(), *item.writes()}.isdisjoint(group):
+            found[item.pipe] = None
+    return found
+
+
+def _first_pipes(lifetime: Alloc) -> tuple[Pipe, ...]:
+    """The pipes that may touch a new slot first: one, or one for each side of a branch."""
+    found = tuple(dict.fromkeys(_first(lifetime.body, lifetime.buffers)))
+    if not found:
+        raise InternalError(f"the lifetime of {lifetime.buffers[0].name} touches it nowhere")
+    return found
+
+
+def _first(statement: Statement, group: Group) -> Iterator[Pipe]:
+    if isinstance(statement, Instruction):
+        yield from _touching(statement, group)
+        return
+    for child in statement.children():
+        found = tuple(_first(child, group))
+        yield from found
+        if found and not isinstance(statement, If):
+            return
+
+
+def _prime_and_collect(tree: Seq) -> Seq:
+    """Reuse events are raised once for every slot at the start, and awaited once at the end."""
+    start: list[Statement] = []
+    end: list[Statement] = []
+    for event in first_of_each(tree):
+        for slot in range(event.ids if event.reuse else 0):
+            one = replace(event, slot=slot)
+            start.append(one)
+            end.append(wait_for(one))
+    return seq(*start, tree, *end)

@@ -1,0 +1,232 @@
+"""Pass: the events of each core, derived from which pipes touch which buffers.
+
+They are balanced SetEvent/WaitEvent statements with ids; what they leave unordered, barriers order.
+
+* Content: between two statements of one sequence that touch a buffer on different pipes, one of them
+  writing, an event is raised behind the first and awaited before the second. Both stand in the same
+  sequence, so they balance whatever loops and branches the statements contain.
+* Reuse (buffer_reuse.py): a lifetime of a buffer group waits until the other pipes have given the slot back.
+
+An event that the race analysis (hazards.py) finds superfluous is dropped; barriers are inserted by the
+same analysis. Ids are dealt out per pipe pair; a buffer with two slots has an id for each. What cross-core
+flags promise is checked at the end (ring_order.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from attndsl.base.errors import InternalError
+from attndsl.lowering.errors import TooManyEvents
+from attndsl.passes.events.access_sets import Group
+from attndsl.passes.events.buffer_reuse import first_of_each, reuse_events, wait_for
+from attndsl.passes.events.hazards import find_problems, insert_barriers, superfluous_events
+from attndsl.passes.events.ring_order import find_early_flags
+from attndsl.target import ATLAS_A2, Core, Pipe
+from attndsl.tile.buffers import Buffer
+from attndsl.tile.instructions import Instruction
+from attndsl.tile.program import Program
+from attndsl.tile.statements import (
+    Alloc,
+    Seq,
+    SetCrossFlag,
+    SetEvent,
+    Statement,
+    as_seq,
+    rewrite,
+    seq,
+)
+
+_Use = tuple[Pipe, bool]  # a pipe, and whether it writes
+
+
+def synchronise(program: Program) -> Program:
+    """The program with the events and barriers of every core.
+
+    Raises:
+        TooManyEvents: a pipe pair needs more ids than there are.
+        InternalError: something stays unordered, which would be a defect of this pass.
+    """
+    cores = {core: _synchronise_core(tree, core) for core, tree in program.cores.items()}
+    return program.with_(cores=cores)
+
+
+def _synchronise_core(tree: Seq, core: Core) -> Seq:
+    lifetimes = [item.buffers for item in tree.walk() if isinstance(item, Alloc)]
+    groups = {buffer: group for group in lifetimes for buffer in group}
+    tree = as_seq(rewrite(tree, lambda s: _content_events(s, groups)) or tree)
+    tree = _drop_superfluous(reuse_events(tree))
+    tree = insert_barriers(_number_events(_order_flags(tree)))
+    left = (*find_problems(tree), *find_early_flags(tree))
+    if left:
+        raise InternalError(f"{core.value}: {len(left)} problems of order; the first: {left[0]}")
+    return tree
+
+
+# ------------------------------------------------------------------------------------------------
+# Content
+
+
+@dataclass(frozen=True, slots=True)
+class _Edge:
+    """An order between children ``first`` and ``second`` of a sequence, on account of ``buffers``."""
+
+    source: Pipe
+    target: Pipe
+    first: int
+    second: int
+    buffers: tuple[Buffer, ...]
+
+    def with_(self, other: _Edge) -> _Edge | None:
+        """One edge that implies both: the later raise, the earlier wait; None where they do not overlap."""
+        first, second = max(self.first, other.first), min(self.second, other.second)
+        if (self.source, self.target) != (other.source, other.target) or first >= second:
+            return None
+        buffers = tuple(dict.fromkeys((*self.buffers, *other.buffers)))
+        return _Edge(self.source, self.target, first, second, buffers)
+
+
+def _content_events(statement: Statement, groups: dict[Buffer, Group]) -> Statement:
+    if not isinstance(statement, Seq):
+        return statement
+    uses = [_uses(child) for child in statement.body]
+    order = {buffer: i for i, buffer in enumerate(dict.fromkeys(b for use in uses for b in use))}
+    edges: list[_Edge] = []
+    for second in range(len(uses)):
+        for first in range(second):
+            edges += _edges_between(uses[first], uses[second], first, second)
+    kept = _merge(edges)
+    if not kept:
+        return statement
+    before: dict[int, list[Statement]] = {}
+    behind: dict[int, list[Statement]] = {}
+    for edge in kept:
+        event = _content_event(edge, sorted(edge.buffers, key=order.__getitem__), groups)
+        behind.setdefault(edge.first, []).append(event)
+        before.setdefault(edge.second, []).append(wait_for(event))
+    body: list[Statement] = []
+    for index, child in enumerate(statement.body):
+        body += [*before.get(index, []), child, *behind.get(index, [])]
+    return seq(*body)
+
+
+def _merge(edges: list[_Edge]) -> list[_Edge]:
+    """As few edges as imply all: several loads in front of their first use need one event."""
+    kept: list[_Edge] = []
+    for edge in edges:
+        for index, other in enumerate(kept):
+            both = edge.with_(other)
+            if both is not None:
+                kept[index] = both
+                break
+        else:
+            kept.append(edge)
+    return kept if len(kept) == len(edges) else _merge(kept)
+
+
+def _uses(statement: Statement) -> dict[Buffer, set[_Use]]:
+    """Who touches which buffer inside, lifetimes that begin and end inside aside."""
+    found: dict[Buffer, set[_Use]] = {}
+    _collect_uses(statement, frozenset(), found)
+    return found
+
+
+def _collect_uses(statement: Statement, ended: frozenset[Buffer], found: dict[Buffer, set[_Use]]) -> None:
+    if isinstance(statement, Instruction):
+        for buffers, writes in ((statement.reads(), False), (statement.writes(), True)):
+            for buffer in buffers:
+                if buffer not in ended:
+                    found.setdefault(buffer, set()).add((statement.pipe, writes))
+    if isinstance(statement, Alloc):
+        ended = ended | frozenset(statement.buffers)
+    for child in statement.children():
+        _collect_uses(child, ended, found)
+
+
+def _edges_between(
+    a: dict[Buffer, set[_Use]], b: dict[Buffer, set[_Use]], first: int, second: int
+) -> Iterable[_Edge]:
+    for buffer in a:
+        for source, writes in sorted(a[buffer], key=_use_order):
+            for target, writes_later in sorted(b.get(buffer, ()), key=_use_order):
+                if source is not target and (writes or writes_later):
+                    yield _Edge(source, target, first, second, (buffer,))
+
+
+def _use_order(use: _Use) -> tuple[str, bool]:
+    return (use[0].value, use[1])
+
+
+def _content_event(edge: _Edge, buffers: list[Buffer], groups: dict[Buffer, Group]) -> SetEvent:
+    """Named after its first buffer with slots, else its first; of a lifetime's buffers the first stands
+    for all. With slots it has an id for each."""
+    slotted = next((buffer for buffer in buffers if buffer in groups and buffer.slots > 1), None)
+    lead = slotted or buffers[0]
+    head = groups[lead][0] if lead in groups else lead
+    return SetEvent(
+        name=f"{head.name}Ready{edge.source.value}{edge.target.value}",
+        source=edge.source,
+        target=edge.target,
+        ids=head.slots if slotted else 1,
+        slot_of=head if slotted else None,
+        buffers=tuple(buffers),
+        where=head.where,
+    )
+
+
+# ------------------------------------------------------------------------------------------------
+# Pruning and ids
+
+
+def _drop_superfluous(tree: Seq) -> Seq:
+    """Without events that others already imply."""
+    gone = superfluous_events(tree, tuple(event.name for event in first_of_each(tree)))
+
+    def change(statement: Statement) -> Statement | None:
+        return None if isinstance(statement, SetEvent) and statement.name in gone else statement
+
+    return as_seq(rewrite(tree, change) or Seq(body=()))
+
+
+def _order_flags(tree: Seq) -> Seq:
+    """Flags wait for the pipes that their own does not know to be done with the rings (ring_order.py).
+
+    The pipe that is waited for goes on only when the wait is over, so that the event is not raised twice.
+    """
+    late: dict[SetCrossFlag, dict[Pipe, None]] = {}
+    for found in find_early_flags(tree):
+        late.setdefault(found.flag, {})[found.earlier.pipe] = None
+
+    def change(statement: Statement) -> Statement:
+        if not isinstance(statement, SetCrossFlag) or statement not in late:
+            return statement
+        behind: list[Statement] = []
+        for pipe in late[statement]:
+            name, own = f"{statement.name}{pipe.value}", statement.pipe
+            done = SetEvent(name=f"{name}Done", source=pipe, target=own)
+            taken = SetEvent(name=f"{name}Taken", source=own, target=pipe)
+            behind += [done, wait_for(done), taken, wait_for(taken)]
+        return seq(*behind, statement)
+
+    return as_seq(rewrite(tree, change) or tree)
+
+
+def _number_events(tree: Seq) -> Seq:
+    """Consecutive ids per pipe pair, in the order of first use."""
+    first_ids: dict[str, int] = {}
+    used: dict[tuple[Pipe, Pipe], int] = {}
+    for event in first_of_each(tree):
+        pair = (event.source, event.target)
+        first_ids[event.name] = used.get(pair, 0)
+        used[pair] = first_ids[event.name] + event.ids
+    for pair, needed in used.items():
+        if needed > ATLAS_A2.event_ids:
+            raise TooManyEvents(f"{pair[0].value}_{pair[1].value}", needed, ATLAS_A2.event_ids)
+
+    def change(statement: Statement) -> Statement:
+        if isinstance(statement, SetEvent):
+            return replace(statement, first_id=first_ids[statement.name])
+        return statement
+
+    return as_seq(rewrite(tree, change) or tree)

@@ -1,0 +1,228 @@
+"""Which loops surely run: a small prover for linear integer facts about a tree's scalars.
+
+On the way down the tree it collects what definitions, loop ranges and conditions say about the scalars, as
+linear inequalities ``sum of coefficient * scalar >= 0``, and proves ``end - begin >= 1`` by
+Fourier-Motzkin elimination (Dantzig and Eaves, 1973) of the negation. Quotients, remainders, minima and
+maxima become fresh scalars with their bounds (a minimum of two positive scalars is positive); what is not
+linear becomes a scalar nothing is known of. A loop that is found runs; one that is not may run as well.
+What cannot be proved here because it is a fact about tiling fields, a loop may declare (``For.runs``); the
+tile interpreter checks that.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from attndsl.expr.symbolic import Binary, Compare, Const, Expr, Logic, Symbol
+from attndsl.tile.statements import Collect, For, If, Let, Seq, Statement
+
+_Linear = dict[str, int]  # scalar to coefficient; "" is the constant term
+_MOST_FACTS = 400  # where elimination grows beyond this, nothing is proved
+
+
+def surely_run(tree: Statement) -> frozenset[For]:
+    """The loops of a tree that run at least once wherever they are reached, proved or declared."""
+    declared = (item for item in tree.walk() if isinstance(item, For) and item.runs)
+    return proved_to_run(tree).union(declared)
+
+
+def proved_to_run(tree: Statement) -> frozenset[For]:
+    """The loops of a tree for which it follows from the tree that they run at least once."""
+    prover = _Prover()
+    prover.visit(tree, _Scope())
+    return frozenset(prover.found)
+
+
+@dataclass
+class _Scope:
+    """Scalars by name as the elimination names them, and what is known of them."""
+
+    names: dict[str, str] = field(default_factory=dict)
+    facts: tuple[_Linear, ...] = ()
+
+    def knowing(self, *facts: _Linear) -> _Scope:
+        return _Scope(self.names, (*self.facts, *facts))
+
+    def binding(self, name: str, fresh: str) -> _Scope:
+        return _Scope({**self.names, name: fresh}, self.facts)
+
+
+class _Prover:
+    def __init__(self) -> None:
+        self.found: list[For] = []
+        self._count = 0
+
+    def visit(self, statement: Statement, scope: _Scope) -> _Scope:
+        """The scope behind the statement, for its later siblings."""
+        if isinstance(statement, Let):
+            value, scope = self._linear(statement.value, scope)
+            fresh = self._fresh(statement.symbol.name)
+            return scope.binding(statement.symbol.name, fresh).knowing(*_equal({fresh: 1}, value))
+        if isinstance(statement, Collect):
+            fresh = self._fresh(statement.count.name)
+            most = _minus({"": statement.array.capacity}, {fresh: 1})
+            return scope.binding(statement.count.name, fresh).knowing({fresh: 1}, most)
+        if isinstance(statement, Seq):
+            inner = scope
+            for child in statement.body:
+                inner = self.visit(child, inner)
+        elif isinstance(statement, For):
+            self._loop(statement, scope)
+        elif isinstance(statement, If):
+            self.visit(statement.then, self._assume(statement.condition, scope))
+            if statement.otherwise is not None:
+                self.visit(statement.otherwise, scope)
+        else:
+            for child in statement.children():
+                self.visit(child, scope)
+        return scope
+
+    def _loop(self, loop: For, scope: _Scope) -> None:
+        begin, scope = self._linear(loop.begin, scope)
+        end, scope = self._linear(loop.end, scope)
+        if _implied(_minus(_minus(end, begin), {"": 1}), scope.facts):
+            self.found.append(loop)
+        fresh = self._fresh(loop.var.name)
+        inside = scope.binding(loop.var.name, fresh)
+        step, inside = self._linear(loop.step, inside)
+        if set(step) <= {""} and step.get("", 0) > 0:
+            bounds = _minus({fresh: 1}, begin), _minus(_minus(end, {fresh: 1}), {"": 1})
+            inside = inside.knowing(*bounds)
+        self.visit(loop.body, inside)
+
+    def _assume(self, condition: Expr, scope: _Scope) -> _Scope:
+        if isinstance(condition, Logic) and condition.op == "and":
+            return self._assume(condition.right, self._assume(condition.left, scope))
+        if not isinstance(condition, Compare):
+            return scope
+        left, scope = self._linear(condition.left, scope)
+        right, scope = self._linear(condition.right, scope)
+        one = {"": 1}
+        facts = {
+            "<": (_minus(_minus(right, left), one),),
+            "<=": (_minus(right, left),),
+            ">": (_minus(_minus(left, right), one),),
+            ">=": (_minus(left, right),),
+            "==": _equal(left, right),
+        }
+        return scope.knowing(*facts.get(condition.op, ()))
+
+    def _linear(self, expr: Expr, scope: _Scope) -> tuple[_Linear, _Scope]:
+        """The expression, and the scope with what is known of the scalars it introduces."""
+        if isinstance(expr, Const) and isinstance(expr.value, int):
+            return {"": int(expr.value)}, scope
+        if isinstance(expr, Symbol):
+            return {scope.names.get(expr.name, expr.name): 1}, scope
+        if isinstance(expr, Binary):
+            a, scope = self._linear(expr.left, scope)
+            b, scope = self._linear(expr.right, scope)
+            return self._binary(expr.op, a, b, scope)
+        return {self._fresh("?"): 1}, scope
+
+    def _binary(self, op: str, a: _Linear, b: _Linear, scope: _Scope) -> tuple[_Linear, _Scope]:
+        if op in ("+", "-"):
+            return (_plus(a, b) if op == "+" else _minus(a, b)), scope
+        number = b.get("", 0) if set(b) <= {""} else None
+        if op == "*":
+            if number is None and set(a) <= {""}:
+                number, a = a.get("", 0), b
+            if number is not None:
+                return _times(a, number), scope
+        fresh = self._fresh(op)
+        value = {fresh: 1}
+        if op in ("min", "max"):
+            sign = 1 if op == "min" else -1
+            bounds = [_times(_minus(side, value), sign) for side in (a, b)]
+            if op == "min" and all(_implied(_minus(side, {"": 1}), scope.facts) for side in (a, b)):
+                bounds.append(_minus(value, {"": 1}))
+            return value, scope.knowing(*bounds)
+        if number is not None and number > 0 and op in ("//", "ceil_div", "%", "round_up"):
+            return value, scope.knowing(*_division(op, a, value, number))
+        return value, scope
+
+    def _fresh(self, name: str) -> str:
+        self._count += 1
+        return f"{name}#{self._count}"
+
+
+def _plus(a: _Linear, b: _Linear) -> _Linear:
+    total = {key: a.get(key, 0) + b.get(key, 0) for key in (*a, *b)}
+    return {key: value for key, value in total.items() if value}
+
+
+def _times(a: _Linear, factor: int) -> _Linear:
+    return {key: value * factor for key, value in a.items()} if factor else {}
+
+
+def _minus(a: _Linear, b: _Linear) -> _Linear:
+    return _plus(a, _times(b, -1))
+
+
+def _equal(a: _Linear, b: _Linear) -> tuple[_Linear, _Linear]:
+    return _minus(a, b), _minus(b, a)
+
+
+def _division(op: str, a: _Linear, value: _Linear, number: int) -> tuple[_Linear, _Linear]:
+    """What ``value = a op number`` says, for a positive number."""
+    most = {"": number - 1}
+    if op == "%":
+        return value, _minus(most, value)
+    whole = value if op == "round_up" else _times(value, number)
+    over = _minus(a, whole) if op == "//" else _minus(whole, a)
+    return over, _minus(most, over)
+
+
+def _implied(goal: _Linear, facts: tuple[_Linear, ...]) -> bool:
+    """Whether ``goal >= 0`` follows from the facts."""
+    about = _about_the_last([*facts, _minus({"": -1}, goal)])
+    return _contradictory(tuple(tuple(sorted(fact.items())) for fact in about))
+
+
+@lru_cache(maxsize=4096)
+def _contradictory(given: tuple[tuple[tuple[str, int], ...], ...]) -> bool:
+    """Whether no assignment satisfies all facts, by eliminating one scalar after the other.
+
+    The same tree is analysed again with other events in it, so that the same facts come again.
+    """
+    facts = [dict(fact) for fact in given]
+    while True:
+        if any(set(fact) <= {""} and fact.get("", 0) < 0 for fact in facts):
+            return True
+        lower, upper = _signs(facts)
+        free = lower.keys() ^ upper.keys()
+        if free:  # a scalar that is bounded on one side alone suits every fact about it
+            facts = [fact for fact in facts if free.isdisjoint(fact)]
+            continue
+        if not lower or len(facts) > _MOST_FACTS:
+            return False
+        name = min(sorted(lower), key=lambda name: lower[name] * upper[name])
+        above = [fact for fact in facts if fact.get(name, 0) < 0]
+        below = [fact for fact in facts if fact.get(name, 0) > 0]
+        rest = [fact for fact in facts if not fact.get(name, 0)]
+        made = [_plus(_times(low, -high[name]), _times(high, low[name])) for low in below for high in above]
+        facts = list({tuple(sorted(fact.items())): fact for fact in (*rest, *made)}.values())
+
+
+def _signs(facts: list[_Linear]) -> tuple[Counter[str], Counter[str]]:
+    """How many facts bound each scalar from below, and how many from above."""
+    lower: Counter[str] = Counter()
+    upper: Counter[str] = Counter()
+    for fact in facts:
+        for name, factor in fact.items():
+            if name:
+                (lower if factor > 0 else upper)[name] += 1
+    return lower, upper
+
+
+def _about_the_last(facts: list[_Linear]) -> list[_Linear]:
+    """The facts that are connected with the last one by shared scalars."""
+    kept, names, others = [facts[-1]], set(facts[-1]) - {""}, facts[:-1]
+    while True:
+        near = [fact for fact in others if names & set(fact)]
+        if not near:
+            return kept
+        kept += near
+        others = [fact for fact in others if not names & set(fact)]
+        names |= {name for fact in near for name in fact} - {""}

@@ -1,0 +1,457 @@
+"""Pass: flags between cores, derived from which stage writes and which reads a workspace tensor.
+
+A tensor that the cores of one block share is a ring of slots; its writer raises a flag, its reader waits
+for it (mode 2: AIC and both its AIVs). Rings between the same two stages have one flag. A stage waits for
+all its flags before its first touch of any ring and raises its own behind the last, so that with respect to
+the rings a stage is one step. (That the pipe which raises a flag knows of what the other pipes did is
+checked once there are events, by ring_order.py.) That a slot is free again before it is overwritten follows
+from the order of these steps: it is proved here for each ring by following both cores over runs of the loop
+of several lengths; a ring for which it does not follow is an error.
+
+In a paced loop nothing comes back to the writer of a ring. Its reader raises a second flag for each slot
+that will be written again in the same run, and the writer waits for it; that flag speaks of this ring
+alone. What follows from run to run is proved together with the other loops of a round.
+
+A tensor that all blocks share is read only after all vector cores have passed a common flag (mode 0); where
+cubes read it, their vector cores then let them go on (mode 2).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from functools import lru_cache
+
+from attndsl.base.errors import InternalError
+from attndsl.passes.events.access_sets import is_ring
+from attndsl.target import ATLAS_A2, Core, Pipe
+from attndsl.tile.buffers import GlobalTensor
+from attndsl.tile.instructions import Instruction
+from attndsl.tile.naming import camel
+from attndsl.tile.pipeline_skew import ring_depth, tiles
+from attndsl.tile.program import Program
+from attndsl.tile.statements import (
+    BLOCK_MODE,
+    DEVICE_MODE,
+    For,
+    If,
+    Pipelined,
+    Seq,
+    SetCrossFlag,
+    Stage,
+    Statement,
+    WaitCrossFlag,
+    as_seq,
+    rewrite,
+    seq,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Handover:
+    """A workspace tensor, the stages that write and read it, and the flag between them.
+
+    ``told_with``: a ring between the same stages, whose flag tells of this one, too.
+    """
+
+    tensor: GlobalTensor
+    writer: Stage
+    reader: Stage
+    pipe: Pipe
+    paced_by: Pipelined | None = None
+    told_with: GlobalTensor | None = None
+
+    @property
+    def ready(self) -> str:
+        """The flag that says that a slot is written."""
+        return f"{(self.told_with or self.tensor).name}Ready"
+
+    @property
+    def free(self) -> str:
+        """The flag that says that a slot was read."""
+        return f"{self.tensor.name}Free"
+
+
+def derive_flags(program: Program) -> Program:
+    """The program with its cross-core flags.
+
+    Raises:
+        InternalError: a ring is too short for the order of its stages, a workspace tensor is used in a
+            way that no flag covers, or flag ids run out.
+    """
+    handovers = _handovers(program)
+    rings = [item for item in handovers if is_ring(item.tensor)]
+    _check_places(program, handovers)
+    for loops in _rounds(program.body):
+        _prove_reuse(loops, [item for item in rings if any(item.writer in loop.stages for loop in loops)])
+    early = {item.writer: item for item in handovers if _is_early(item)}
+    device = {item.reader.name for item in handovers if item.tensor.shared == "device"}
+    device -= {item.reader.name for item in early.values()}
+    device |= {stage.name for stage in program.body.walk() if isinstance(stage, Stage) and stage.behind_all}
+    names = [item.ready for item in rings if item.told_with is None] + [
+        item.free for item in rings if item.paced_by
+    ]
+    names += [f"before{name}" for name in sorted(device)]
+    names += [name for item in early.values() for name in (f"all{item.writer.name}", item.ready)]
+    if len(names) > ATLAS_A2.cross_core_flags:
+        raise InternalError(f"{len(names)} cross-core flags, the hardware has {ATLAS_A2.cross_core_flags}")
+    flags = {name: index for index, name in enumerate(names)}
+
+    def change(statement: Statement) -> Statement | None:
+        if isinstance(statement, Seq):
+            return _with_early(statement, early, flags)
+        if not isinstance(statement, Stage):
+            return statement
+        body = _with_flags(statement, rings, flags)
+        if statement.name in device:
+            body = _meet_all(body, f"before{statement.name}", flags[f"before{statement.name}"])
+        return statement.with_children((body,)) if body is not statement.body else statement
+
+    return program.with_(body=as_seq(rewrite(program.body, change) or Seq(body=())), flags=flags)
+
+
+def _is_early(item: Handover) -> bool:
+    """Vector cores write it once, in front of the cubes' loops that read it, whichever block wrote it."""
+    return item.tensor.shared == "device" and item.reader.core is Core.AIC
+
+
+def _with_early(body: Seq, early: dict[Stage, Handover], flags: dict[str, int]) -> Seq:
+    """Behind a stage whose results all cubes read: the vector cores meet, then let their cubes go on."""
+    found: list[Statement] = []
+    for child in body.body:
+        found.append(child)
+        item = early.get(child) if isinstance(child, Stage) else None
+        if item is None:
+            continue
+        name, ready = f"all{item.writer.name}", item.ready
+        go_on = SetCrossFlag(name=ready, flag=flags[ready], mode=BLOCK_MODE, pipe=item.pipe)
+        meet = _as_written(item.writer, _meet_all(Seq(body=(go_on,)), name, flags[name]))
+        await_it = _as_written(item.writer, seq(WaitCrossFlag(name=ready, flag=flags[ready])))
+        found += [
+            Stage(
+                name=f"Release{_capitalised(item.tensor)}",
+                core=Core.AIV,
+                doc="All vector cores have written their parts: the cube may read.",
+                body=meet,
+            ),
+            Stage(
+                name=f"Await{_capitalised(item.tensor)}",
+                core=Core.AIC,
+                doc="Waits until the vector cores of all blocks have written their parts.",
+                body=await_it,
+            ),
+        ]
+    return Seq(body=tuple(found)) if len(found) > len(body.body) else body
+
+
+def _as_written(writer: Stage, body: Seq) -> Seq:
+    """``body`` under the condition that all of the writer's work is under: else there is nothing to read."""
+    (*others, last) = writer.body.body
+    if others or not isinstance(last, If) or last.otherwise is not None:
+        return body
+    return seq(If(condition=last.condition, then=body, where=last.where))
+
+
+def _capitalised(tensor: GlobalTensor) -> str:
+    name = camel(tensor.name)
+    return f"{name[:1].upper()}{name[1:]}"
+
+
+def _handovers(program: Program) -> list[Handover]:
+    stages = [item for item in program.body.walk() if isinstance(item, Stage)]
+    paced = [item for item in program.body.walk() if isinstance(item, Pipelined) and item.paced]
+    found = list[Handover]()
+    for tensor in program.workspace:
+        writers = [(stage, pipe) for stage in stages if (pipe := _writing_pipe(stage, tensor)) is not None]
+        readers = [stage for stage in stages if _reads(stage, tensor)]
+        if len(writers) != 1 or len(readers) != 1:
+            raise InternalError(f"workspace tensor {tensor.name} needs one writing and one reading stage")
+        (writer, pipe), reader = writers[0], readers[0]
+        loop = next((loop for loop in paced if writer in loop.stages), None)
+        alike = (each for each in found if (each.writer, each.reader, each.pipe) == (writer, reader, pipe))
+        first = next((each.tensor for each in alike if is_ring(each.tensor) and is_ring(tensor)), None)
+        found.append(Handover(tensor, writer, reader, pipe, loop, first))
+    return found
+
+
+def _touches(stage: Stage, tensor: GlobalTensor) -> list[Instruction]:
+    instructions = (item for item in stage.walk() if isinstance(item, Instruction))
+    return [item for item in instructions if tensor in (*item.gm_reads(), *item.gm_writes())]
+
+
+def _writing_pipe(stage: Stage, tensor: GlobalTensor) -> Pipe | None:
+    pipes = {item.pipe for item in _touches(stage, tensor) if tensor in item.gm_writes()}
+    assert len(pipes) <= 1, "one pipe writes a workspace tensor"
+    return pipes.pop() if pipes else None
+
+
+def _reads(stage: Stage, tensor: GlobalTensor) -> bool:
+    return any(tensor in item.gm_reads() for item in _touches(stage, tensor))
+
+
+def _check_places(program: Program, handovers: list[Handover]) -> None:
+    """A ring's stages share a skewed loop, on different cores; a device tensor is read once, at the end."""
+    order = list(program.body.walk())
+    loops = [item for item in order if isinstance(item, Pipelined)]
+    repeated = {stage for item in order if isinstance(item, For | Pipelined) for stage in item.walk()}
+    for item in handovers:
+        name, writer, reader = item.tensor.name, item.writer, item.reader
+        if is_ring(item.tensor):
+            if writer.core is reader.core:
+                raise InternalError(f"{writer.name} and {reader.name} hand over {name} on one core kind")
+            if not any(writer in loop.stages and reader in loop.stages for loop in loops):
+                raise InternalError(f"{writer.name} and {reader.name} share {name}, but no skewed loop")
+        elif _is_early(item):
+            if item.pipe is not Pipe.MTE3 or writer in repeated or order.index(reader) < order.index(writer):
+                raise InternalError(f"{writer.name} writes {name} for all cubes, so it runs once, first")
+        elif item.pipe is not Pipe.MTE3 or reader.core is not Core.AIV:
+            raise InternalError(f"{name} goes between blocks, so vector cores write it by MTE3 and read it")
+        elif reader in repeated or order.index(reader) < order.index(writer):
+            raise InternalError(
+                f"{reader.name} reads {name} of all blocks, so it runs once, behind {writer.name}"
+            )
+
+
+def _with_flags(stage: Stage, rings: list[Handover], flags: dict[str, int]) -> Seq:
+    """Waits before the stage's first touch of any ring, raises behind its last."""
+    tensors = {item.tensor for item in rings}
+    body = stage.body.body
+    touching = [index for index, child in enumerate(body) if _touches_any(child, tensors)]
+    if not touching:
+        return stage.body
+    waits, raises = list[Statement](), list[Statement]()
+    for item in rings:
+        if item.reader is stage:
+            if item.told_with is None:
+                waits.append(WaitCrossFlag(name=item.ready, flag=flags[item.ready], where=stage.where))
+            raises += _slot_is_free(item, stage, flags)
+        if item.writer is stage:
+            waits += _until_slot_is_free(item, stage, flags)
+            if item.told_with is not None:
+                continue
+            raises.append(
+                SetCrossFlag(
+                    name=item.ready,
+                    flag=flags[item.ready],
+                    mode=BLOCK_MODE,
+                    pipe=item.pipe,
+                    where=stage.where,
+                )
+            )
+    first, last = touching[0], touching[-1] + 1
+    return seq(*body[:first], *waits, *body[first:last], *raises, *body[last:])
+
+
+def _slot_is_free(item: Handover, stage: Stage, flags: dict[str, int]) -> list[Statement]:
+    """The reader is done with a slot that the same run of the loop writes again."""
+    loop = item.paced_by
+    if loop is None:
+        return []
+    pipes = {each.pipe for each in _touches(stage, item.tensor)}
+    assert len(pipes) == 1, "one pipe reads a workspace tensor"
+    raised = SetCrossFlag(
+        name=item.free,
+        flag=flags[item.free],
+        mode=BLOCK_MODE,
+        pipe=pipes.pop(),
+        ring=item.tensor,
+        where=stage.where,
+    )
+    return [If(condition=loop.var + ring_depth(loop) < loop.extent, then=seq(raised))]
+
+
+def _until_slot_is_free(item: Handover, stage: Stage, flags: dict[str, int]) -> list[Statement]:
+    loop = item.paced_by
+    if loop is None:
+        return []
+    wait = WaitCrossFlag(name=item.free, flag=flags[item.free], where=stage.where)
+    return [If(condition=loop.var >= ring_depth(loop), then=seq(wait))]
+
+
+def _touches_any(statement: Statement, tensors: set[GlobalTensor]) -> bool:
+    instructions = (item for item in statement.walk() if isinstance(item, Instruction))
+    return any(not tensors.isdisjoint((*item.gm_reads(), *item.gm_writes())) for item in instructions)
+
+
+def _meet_all(body: Seq, name: str, flag: int) -> Seq:
+    raised = SetCrossFlag(name=name, flag=flag, mode=DEVICE_MODE, pipe=Pipe.MTE3)
+    return seq(raised, WaitCrossFlag(name=name, flag=flag), body)
+
+
+# ------------------------------------------------------------------------------------------------
+# The proof
+
+# One execution of a stage: which stage, which run of the loop, which tile of that run.
+_Execution = tuple[int, int, int]
+
+
+def _rounds(body: Statement) -> list[tuple[Pipelined, ...]]:
+    """The loops whose runs are followed together: one by one, or all of a body where one of them is paced.
+
+    Loops of a body run equally long, once each time the body is executed.
+    """
+    found: list[tuple[Pipelined, ...]] = []
+
+    def visit(statement: Statement, loops: list[Pipelined]) -> None:
+        for child in statement.children():
+            if isinstance(child, Pipelined):
+                loops.append(child)
+            elif isinstance(child, For):
+                close(child)
+            else:
+                visit(child, loops)
+
+    def close(outer: Statement) -> None:
+        loops: list[Pipelined] = []
+        visit(outer, loops)
+        together = any(loop.paced for loop in loops)
+        found.extend([tuple(loops)] if together else [(loop,) for loop in loops])
+
+    close(body)
+    return found
+
+
+def _prove_reuse(loops: tuple[Pipelined, ...], rings: list[Handover]) -> None:
+    """Every write of a slot comes after the read of what was there before."""
+    stages = [stage for loop in loops for stage in loop.stages]
+    depths = {ring_depth(loop) for loop in loops}
+    if len(depths) > 1 or any(not loop.extent.same(loops[0].extent) for loop in loops):
+        raise InternalError("loops that are followed together differ in their extents or rings")
+    found = _first_defect(
+        tuple(stage.core for stage in stages),
+        tuple(lag for loop in loops for lag in loop.lags),
+        tuple((stages.index(item.writer), stages.index(item.reader)) for item in rings),
+        depths.pop(),
+        tuple(part for part, loop in enumerate(loops) for _ in loop.stages),
+        frozenset(number for number, item in enumerate(rings) if item.paced_by),
+    )
+    if found == _STUCK:
+        raise InternalError("the stages of a pipelined loop wait for each other for ever")
+    if found != _SOUND:
+        writer, reader, ring = (rings[found].writer.name, rings[found].reader.name, rings[found].tensor.name)
+        raise InternalError(f"{writer} overwrites a slot of {ring} that {reader} may still read")
+
+
+_SOUND, _STUCK = -1, -2
+
+
+@lru_cache(maxsize=256)
+def _first_defect(
+    cores: tuple[Core, ...],
+    lags: tuple[int, ...],
+    rings: tuple[tuple[int, int], ...],
+    depth: int,
+    parts: tuple[int, ...] = (),
+    paced: frozenset[int] = frozenset(),
+) -> int:
+    """The ring whose slot is overwritten early, or _STUCK, or _SOUND.
+
+    ``rings``: writing and reading stage of each; ``paced``: those with flags for free slots. ``parts``: the
+    number of the loop that each stage is in, of the loops that run one after the other.
+
+    Runs of different lengths follow each other in pairs, and with a run of no or one tile between them, so
+    that slots stay behind from runs that differ.
+    """
+    extents = sorted({0, 1, depth - 1, depth, depth + 1, 2 * depth + 1})
+    between = ((), (0,), (1,))
+    for runs in ((a, *some, b) for a in extents for some in between for b in extents):
+        found = _Following(cores, lags, rings, depth, runs, parts, paced).first_defect()
+        if found != _SOUND:
+            return found
+    return _SOUND
+
+
+class _Following:
+    """Both cores' orders followed together: a flag carries how much its raiser had finished."""
+
+    def __init__(
+        self,
+        cores: tuple[Core, ...],
+        lags: tuple[int, ...],
+        rings: tuple[tuple[int, int], ...],
+        depth: int,
+        runs: tuple[int, ...],
+        parts: tuple[int, ...] = (),
+        paced: frozenset[int] = frozenset(),
+    ) -> None:
+        self._rings, self._depth, self._runs, self._paced = rings, depth, runs, paced
+        self._order = {core: _executions(cores, lags, core, runs, parts) for core in Core}
+        self._place = {item: place for order in self._order.values() for place, item in enumerate(order)}
+        self._known = dict.fromkeys(Core, 0)  # how much of the other core's order is finished
+        self._up: list[deque[int]] = [deque() for _ in rings]  # what each raise of a flag carries
+        self._holder: dict[tuple[int, int], tuple[int, int]] = {}  # ring, slot: run and tile inside
+        self._freed: dict[int, deque[_Execution]] = {number: deque() for number in paced}
+        self._read: set[_Execution] = set()  # executions that a flag for a free slot spoke of
+
+    def first_defect(self) -> int:
+        """The ring whose slot is overwritten early, or _STUCK, or _SOUND."""
+        done = dict.fromkeys(Core, 0)
+        moved = True
+        while moved:
+            moved = False
+            for core in Core:
+                while done[core] < len(self._order[core]) and self._may_start(self._order[core][done[core]]):
+                    found = self._run(core, done[core])
+                    if found != _SOUND:
+                        return found
+                    done[core] += 1
+                    moved = True
+        return _SOUND if all(done[core] == len(self._order[core]) for core in Core) else _STUCK
+
+    def _may_start(self, execution: _Execution) -> bool:
+        stage, _, tile = execution
+        for number, (writer, reader) in enumerate(self._rings):
+            if reader == stage and not self._up[number]:
+                return False
+            if writer == stage and self._waits_for_slot(number, tile) and not self._freed[number]:
+                return False
+        return True
+
+    def _waits_for_slot(self, number: int, tile: int) -> bool:
+        return number in self._paced and tile >= self._depth
+
+    def _run(self, core: Core, place: int) -> int:
+        execution = stage, run, tile = self._order[core][place]
+        for number, (writer, reader) in enumerate(self._rings):
+            if reader == stage:
+                self._known[core] = max(self._known[core], self._up[number].popleft())
+                if number in self._paced and tile + self._depth < self._runs[run]:
+                    self._freed[number].append(execution)
+            if writer == stage and self._waits_for_slot(number, tile):
+                self._read.add(self._freed[number].popleft())
+        for number, (writer, reader) in enumerate(self._rings):
+            if writer == stage:
+                slot = (number, tile % self._depth)
+                if slot in self._holder and not self._is_over((reader, *self._holder[slot]), core):
+                    return number
+                self._holder[slot] = (run, tile)
+                self._up[number].append(place + 1)
+        return _SOUND
+
+    def _is_over(self, execution: _Execution, core: Core) -> bool:
+        """Whether a core knows that the other has finished an execution."""
+        return execution in self._read or self._place[execution] < self._known[core]
+
+
+def _executions(
+    cores: tuple[Core, ...],
+    lags: tuple[int, ...],
+    core: Core,
+    runs: tuple[int, ...],
+    parts: tuple[int, ...] = (),
+) -> list[_Execution]:
+    """The order in which a core runs its stages, each loop running once for each of ``runs`` tiles."""
+    part_of = parts or (0,) * len(cores)
+    order: list[_Execution] = []
+    for run, extent in enumerate(runs):
+        for part in sorted(set(part_of)):
+            mine = [
+                (stage, lags[stage])
+                for stage in range(len(cores))
+                if cores[stage] is core and part_of[stage] == part
+            ]
+            deepest = max((lag for _, lag in mine), default=0)
+            columns = [tiles(lag, deepest, extent) for _, lag in mine]
+            for step in zip(*columns, strict=True):
+                order += [(mine[i][0], run, tile) for i, tile in enumerate(step) if tile is not None]
+    return order

@@ -1,0 +1,108 @@
+"""The passes behind the lowering: what each requires and establishes, and the check of both between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from attndsl.base.errors import InternalError
+from attndsl.lowering.emit.field_names import check_field_names
+from attndsl.passes.events.synchronise import synchronise
+from attndsl.passes.flags.derive_flags import derive_flags
+from attndsl.passes.plan_memory import plan_memory
+from attndsl.passes.split_cores import split_cores
+from attndsl.tile.program import Program, Property
+from attndsl.tile.verifier import check
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pass:
+    """A function from program to program.
+
+    Attributes:
+        requires: what must hold of the program that it gets.
+        establishes: what holds of the program that it gives, and did not before.
+        ends: what it requires and no longer holds behind it.
+    """
+
+    name: str
+    run: Callable[[Program], Program]
+    requires: frozenset[Property]
+    establishes: frozenset[Property]
+    ends: frozenset[Property] = frozenset()
+
+    def behind(self, established: frozenset[Property]) -> frozenset[Property]:
+        """What holds of the program that it gives, where ``established`` held of the one that it got."""
+        return (established - self.ends) | self.establishes
+
+
+LOWERED = frozenset({Property.JOINT})
+"""What holds of a program that was just lowered."""
+FINISHED = frozenset({Property.FLAGS, Property.CORES, Property.ADDRESSES, Property.EVENTS})
+"""What code generation and the tile backend take for granted."""
+
+PASSES: tuple[Pass, ...] = (
+    Pass(
+        name="derive_flags",
+        run=derive_flags,
+        requires=frozenset({Property.JOINT}),
+        establishes=frozenset({Property.FLAGS}),
+    ),
+    Pass(
+        name="split_cores",
+        run=split_cores,
+        requires=frozenset({Property.JOINT, Property.FLAGS}),
+        establishes=frozenset({Property.CORES}),
+        ends=frozenset({Property.JOINT}),
+    ),
+    Pass(
+        name="plan_memory",
+        run=plan_memory,
+        requires=frozenset({Property.CORES}),
+        establishes=frozenset({Property.ADDRESSES}),
+    ),
+    Pass(
+        name="synchronise",
+        run=synchronise,
+        requires=frozenset({Property.FLAGS, Property.CORES}),
+        establishes=frozenset({Property.EVENTS}),
+    ),
+)
+
+
+def check_order(passes: tuple[Pass, ...]) -> None:
+    """Whether each pass finds what it requires, and a finished program comes out.
+
+    Raises:
+        InternalError: a pass stands where something that it requires is not established, or where what it
+            establishes holds already; or something is missing at the end.
+    """
+    established = LOWERED
+    for each in passes:
+        _refuse(each.requires - established, f"{each.name} requires", "not established in front of it")
+        _refuse(each.establishes & established, f"{each.name} establishes", "established in front of it")
+        established = each.behind(established)
+    _refuse(FINISHED - established, "a finished program has", "established by no pass")
+
+
+def _refuse(properties: frozenset[Property], says: str, what: str) -> None:
+    if properties:
+        raise InternalError(f"{says} {', '.join(sorted(item.value for item in properties))}: {what}")
+
+
+def run_passes(lowered: Program, passes: tuple[Pass, ...]) -> tuple[Program, Program]:
+    """The last program that is joint, and the finished one; every rule that applies is checked in between.
+
+    Raises:
+        InternalError: the order of the passes is wrong, or a rule does not hold.
+        NamesTaken: the kernel needs the name of a tiling field for itself.
+    """
+    check_order(passes)
+    established = LOWERED
+    joint = program = check(check_field_names(lowered), "lower", established)
+    for each in passes:
+        established = each.behind(established)
+        program = check(check_field_names(each.run(program)), each.name, established)
+        if Property.JOINT in established:
+            joint = program
+    return joint, program

@@ -1,0 +1,114 @@
+"""Pass: one tree per core kind. Skewed loops become plain loops over steps with guards."""
+
+from __future__ import annotations
+
+from attndsl.expr.symbolic import Symbol
+from attndsl.target import ATLAS_A2, Core, MemorySpace
+from attndsl.tile.buffers import Buffer
+from attndsl.tile.instructions import Instruction
+from attndsl.tile.pipeline_skew import guard
+from attndsl.tile.program import Program
+from attndsl.tile.scalars import defined, expressions, free, loads
+from attndsl.tile.statements import (
+    Alloc,
+    Collect,
+    For,
+    If,
+    Let,
+    Note,
+    PickTensor,
+    Pipelined,
+    Seq,
+    Stage,
+    Statement,
+    as_seq,
+    rewrite,
+    seq,
+)
+
+
+def split_cores(program: Program) -> Program:
+    """The program with one tree for the AIC and one for its AIVs."""
+    cores = {core: _drop_unused(_restrict(program.body, core)) for core in Core}
+    return program.with_(cores=cores)
+
+
+def core_of(space: MemorySpace) -> Core:
+    """The core kind that owns an on-chip memory."""
+    return ATLAS_A2.memory(space).core
+
+
+def _owner(buffers: tuple[Buffer, ...]) -> Core:
+    owners = {core_of(buffer.space) for buffer in buffers}
+    assert len(owners) == 1, "buffers of one lifetime belong to one core kind"
+    return owners.pop()
+
+
+def _restrict(body: Seq, core: Core) -> Seq:
+    read = _tensors_of(body, core)
+
+    def change(statement: Statement) -> Statement | None:
+        if isinstance(statement, Stage):
+            return statement if statement.core is core else None
+        if isinstance(statement, PickTensor) and statement.tensor.name not in read:
+            return None
+        if isinstance(statement, Alloc) and _owner(statement.buffers) is not core:
+            return statement.body
+        if isinstance(statement, For | If) and not _does_something(statement):
+            return None
+        return statement
+
+    return as_seq(rewrite(_unskew(body, core), change) or Seq(body=()))
+
+
+def _tensors_of(body: Seq, core: Core) -> set[str]:
+    """Names of the global tensors that a core kind's instructions, or any scalars, touch."""
+    found = set()
+    for item in body.walk():
+        if isinstance(item, Instruction) and item.core is core:
+            found |= {tensor.name for tensor in (*item.gm_reads(), *item.gm_writes())}
+        found |= {node.source for expr in expressions(item) for node in loads(expr)}
+    return found
+
+
+def _does_something(statement: Statement) -> bool:
+    idle = Let | Collect | Note | Seq | For | If | Alloc
+    return any(not isinstance(inner, idle) for inner in statement.walk())
+
+
+def _unskew(body: Seq, core: Core) -> Seq:
+    def change(statement: Statement) -> Statement | None:
+        return _loop_over_steps(statement, core) if isinstance(statement, Pipelined) else statement
+
+    return as_seq(rewrite(body, change) or Seq(body=()))
+
+
+def _loop_over_steps(loop: Pipelined, core: Core) -> Statement:
+    """``for step in 0..extent + deepest lag``: each stage of this core guarded to its own iterations."""
+    mine = [(s, lag) for s, lag in zip(loop.stages, loop.lags, strict=True) if s.core is core]
+    deepest = max((lag for _, lag in mine), default=0)
+    step = Symbol("step")
+    body: list[Statement] = []
+    for stage, lag in mine:
+        inside = seq(Let(symbol=loop.var, value=step - lag), stage)
+        condition = guard(step, lag, deepest, loop.extent)
+        body.append(inside if condition is None else If(condition=condition, then=inside, where=stage.where))
+    return For(var=step, end=loop.extent + deepest, body=seq(*body), where=loop.where)
+
+
+def _drop_unused(body: Seq) -> Seq:
+    """Without the scalars that nothing behind them in their own body looks at."""
+    read = {node.source for item in body.walk() for expr in expressions(item) for node in loads(expr)}
+
+    def change(statement: Statement) -> Statement | None:
+        if not isinstance(statement, Seq):
+            return statement
+        kept: list[Statement] = []
+        for item in reversed(statement.body):
+            behind = free(Seq(body=tuple(kept)))
+            filled = isinstance(item, Collect) and item.array.name in read
+            if not defined(item) or filled or behind.keys() & set(defined(item)):
+                kept.insert(0, item)
+        return statement if len(kept) == len(statement.body) else Seq(body=tuple(kept))
+
+    return as_seq(rewrite(body, change) or Seq(body=()))

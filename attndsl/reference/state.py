@@ -1,0 +1,107 @@
+"""What the reference interpreter knows while it runs one call."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+
+from attndsl.graph.errors import GraphError
+from attndsl.graph.nodes import Node
+from attndsl.reference.scratch import Scratch
+from attndsl.spec.binding.call import Call
+from attndsl.spec.contract.layout import Array
+
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """An array whose dimensions are named by the axes of the graph."""
+
+    axes: tuple[str, ...]
+    data: Array
+
+    def aligned(self, axes: tuple[str, ...]) -> Array:
+        """The data with exactly these dimensions in this order; absent ones have extent 1."""
+        order = [axis for axis in axes if axis in self.axes]
+        data = self.data.transpose([self.axes.index(axis) for axis in order])
+        missing = tuple(position for position, axis in enumerate(axes) if axis not in self.axes)
+        return np.expand_dims(data, missing) if missing else data
+
+
+@dataclass(frozen=True)
+class State:
+    """One run: the call, the floating dtype of all arithmetic, and what is computed so far.
+
+    ``values``: whole values by node; ``statistics``: row maximum and sum by softmax node; ``boundaries``:
+    first row of each batch row, and the end, by packed node; ``decided``: answers of :meth:`once`.
+    """
+
+    call: Call
+    real: np.dtype[Any]
+    values: dict[int, Labelled] = field(default_factory=dict)
+    statistics: dict[int, dict[str, Labelled]] = field(default_factory=dict)
+    boundaries: dict[int, Array] = field(default_factory=dict)
+    scratch: Scratch = field(default_factory=Scratch)
+    decided: dict[tuple[object, int], Any] = field(default_factory=dict)
+
+    def once(self, rule: Callable[[State, Any], Found], node: Node) -> Found:
+        """``rule(self, node)``, asked once a run: for what holds in all blocks."""
+        key = (rule, id(node))
+        if key not in self.decided:
+            self.decided[key] = rule(self, node)
+        found: Found = self.decided[key]
+        return found
+
+    @cached_property
+    def env(self) -> dict[str, Any]:
+        """Sizes, parameters and the arrays that scalar loads read."""
+        return {**self.call.env(), **self.call.arrays}
+
+    @cached_property
+    def uses(self) -> Counter[int]:
+        """How often the nodes of the graph are operands of others."""
+        return Counter(id(operand) for node in self.call.graph.nodes for operand in node.operands())
+
+    @cached_property
+    def heads_per_group(self) -> int:
+        """Query heads that share a key/value head."""
+        extents = self.call.extents
+        return extents.get("N", 1) // extents.get("K", extents.get("N", 1))
+
+
+def rounded(values: Array, dtype: np.dtype[Any]) -> Array:
+    """``values`` rounded to ``dtype`` once, half to even."""
+    if values.dtype == np.float64 and dtype.name == "bfloat16":
+        # The library goes through float32 and would round twice. Rounding that first step to odd
+        # (truncate, then set the last bit if anything was lost) makes the second one exact.
+        with np.errstate(all="ignore"):
+            narrow = values.astype(np.float32)
+        bits = narrow.view(np.uint32)
+        inexact = narrow != values
+        bits -= np.abs(narrow) > np.abs(values)
+        bits |= inexact & ~np.isnan(values)
+        values = narrow
+    with np.errstate(all="ignore"):
+        return values.astype(dtype, copy=False)
+
+
+def no_rule(node: Node, where: str) -> GraphError:
+    """The error for a node type that a table lacks."""
+    return GraphError(f"the reference has no rule for {type(node).__name__} {where}", node.where)
+
+
+def as_real(array: Array, real: np.dtype[Any]) -> Array:
+    """``array`` in the floating dtype of the run, contiguous."""
+    if array.dtype == real:
+        return np.ascontiguousarray(array)
+    if array.dtype.name == "bfloat16" and real == np.float32:
+        # A bfloat16 is the upper half of a float32; several times faster than a cast element by element.
+        words = np.ascontiguousarray(array).view(np.uint16).astype(np.uint32)
+        return np.left_shift(words, 16, out=words).view(np.float32)
+    return np.ascontiguousarray(array, dtype=real)

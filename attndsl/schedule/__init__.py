@@ -1,1 +1,0 @@
-"""From graph to tile program: tile shapes, partition, memory plan and synchronisation, pass by pass."""

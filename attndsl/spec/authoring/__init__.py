@@ -1,0 +1,1 @@
+"""What an author writes: declarations and the vocabulary of attention. It builds graph nodes."""

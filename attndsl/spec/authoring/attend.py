@@ -1,0 +1,318 @@
+"""The vocabulary of attention: where keys come from, scores, softmax, quantisation.
+
+Everything here builds graph nodes (:mod:`attndsl.graph.nodes`); nothing computes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace as with_fields
+
+import numpy as np
+
+from attndsl.base.source_location import author_line
+from attndsl.expr.symbolic import Expr, ExprLike, Symbol, as_expr
+from attndsl.graph.nodes import (
+    INDEX_AXES,
+    Axes,
+    BlockRequantize,
+    CacheAppend,
+    Choose,
+    Conditional,
+    Dense,
+    Dequantize,
+    Elementwise,
+    Leading,
+    Listed,
+    LogSumExpMerge,
+    Node,
+    Packed,
+    PackedQueries,
+    Paged,
+    Quantize,
+    Ring,
+    Scalar,
+    Scores,
+    Softmax,
+    Take,
+    Windowed,
+)
+from attndsl.spec.authoring.values import Operand, TensorValue, Value, as_rows, elementwise, index_condition
+from attndsl.spec.errors import GraphError, SpecError
+
+BATCH = Symbol("b")
+HEAD = Symbol("n")
+QUERY = Symbol("i")
+KEY = Symbol("j")
+LOWEST = float(np.finfo(np.float32).min)
+GROUP = Symbol("g")
+
+
+def rows(tensor: Value, *, length: Value | ExprLike | None = None, start: ExprLike | None = None) -> Value:
+    """Key or value rows of a tensor with a row axis T.
+
+    Args:
+        tensor: axes (B, K, T, D) or (B, K, T, E).
+        length: valid rows of each batch row, axes (B,); all of them where a call leaves it out.
+        start: first valid row as an expression of the batch index ``attend.BATCH``; a batch row whose rows
+            would lie outside the tensor has none at all.
+    """
+    where = author_line()
+    first = None if start is None else Scalar(value=as_expr(start), axes=("B",), where=where)
+    axes = tensor.axes
+    return Value(Dense(axes=axes, tensor=tensor.node, length=_per_row(length), start=first, where=where))
+
+
+def paged(
+    tensor: Value, table: Value, block_size: ExprLike, *, length: Value | ExprLike | None = None
+) -> Value:
+    """Key or value rows of a paged cache, axes (P, K, R, D): block, head, row in the block, channel.
+
+    Row t of batch row b is row ``t % block_size`` of block ``table[b, t // block_size]``.
+    """
+    axes: Axes = ("B", "K", "T", *(axis for axis in tensor.axes if axis in ("D", "E")))
+    node = Paged(
+        axes=axes,
+        tensor=tensor.node,
+        table=table.node,
+        block_size=as_expr(block_size),
+        length=_per_row(length),
+        where=author_line(),
+    )
+    return Value(node)
+
+
+def listed(
+    tensors: Value, *, index: Value | ExprLike | None = None, length: Value | ExprLike | None = None
+) -> Value:
+    """Key or value rows of a list of tensors, axes (B, K, T, D): batch row b reads tensor b.
+
+    Args:
+        tensors: the list, its own axis first.
+        index: number of the tensor that batch row ``attend.BATCH`` reads, for a list with the axes
+            (G, K, U, D); a negative one means no rows.
+        length: valid rows, one a batch row; all of them where a call leaves it out.
+    """
+    where = author_line()
+    axes: Axes = ("B", *("T" if axis == "U" else axis for axis in tensors.axes[1:]))
+    return Value(
+        Listed(axes=axes, tensors=tensors.node, index=_per_row(index), length=_per_row(length), where=where)
+    )
+
+
+def packed(tensor: Value, ends: Value | None = None, *, length: Value | ExprLike | None = None) -> Value:
+    """Queries (S, N, D), or key or value rows (U, K, D), of all batch rows back to back in one tensor.
+
+    Args:
+        tensor: the tokens of all batch rows.
+        ends: prefix sums of their numbers of tokens, axes (B,); batch row b owns ``ends[b-1] .. ends[b]-1``.
+        length: instead of ``ends``, the number of tokens of each batch row.
+    """
+    where = author_line()
+    count = _per_row(length)
+    if "S" in tensor.axes:
+        return Value(PackedQueries(tensor=tensor.node, ends=_node(ends), length=count, where=where))
+    axes: Axes = ("B", "K", "T", *(axis for axis in tensor.axes if axis in ("D", "E")))
+    return Value(Packed(axes=axes, tensor=tensor.node, ends=_node(ends), length=count, where=where))
+
+
+def ring(cache: Value, size: ExprLike, *, length: Value | ExprLike | None = None) -> Value:
+    """The last rows of a cache that is written round and round: row t lives in row ``t % size`` of ``cache``.
+
+    ``length``: rows ever written, one number a batch row.
+    """
+    source = as_rows(cache)
+    node = Ring(
+        axes=source.axes, source=source, size=as_expr(size), length=_per_row(length), where=author_line()
+    )
+    return Value(node)
+
+
+def window(source: Value, start: ExprLike, *, length: Value | ExprLike) -> Value:
+    """Rows ``start .. start + length - 1`` of another source of rows, expressions of ``attend.BATCH``."""
+    inner, where = as_rows(source), author_line()
+    first = Scalar(value=as_expr(start), axes=("B",), where=where)
+    return Value(Windowed(axes=inner.axes, source=inner, start=first, length=_per_row(length), where=where))
+
+
+def append(cache: Value, new: Value, *, position: ExprLike, length: Value | ExprLike) -> Value:
+    """Rows below ``position`` of a cache, then new rows; and these are written into the cache in place.
+
+    Args:
+        cache: :func:`rows` of an argument, or a :func:`ring` of them.
+        new: the rows to write.
+        position: where row 0 of ``new`` goes, an expression of ``attend.BATCH``.
+        length: rows of each batch row in the end.
+    """
+    source, rows_, where = as_rows(cache), as_rows(new), author_line()
+    first = Scalar(value=as_expr(position), axes=("B",), where=where)
+    axes = source.axes
+    return Value(
+        CacheAppend(axes=axes, cache=source, rows=rows_, position=first, length=_per_row(length), where=where)
+    )
+
+
+def leading(tensor: Value, count: Expr) -> Value:
+    """The first ``count`` channels of keys as values: latent attention keeps both in one tensor."""
+    axes = tuple("E" if axis == "D" else axis for axis in tensor.axes)
+    return Value(Leading(source=tensor.node, count=count, axes=axes, where=author_line()))
+
+
+def take(tensor: Value, axis: str, index: Expr) -> Value:
+    """Entry ``index`` of one axis, such as the layer Y of a cache."""
+    axes = tuple(each for each in tensor.axes if each != axis)
+    return Value(Take(source=tensor.node, axis=axis, index=index, axes=axes, where=author_line()))
+
+
+def merge(*parts: Value) -> Value:
+    """Attention over all rows of several segments, from the attention over each: ``softmax(s) @ values``.
+
+    The log-sum-exp merge: each part weighs as much as the sum of exponentials behind it.
+    """
+    nodes = tuple(part.node for part in parts)
+    axes = parts[0].axes if parts else ()
+    return Value(LogSumExpMerge(parts=nodes, axes=axes, where=author_line()))
+
+
+def choose(*cases: tuple[TensorValue | tuple[TensorValue, ...], Value], otherwise: Value) -> Value:
+    """The first case whose arguments a call passes.
+
+    As in ``choose((block_table, paged(...)), otherwise=rows(...))``; a tuple of arguments needs them all.
+    """
+    needs, values = [], []
+    for condition, value in cases:
+        group = condition if isinstance(condition, tuple) else (condition,)
+        needs.append(frozenset(tensor.spec.name for tensor in group))
+        values.append(value.node)
+    alternatives = (*values, otherwise.node)
+    axes = otherwise.axes
+    if any(getattr(node, "axes", ()) != axes for node in alternatives):
+        raise GraphError("all alternatives of choose() must have the same axes", author_line())
+    node = Choose(needs=tuple(needs), alternatives=alternatives, axes=axes, where=author_line())
+    return Value(node)
+
+
+def when(condition: Expr, value: Value, otherwise: Value) -> Value:
+    """``value`` in calls where ``condition`` holds, else ``otherwise``.
+
+    The condition is over parameters, and dtypes, layouts and presence of arguments: it shapes the kernel.
+    """
+    node = Conditional(
+        condition=condition,
+        then=value.node,
+        otherwise=otherwise.node,
+        axes=value.axes,
+        where=author_line(),
+    )
+    return Value(node)
+
+
+def scores(query: Value, keys: Value) -> Value:
+    """``query . key^T`` in fp32, axes (B, N, Q, T); query head n reads key/value head ``n // (N / K)``."""
+    return Value(Scores(query=query.node, keys=as_rows(keys), where=author_line()))
+
+
+def softmax(value: Value) -> Value:
+    """Probabilities over the keys of each row; a row without keys is all zero."""
+    return Value(Softmax(scores=value.node, where=author_line()))
+
+
+def condition(condition: Expr) -> Value:
+    """A condition over ``attend.BATCH``, ``HEAD``, ``QUERY`` and ``KEY``, for ``scores.replace``."""
+    return index_condition(condition)
+
+
+def index(value: Expr) -> Value:
+    """A number computed from ``attend.BATCH``, ``HEAD``, ``QUERY`` and ``KEY``, such as ``QUERY - KEY``."""
+    used = tuple(axis for symbol, axis in INDEX_AXES.items() if symbol in value.symbols())
+    return Value(Scalar(value=value, axes=used, where=author_line()))
+
+
+def requantize(probabilities: Value, block: int, scale: Value | None = None) -> Value:
+    """Probabilities through int8, block by block of ``block`` keys, before they meet int8 values.
+
+    ``scale``: the step of the integers; where a call passes none, a 127th of the row's largest in the block.
+    """
+    node = BlockRequantize(
+        source=probabilities.node, block=as_expr(block), scale=_node(scale), where=author_line()
+    )
+    return Value(node)
+
+
+def dequantize(source: Value, scale: Value, offset: Value | None = None) -> Value:
+    """``(source + offset) * scale`` in fp32; just ``source`` where a call passes no scale."""
+    scale, offset = _channels_of(source, scale), None if offset is None else _channels_of(source, offset)
+    node = Dequantize(
+        source=source.node, scale=scale.node, offset=_node(offset), axes=source.axes, where=author_line()
+    )
+    return Value(node)
+
+
+def quantize(source: Value, scale: Value, offset: Value | None = None) -> Value:
+    """``clip(round_half_even(source * scale + offset))`` to int8; just ``source`` without a scale."""
+    scale, offset = _channels_of(source, scale), None if offset is None else _channels_of(source, offset)
+    node = Quantize(
+        source=source.node, scale=scale.node, offset=_node(offset), axes=source.axes, where=author_line()
+    )
+    return Value(node)
+
+
+def maximum(left: Operand, right: Operand) -> Value:
+    """The larger of two values."""
+    return elementwise("maximum", left, right)
+
+
+def minimum(left: Operand, right: Operand) -> Value:
+    """The smaller of two values."""
+    return elementwise("minimum", left, right)
+
+
+def tanh(value: Value) -> Value:
+    """The hyperbolic tangent, as in logit soft-capping."""
+    return elementwise("tanh", value)
+
+
+def exp(value: Value) -> Value:
+    """The natural exponential."""
+    return elementwise("exp", value)
+
+
+def log(value: Value) -> Value:
+    """The natural logarithm."""
+    return elementwise("log", value)
+
+
+def sqrt(value: Value) -> Value:
+    """The square root."""
+    return elementwise("sqrt", value)
+
+
+def sigmoid(value: Value) -> Value:
+    """The logistic function, for attention without a row normalisation."""
+    return elementwise("sigmoid", value)
+
+
+def _per_row(value: Value | ExprLike | None) -> Node | None:
+    """The node of a number a batch row; an expression is one of the batch index."""
+    if value is None or isinstance(value, Value):
+        return _node(value)
+    if not isinstance(value, Expr | int):
+        raise SpecError(
+            f"rows are counted by an integer, lengths or an expression, got {value!r}", author_line()
+        )
+    return Scalar(value=as_expr(value), axes=("B",), where=author_line())
+
+
+def _node(value: Value | None) -> Node | None:
+    return None if value is None else value.node
+
+
+def _channels_of(source: Value, factor: Value) -> Value:
+    """``factor`` with its channel axis named as the source names it (D of a query or key, E of a value)."""
+    names = {"D": "E", "E": "D"}
+    if all(axis in source.axes or axis not in names for axis in factor.axes):
+        return factor
+    axes = tuple(axis if axis in source.axes else names.get(axis, axis) for axis in factor.axes)
+    node = factor.node
+    if isinstance(node, Take | Elementwise):
+        return Value(with_fields(node, axes=axes))
+    return Value(Take(source=node, axis="", index=0, axes=axes, where=author_line()))

@@ -1,0 +1,346 @@
+"""What an author computes with: values whose operators build graph nodes.
+
+    s = attend.scores(query, attend.rows(key, length=lengths)) * scale_value + pse_shift
+    op.output("out", attend.softmax(s.replace(mask, -1e12)) @ attend.rows(value), like=query)
+
+Each node remembers the line of the spec that it comes from. A node with an operand that a call may leave
+out collapses to its other operand in such a call.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TypeAlias, cast
+
+from attndsl.base.source_location import author_line
+from attndsl.expr.argument_facts import dtype_of, given, layout_of, rows_of, split_of
+from attndsl.expr.reductions import of_all_elements
+from attndsl.expr.symbolic import (
+    Compare,
+    Const,
+    Expr,
+    ExprLike,
+    Load,
+    Symbol,
+    TakesScalars,
+    as_expr,
+    negation,
+)
+from attndsl.graph.nodes import (
+    AXIS_ORDER,
+    INDEX_AXES,
+    Axes,
+    Cast,
+    Choose,
+    Conditional,
+    Dense,
+    Elementwise,
+    GroupSum,
+    IndexCondition,
+    Input,
+    Lookup,
+    Node,
+    PackedQueries,
+    Repeat,
+    Replace,
+    RowMax,
+    Rows,
+    RowSum,
+    Scalar,
+    Scores,
+    Softmax,
+    Take,
+    TopK,
+    WeightedSum,
+    WindowSum,
+)
+from attndsl.spec.contract.arguments import TensorSpec
+from attndsl.spec.errors import GraphError, SpecError
+
+Operand: TypeAlias = "Value | Expr | int | float"
+
+
+class Value(TakesScalars):
+    """A value of the computation; ``node`` is its graph node."""
+
+    __slots__ = ("node",)
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+
+    @property
+    def axes(self) -> Axes:
+        """The axes of the value."""
+        axes: Axes = getattr(self.node, "axes", ())
+        return axes
+
+    def __add__(self, other: Operand) -> Value:
+        return elementwise("add", self, other)
+
+    def __radd__(self, other: Operand) -> Value:
+        return elementwise("add", other, self)
+
+    def __sub__(self, other: Operand) -> Value:
+        return elementwise("subtract", self, other)
+
+    def __rsub__(self, other: Operand) -> Value:
+        return elementwise("subtract", other, self)
+
+    def __mul__(self, other: Operand) -> Value:
+        return elementwise("multiply", self, other)
+
+    def __rmul__(self, other: Operand) -> Value:
+        return elementwise("multiply", other, self)
+
+    def __truediv__(self, other: Operand) -> Value:
+        return elementwise("divide", self, other)
+
+    def __rtruediv__(self, other: Operand) -> Value:
+        return elementwise("divide", other, self)
+
+    def __neg__(self) -> Value:
+        return elementwise("negate", self)
+
+    def __abs__(self) -> Value:
+        return elementwise("abs", self)
+
+    def __matmul__(self, values: Value) -> Value:
+        """The weighted sum of value rows over the keys, axes (B, N, Q, E); (S, N, E) of packed queries."""
+        where = author_line()
+        return Value(
+            WeightedSum(
+                weights=self.node, values=as_rows(values), axes=result_axes(self.node, "E"), where=where
+            )
+        )
+
+    def replace(self, condition: Value | Expr, value: float) -> Value:
+        """``value`` where ``condition``, a mask or a condition over indices, is non-zero; this value
+        elsewhere."""
+        where = author_line()
+        if isinstance(condition, Expr):
+            condition = index_condition(condition)
+        axes = merge_axes(self.axes, condition.axes)
+        return Value(
+            Replace(source=self.node, condition=condition.node, value=float(value), axes=axes, where=where)
+        )
+
+    def where(self, visible: Expr) -> Value:
+        """This value where ``visible`` holds, -inf elsewhere: a mask as a condition over indices.
+
+        The condition is written with ``attend.BATCH``, ``HEAD``, ``QUERY`` and ``KEY``, as in
+        ``s.where(attend.KEY <= attend.QUERY)``.
+        """
+        hidden = index_condition(negation(visible))
+        return self.replace(hidden, float("-inf"))
+
+    def cast(self, dtype: str | TensorValue) -> Value:
+        """This value rounded to ``dtype`` or to that of an argument, half to even."""
+        name = dtype.spec.name if isinstance(dtype, TensorValue) else dtype
+        return Value(Cast(source=self.node, dtype=name, axes=self.axes, where=author_line()))
+
+    def part(self, index: int) -> Value:
+        """Entry ``index`` of the component axis C, as of a tensor that stacks a scale for key and value."""
+        if "C" not in self.axes:
+            raise GraphError("part() needs a value with a component axis 'C'", author_line())
+        axes = tuple(axis for axis in self.axes if axis != "C")
+        return Value(Take(source=self.node, axis="C", index=index, axes=axes, where=author_line()))
+
+    @property
+    def row_max(self) -> Value:
+        """Of a softmax: the maximum of each score row, axes (B, N, Q); (S, N) of packed queries."""
+        return Value(RowMax(softmax=self._softmax(), axes=result_axes(self.node), where=author_line()))
+
+    @property
+    def row_sum(self) -> Value:
+        """Of a softmax: the sum of exponentials of each row, axes (B, N, Q); (S, N) of packed queries."""
+        return Value(RowSum(softmax=self._softmax(), axes=result_axes(self.node), where=author_line()))
+
+    def window_sum(self, *, step: ExprLike, last: ExprLike, counts: tuple[ExprLike, ...]) -> Value:
+        """Strided sums over the keys, one for each block j: the sum of the terms ``step * j + last - m - n``
+        over all ``m < counts[0]`` and ``n < counts[1]``, for any number of counts. Terms out of range add 0.
+        """
+        node = WindowSum(
+            source=self.node,
+            step=as_expr(step),
+            last=as_expr(last),
+            counts=tuple(as_expr(count) for count in counts),
+            axes=result_axes(self.node, "J"),
+            where=author_line(),
+        )
+        return Value(node)
+
+    def top(
+        self, count: ExprLike, *, forced: Value | None = None, length: Value | Expr | None = None
+    ) -> Value:
+        """Indices of the ``count`` largest entries along J, in descending order along X.
+
+        Args:
+            count: how many.
+            forced: entries that are taken before all others where it is non-zero.
+            length: entries of each batch row; all of them if None.
+        """
+        where = author_line()
+        if isinstance(length, Expr):
+            length = Value(Scalar(value=length, axes=("B",), where=where))
+        node = TopK(
+            source=self.node,
+            count=as_expr(count),
+            forced=None if forced is None else forced.node,
+            length=None if length is None else length.node,
+            axes=tuple("X" if axis == "J" else axis for axis in self.axes),
+            where=where,
+        )
+        return Value(node)
+
+    def repeated(self) -> Value:
+        """This value copied along the further axis L, whose size is that of ``op.axes(L=...)``."""
+        return Value(Repeat(source=self.node, axes=(*self.axes, "L"), where=author_line()))
+
+    def sum_over_group(self) -> Value:
+        """The sum over the query heads of each key/value head: axis N becomes K."""
+        axes = tuple("K" if axis == "N" else axis for axis in self.axes)
+        return Value(GroupSum(source=self.node, axes=axes, where=author_line()))
+
+    def _softmax(self) -> Softmax:
+        if not isinstance(self.node, Softmax):
+            raise GraphError("row_max and row_sum belong to the result of attend.softmax", author_line())
+        return self.node
+
+
+class TensorValue(Value):
+    """A tensor argument, usable in the computation and in constraints."""
+
+    __slots__ = ("spec",)
+
+    def __init__(self, node: Node, spec: TensorSpec) -> None:
+        super().__init__(node)
+        self.spec = spec
+
+    @property
+    def given(self) -> Symbol:
+        """Whether a call passes it."""
+        return given(self.spec.name)
+
+    @property
+    def absent(self) -> Compare:
+        """Whether a call leaves it out."""
+        return negation(self.given)
+
+    @property
+    def dtype(self) -> Symbol:
+        """The name of its dtype in a call."""
+        return dtype_of(self.spec.name)
+
+    @property
+    def layout(self) -> Symbol:
+        """The key of its layout in a call."""
+        return layout_of(self.spec.name)
+
+    @property
+    def split(self) -> Symbol:
+        """Whether a call passes it as a list of one tensor a batch row."""
+        return split_of(self.spec.name)
+
+    def rows(self, b: Expr) -> Load:
+        """Rows of the tensor of batch row ``b``, in a call that passes a list of one tensor a batch row."""
+        return Load(rows_of(self.spec.name), b, f"rows_{self.spec.name}")
+
+    def form(self, layout: str) -> Value:
+        """The tensor as its layout alternative of this key shows it, with that alternative's axes."""
+        if layout not in self.spec.layouts or not isinstance(self.node, Input):
+            known = ", ".join(map(repr, self.spec.layouts))
+            raise SpecError(f"'{self.spec.name}' has no layout '{layout}'; there are {known}", author_line())
+        return Value(replace(self.node, axes=self.spec.layouts[layout].roles, where=author_line()))
+
+    def at(self, *index: Expr | int) -> Value:
+        """The element at ``index``, expressions of ``attend.BATCH``, ``HEAD``, ``QUERY`` and ``KEY``.
+
+        One expression for each dimension of the layout of an ``indexed`` argument; nothing where a call
+        leaves the argument out.
+        """
+        parts = tuple(as_expr(each) for each in index)
+        used = frozenset().union(*(part.symbols() for part in parts))
+        axes = tuple(axis for symbol, axis in INDEX_AXES.items() if symbol in used)
+        return Value(Lookup(source=self.node, index=parts, axes=axes, where=author_line()))
+
+    @property
+    def lowest(self) -> Expr:
+        """Its smallest element."""
+        return of_all_elements("min", self.spec.name)
+
+    @property
+    def highest(self) -> Expr:
+        """Its largest element."""
+        return of_all_elements("max", self.spec.name)
+
+    def __getitem__(self, index: Expr | int | tuple[Expr | int, ...]) -> Load:
+        """One element of an integer tensor, by index symbols or numbers."""
+        indices = index if isinstance(index, tuple) else (index,)
+        layouts = tuple(self.spec.layouts.values())
+        if len(indices) == 1:
+            return Load(self.spec.name, as_expr(indices[0]))
+        if len(layouts) != 1 or layouts[0].rank != len(indices):
+            raise SpecError(f"'{self.spec.name}' does not have {len(indices)} dimensions", author_line())
+        flat: Expr = Const(0)
+        for position, extent in zip(indices, layouts[0].shape(), strict=True):
+            flat = flat * extent + as_expr(position)
+        return Load(self.spec.name, flat)
+
+
+def elementwise(op: str, *operands: Operand) -> Value:
+    """The named elementwise operation, broadcast over axes by name."""
+    where = author_line()
+    nodes = tuple(as_node(operand) for operand in operands)
+    axes = merge_axes(*(getattr(node, "axes", ()) for node in nodes))
+    return Value(Elementwise(op=op, inputs=nodes, axes=axes, where=where))
+
+
+def result_axes(node: Node, *last: str) -> Axes:
+    """The axes of what is computed for each row of the scores below ``node``, with further axes ``last``."""
+    packed = any(
+        isinstance(below, Scores) and isinstance(below.query, PackedQueries) for below in node.walk()
+    )
+    return ("S", "N", *last) if packed else ("B", "N", "Q", *last)
+
+
+def as_rows(value: object) -> Rows:
+    """The node of key or value rows; a bare tensor with a row axis stands for all its rows."""
+    node = value.node if isinstance(value, Value) else None
+    if _are_rows(node):
+        return cast(Rows, node)  # choices are gone before anybody reads the fields of rows
+    if isinstance(node, Node) and "T" in getattr(node, "axes", ()):
+        return Dense(axes=getattr(node, "axes", ()), tensor=node, where=author_line())
+    found = type(value).__name__ if node is None else f"axes ({', '.join(getattr(node, 'axes', ()))})"
+    raise GraphError(
+        f"key or value rows are needed here, as of attend.rows(key), or a tensor with an axis T, not {found}",
+        author_line(),
+    )
+
+
+def _are_rows(node: Node | None) -> bool:
+    if isinstance(node, Choose):
+        return all(_are_rows(each) for each in node.alternatives)
+    if isinstance(node, Conditional):
+        return _are_rows(node.then) and _are_rows(node.otherwise)
+    return isinstance(node, Rows)
+
+
+def as_node(operand: object) -> Node:
+    """The node of a value, or a scalar node for a number or a symbolic scalar."""
+    if isinstance(operand, Value):
+        return operand.node
+    if isinstance(operand, Expr | int | float):
+        return Scalar(value=as_expr(operand), where=author_line())
+    raise GraphError(f"a value, a parameter or a number is needed here, got {operand!r}", author_line())
+
+
+def index_condition(condition: Expr) -> Value:
+    """A truth value computed from the symbols b, n, i and j: batch row, head, query and key index."""
+    used = tuple(axis for symbol, axis in INDEX_AXES.items() if symbol in condition.symbols())
+    return Value(IndexCondition(condition=condition, axes=used, where=author_line()))
+
+
+def merge_axes(*groups: Axes) -> Axes:
+    """All axes of the operands in canonical order."""
+    found = {axis for group in groups for axis in group}
+    return tuple(sorted(found, key=AXIS_ORDER.index))

@@ -1,0 +1,1 @@
+"""The contract: arguments, layouts, constraints and their messages, each declared once."""

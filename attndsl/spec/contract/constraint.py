@@ -1,0 +1,191 @@
+"""Constraints of a contract: declared once, checked in Python, printed, and lowered to host checks.
+
+A constraint is a symbolic condition over dimensions, parameters, presence of arguments and elements of
+integer tensors. Elements are read with index symbols (``lengths[b]``); the constraint then holds for
+every index in its ``over`` ranges.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from attndsl.base.source_location import UNKNOWN_LINE, SourceLine, author_line
+from attndsl.expr.argument_facts import GIVEN, SPLIT, argument_of, kind_of
+from attndsl.expr.array_evaluation import evaluate_arrays
+from attndsl.expr.reductions import Fold, with_presence
+from attndsl.expr.symbolic import Expr, Load, Logic, Select, Symbol
+from attndsl.spec.contract.divisions import guarded
+from attndsl.spec.contract.nearest import nearest
+from attndsl.spec.contract.wording import spoken
+from attndsl.spec.errors import UnclassifiedError
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """``condition`` must hold whenever ``when`` does.
+
+    ``over``: extent of each index symbol; ``argument``: what the message blames; ``error``: the class that
+    is raised; ``hint``: the next step, where the nearest legal value cannot be computed; ``target``: a limit
+    of the kernels on the target, not of the operator. ``early``: parameters and the presence of arguments
+    decide it, before any tensor is looked at. An ``error`` that is a Warning is only a warning.
+    """
+
+    condition: Expr
+    text: str
+    error: type[Exception] = UnclassifiedError
+    when: Expr | None = None
+    over: Mapping[str, Expr] = field(default_factory=dict)
+    argument: str = ""
+    hint: str = ""
+    target: bool = False
+    where: SourceLine = UNKNOWN_LINE
+    early: bool = False
+
+    def tensors(self) -> frozenset[str]:
+        """Integer tensors whose elements are read."""
+        parts = [self.condition] + ([self.when] if self.when is not None else [])
+        return frozenset(node.source for part in parts for node in part.walk() if isinstance(node, Load))
+
+    def symbols(self) -> frozenset[str]:
+        """Dimensions, parameters and features that the condition depends on."""
+        return self.condition.symbols() | (self.when.symbols() if self.when is not None else frozenset())
+
+    def decided_by(self, known: Collection[str]) -> bool:
+        """Whether these symbols alone tell if a call keeps what the contract says: no element is read."""
+        return not (self.target or self.over or self.tensors()) and self.symbols() <= set(known)
+
+    def violation(self, env: Mapping[str, Any]) -> dict[str, Any] | None:
+        """None if the constraint holds, else the environment in which it fails (indices included).
+
+        A constraint that reads a tensor which the call does not pass does not apply.
+        """
+        here = self._guarded._here(env)
+        if any(name not in env for name in here.tensors()):
+            return None
+        if not here.over:
+            if here.when is not None and not here.when.evaluate(env):
+                return None
+            return None if here.condition.evaluate(env) else dict(env)
+        outside = [part for part in _conjuncts(here.when) if not part.symbols() & set(here.over)]
+        if not all(part.evaluate(env) for part in outside):
+            return None
+        return here._first_index(env)
+
+    @cached_property
+    def _guarded(self) -> Constraint:
+        """The constraint as it is evaluated: what divides by zero does not hold."""
+        when = None if self.when is None else guarded(self.when)
+        return replace(self, condition=guarded(self.condition), when=when)
+
+    def _here(self, env: Mapping[str, Any]) -> Constraint:
+        """The constraint with choices by presence made."""
+        condition = with_presence(self.condition, env)
+        when = None if self.when is None else with_presence(self.when, env)
+        over = {name: with_presence(extent, env) for name, extent in self.over.items()}
+        return replace(self, condition=condition, when=when, over=over)
+
+    def _first_index(self, env: Mapping[str, Any]) -> dict[str, Any] | None:
+        sizes = [int(extent.evaluate(env)) for extent in self.over.values()]
+        grids = np.meshgrid(*(np.arange(size) for size in sizes), indexing="ij", sparse=True)
+        local = {**env, **dict(zip(self.over, grids, strict=True))}
+        with np.errstate(divide="ignore", invalid="ignore"):  # what is divided by 0 is not looked at
+            bad = np.broadcast_to(~np.asarray(evaluate_arrays(self.condition, local), bool), sizes)
+            if self.when is not None:
+                bad = bad & np.broadcast_to(np.asarray(evaluate_arrays(self.when, local), bool), sizes)
+        if not bad.any():
+            return None
+        first = np.unravel_index(int(np.argmax(bad)), sizes)
+        return {**env, **{name: int(index) for name, index in zip(self.over, first, strict=True)}}
+
+    def raise_for(self, operator: str, env: Mapping[str, Any], rivals: Iterable[Constraint] = ()) -> None:
+        """Raise the constraint's error for the failing environment ``env``.
+
+        ``rivals``: the operator's other constraints, which the advice must not break.
+        """
+        values = "; ".join(f"{spoken(name)} is {value}" for name, value in self._values(env))
+        found = ""
+        with contextlib.suppress(ZeroDivisionError):
+            found = nearest(self._shown(env), env, rivals, self.subject)
+        parts = (found, self.hint)
+        advice = "; ".join(part for part in parts if part)
+        message = (
+            f"{operator}: {self.subject}: {self.text}"
+            + (f"; {values}" if values else "")
+            + (f"; {advice}" if advice else "")
+        )
+        if issubclass(self.error, Warning):
+            caller = author_line()
+            warnings.warn_explicit(message, self.error, caller.file, caller.line)
+        else:
+            raise self.error(message)
+
+    def describe(self) -> str:
+        """The condition as text, with its scope."""
+        scope = f" for all {', '.join(f'{i} < {n}' for i, n in self.over.items())}" if self.over else ""
+        return f"{self.condition}{scope}" + (f", when {self.when}" if self.when is not None else "")
+
+    @property
+    def subject(self) -> str:
+        """The argument to blame: as the author says, else what the condition reads."""
+        if self.argument:
+            return self.argument
+        loads = {node.source for node in self.condition.walk() if isinstance(node, Load)}
+        loads -= {name for name in loads if "(" in name}  # what is known of an argument, not one itself
+        names = sorted(loads) or sorted(self.condition.symbols())
+        return ", ".join(dict.fromkeys(argument_of(name) for name in names))
+
+    def _values(self, env: Mapping[str, Any]) -> list[tuple[str, Any]]:
+        shown: dict[str, Any] = {}
+
+        def visit(node: Expr) -> None:
+            if isinstance(node, Load):
+                array = np.asarray(env[node.source])
+                index = np.unravel_index(int(node.index.evaluate(env)), array.shape)
+                shown[f"{node.source}[{', '.join(str(int(i)) for i in index)}]"] = array[index].item()
+            elif isinstance(node, Symbol):
+                told = node.name in env and kind_of(node.name) not in (GIVEN, SPLIT)
+                if node.name not in self.over and told:
+                    shown[node.name] = env[node.name]
+            elif isinstance(node, Fold):
+                shown[str(node)] = node.evaluate(env)
+            elif isinstance(node, Select):  # the other side may read elements that do not exist
+                for part in elements(node.condition):
+                    visit(part)
+                visit(node.then if node.condition.evaluate(env) else node.otherwise)
+            else:
+                for child in node.children():
+                    visit(child)
+
+        visit(self._shown(env))
+        return list(shown.items())
+
+    def _shown(self, env: Mapping[str, Any]) -> Expr:
+        """The condition as messages show it: with choices made, also those inside of sums and maxima."""
+        if not any(isinstance(node, Fold | Select) for node in self.condition.walk()):
+            return self.condition
+        settled = with_presence(self.condition, env)
+        folded = [name for node in settled.walk() if isinstance(node, Fold) for name in node.symbols()]
+        return settled.substitute({name: env[name] for name in folded if "(" in name and name in env})
+
+
+def elements(expr: Expr) -> Iterator[Load]:
+    """The elements that ``expr`` reads, but those inside of sums and maxima."""
+    if isinstance(expr, Load):
+        yield expr
+    elif not isinstance(expr, Fold):
+        for child in expr.children():
+            yield from elements(child)
+
+
+def _conjuncts(expr: Expr | None) -> list[Expr]:
+    """The conditions that together make up ``expr``."""
+    if isinstance(expr, Logic) and expr.op == "and":
+        return [*_conjuncts(expr.left), *_conjuncts(expr.right)]
+    return [] if expr is None else [expr]

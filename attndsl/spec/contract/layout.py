@@ -1,0 +1,173 @@
+"""Memory layouts: an ordered list of dimensions, each a product of axes, as in ``B S (kvN D)``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from attndsl.base.source_location import UNKNOWN_LINE, SourceLine
+from attndsl.expr.symbolic import Const, Expr, Symbol, product
+from attndsl.spec.errors import LayoutTextError
+
+_TOKEN = re.compile(r"\(([^()]*)\)|([^\s()]+)")
+UNIT = Const(1)
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One factor of a dimension: its extent and, where it has one, its role in the attention.
+
+    ``broadcast``: extent 1 here whatever the extent of the role.
+    """
+
+    extent: Expr
+    role: str | None = None
+    broadcast: bool = False
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A C-contiguous arrangement of axes.
+
+    ``key`` names the alternative; ``dims`` are the dimensions, outermost first, each the product of
+    its axes; ``roles`` are the canonical axes of the tensor, in the order of its views; ``when`` is the
+    condition under which this alternative is meant, None for always.
+    """
+
+    key: str
+    text: str
+    dims: tuple[tuple[Axis, ...], ...]
+    roles: tuple[str, ...]
+    when: Expr | None = None
+
+    @property
+    def rank(self) -> int:
+        """The number of dimensions."""
+        return len(self.dims)
+
+    def shape(self) -> tuple[Expr, ...]:
+        """The extents of the dimensions."""
+        return self._shape
+
+    def strides(self) -> dict[str, Expr]:
+        """Elements between neighbours along each canonical axis; 0 where the tensor is broadcast."""
+        found: dict[str, Expr] = {role: Const(0) for role in self.roles}
+        step: Expr = UNIT
+        for axis in reversed(self._axes):
+            if axis.role is not None and not axis.broadcast:
+                found[axis.role] = step
+            step = axis.extent * step
+        return found
+
+    def view(self, array: Array, env: Mapping[str, Any], extents: Mapping[str, int]) -> Array:
+        """``array`` seen with the canonical axes, without a copy; ``extents``: size of each role."""
+        sizes = [int(axis.extent.evaluate(env)) for axis in self._axes]
+        split = array.reshape(sizes)
+        kept = [i for i, axis in enumerate(self._axes) if axis.role is not None]
+        dropped = tuple(i for i, axis in enumerate(self._axes) if axis.role is None)
+        split = split.squeeze(axis=dropped) if dropped else split
+        present = [self._axes[i].role for i in kept]
+        ordered = split.transpose([present.index(role) for role in self.roles if role in present])
+        for position, role in enumerate(self.roles):
+            if role not in present:
+                ordered = np.expand_dims(ordered, position)
+        shape = tuple(extents[role] for role in self.roles)
+        return ordered if ordered.shape == shape else np.broadcast_to(ordered, shape)
+
+    def restore(self, values: Array, env: Mapping[str, Any]) -> Array:
+        """The inverse of :meth:`view` for an unbroadcast tensor: canonical axes to a contiguous array."""
+        present = [axis.role for axis in self._axes if axis.role is not None]
+        absent = [position for position, role in enumerate(self.roles) if role not in present]
+        ordered = values.transpose([*(self.roles.index(role) for role in present), *absent])
+        return np.ascontiguousarray(ordered).reshape([int(size.evaluate(env)) for size in self.shape()])
+
+    @cached_property
+    def _shape(self) -> tuple[Expr, ...]:
+        return tuple(product([axis.extent for axis in dim]) for dim in self.dims)
+
+    @cached_property
+    def _axes(self) -> tuple[Axis, ...]:
+        return tuple(axis for dim in self.dims for axis in dim)
+
+
+def parse_layout(
+    text: str,
+    roles: tuple[str, ...] | None,
+    extents: dict[str, Expr],
+    *,
+    key: str = "",
+    when: Expr | None = None,
+    where: SourceLine = UNKNOWN_LINE,
+) -> Layout:
+    """Read a layout text.
+
+    Args:
+        text: dimensions separated by blanks; parentheses merge axes; numbers are fixed extents.
+        roles: canonical axes of the tensor; None where its dimensions have no role.
+        extents: size of each role in the operator.
+        key: name of this alternative.
+        when: condition for this alternative.
+        where: the author's line, for messages.
+
+    Raises:
+        LayoutTextError: unbalanced parentheses, or a role that no axis of the text can carry.
+    """
+    if re.sub(r"\([^()]*\)|[^\s()]+|\s", "", text):
+        raise LayoutTextError(f"layout '{text}' has unbalanced or nested parentheses", where)
+    groups = [
+        (m.group(1) or "").split() if m.group(2) is None else [m.group(2)] for m in _TOKEN.finditer(text)
+    ]
+    free = list(roles or ())
+    dims: list[list[Axis]] = [[_take_role(token, free, extents) for token in group] for group in groups]
+    for role in list(free):  # what is left can only be an axis of extent 1, or absent (broadcast)
+        spot = next(
+            ((d, a) for d, dim in enumerate(dims) for a, axis in enumerate(dim) if _is_open(axis)), None
+        )
+        if spot is not None:
+            dims[spot[0]][spot[1]] = Axis(UNIT, role, broadcast=not _is_one(extents[role]))
+            free.remove(role)
+    unnamed = [
+        str(a.extent) for dim in dims for a in dim if a.role is None and not isinstance(a.extent, Const)
+    ]
+    if unnamed and roles is not None:
+        raise LayoutTextError(
+            f"layout '{text}': '{unnamed[0]}' is none of the axes {' '.join(roles)} of this tensor;"
+            f" give its role with axes=, or declare it with op.axes",
+            where,
+        )
+    return Layout(key, text, tuple(tuple(dim) for dim in dims), roles or (), when)
+
+
+def token_extent(token: str) -> Expr:
+    """A layout token as an extent: a number or the symbol of that name."""
+    return Const(int(token)) if token.isdigit() else Symbol(token)
+
+
+def layout_tokens(text: str) -> list[str]:
+    """All axis names and numbers in a layout text."""
+    return text.replace("(", " ").replace(")", " ").split()
+
+
+def _take_role(token: str, free: list[str], extents: dict[str, Expr]) -> Axis:
+    extent = token_extent(token)
+    if not _is_one(extent):
+        for role in free:
+            if extents[role].same(extent):
+                free.remove(role)
+                return Axis(extent, role)
+    return Axis(extent)
+
+
+def _is_open(axis: Axis) -> bool:
+    return axis.role is None and _is_one(axis.extent)
+
+
+def _is_one(extent: Expr) -> bool:
+    return isinstance(extent, Const) and extent.value == 1

@@ -1,0 +1,1 @@
+"""The operator, its modes, what its kernels depend on, and how operators are found."""

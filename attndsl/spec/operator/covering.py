@@ -1,0 +1,247 @@
+"""Legal choices of presence, parameters, dtypes and layouts, as near to the defaults as the contract allows.
+
+What is decided before any size is known: the constraints that read no size and no element, the conditions
+of layouts, and the dtypes that follow each other. A choice is found by repairing a broken constraint at a
+time, cheapest changes first.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any
+
+from attndsl.expr.argument_facts import GIVEN, dtype_of, given, kind_of, layout_of, split_of
+from attndsl.expr.symbolic import Compare, Const, Expr
+from attndsl.graph.specialize import asked_conditions
+from attndsl.spec.contract.arguments import ParamSpec, TensorSpec
+from attndsl.spec.operator.operator import Operator
+from attndsl.spec.operator.settings import first_settings
+
+MOST_TRIED = 3000
+"""Choices that are looked at before a search is given up."""
+
+Goal = Callable[["Choice"], bool]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a call settles: the optional tensors that it passes, and the values of parameters, dtypes, layouts
+    and splits by the names that conditions use."""
+
+    present: frozenset[str]
+    settings: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class _Rule:
+    """Something that a legal choice keeps, and the variables that can repair it."""
+
+    variables: tuple[str, ...]
+    holds: Callable[[Mapping[str, Any]], bool]
+
+
+_Values = dict[str, Any]
+
+
+def nearest_choice(operator: Operator, wanted: Mapping[str, Any], goal: Goal | None = None) -> Choice | None:
+    """The legal choice with these values that changes fewest defaults, parameters least of all; None if none
+    was found.
+
+    Args:
+        wanted: values by the names that conditions use: ``given(x)``, ``dtype(x)``, ``layout(x)``,
+            ``split(x)`` and parameters.
+        goal: what the choice has to achieve besides; other optional tensors are passed to reach it.
+    """
+    return _space(operator).search(wanted, goal)
+
+
+def choosable(operator: Operator) -> Mapping[str, tuple[Any, ...]]:
+    """What calls can choose, with the values that conditions can tell apart."""
+    return _space(operator).variables
+
+
+@cache
+def _space(operator: Operator) -> _Space:
+    return _Space(operator)
+
+
+class _Space:
+    """The choices of one operator."""
+
+    def __init__(self, operator: Operator) -> None:
+        self.operator = operator
+        self.first = first_settings(operator)
+
+    @cached_property
+    def variables(self) -> dict[str, tuple[Any, ...]]:
+        """What can be chosen, with the values that may matter."""
+        found: dict[str, tuple[Any, ...]] = {}
+        for spec in self.operator.tensors:
+            if spec.optional:
+                found[given(spec.name).name] = (False, True)
+            if len(spec.dtypes) > 1 and not spec.follows:
+                found[dtype_of(spec.name).name] = spec.dtypes
+            if len(spec.layouts) > 1:
+                found[layout_of(spec.name).name] = tuple(spec.layouts)
+            if spec.split:
+                found[split_of(spec.name).name] = (False, True)
+        for param in self.operator.params:
+            values = self._telling(param)
+            if values:
+                found[param.name] = values
+        return found
+
+    def _telling(self, param: ParamSpec) -> tuple[Any, ...]:
+        """The values of a parameter that conditions can tell apart, its default first.
+
+        None of bytes, and none of a parameter without default that no condition of the computation asks for.
+        """
+        if param.type is bytes or (param.name not in self.first and not param.choices):
+            return ()
+        if param.choices:
+            return tuple(dict.fromkeys(param.choices.values()))
+        if param.type is bool:
+            return (False, True)
+        default = self.first[param.name]
+        if param.type is str:
+            return (default,)
+        around = (number + step for number in self._compared(param.name) for step in (0, 1, -1))
+        legal = (param.type(value) for value in around)
+        within = (value for value in legal if all(b.evaluate({param.name: value}) for b in param.bounds()))
+        return tuple(dict.fromkeys((default, *within)))
+
+    def _compared(self, name: str) -> Iterator[int | float]:
+        """The numbers in comparisons of a parameter, of constraints and of ``attend.when``."""
+        rules = [part for rule in self.operator.constraints for part in (rule.condition, rule.when)]
+        for part in (*rules, *asked_conditions(self.operator.roots)):
+            for node in part.walk() if part is not None else ():
+                if isinstance(node, Compare) and name in node.symbols():
+                    numbers = (each.value for each in node.walk() if isinstance(each, Const))
+                    yield from (number for number in numbers if isinstance(number, int | float))
+
+    @cached_property
+    def rules(self) -> tuple[_Rule, ...]:
+        return tuple(rule for rule in self._rules() if rule.variables)
+
+    def _rules(self) -> Iterator[_Rule]:
+        known = self.environment({name: values[0] for name, values in self.variables.items()}).keys()
+        for rule in self.operator.constraints:
+            if rule.decided_by(known) and not issubclass(rule.error, Warning):
+                yield _Rule(self._variables(rule.symbols()), _keeps(rule.condition, rule.when))
+        for spec in self.operator.tensors:
+            whens = [layout.when for layout in spec.layouts.values() if layout.when is not None]
+            symbols = {name for when in whens for name in when.symbols()}
+            if whens and symbols <= known:
+                own = (layout_of(spec.name).name, given(spec.name).name)
+                yield _Rule(self._variables((*own, *symbols)), _has_layout(spec))
+            if spec.dtype_like and not spec.follows:
+                symbols = {dtype_of(name).name for name in (spec.name, *spec.dtype_like)}
+                yield _Rule(self._variables((given(spec.name).name, *symbols)), _has_dtype(spec))
+
+    def _variables(self, symbols: Iterable[str]) -> tuple[str, ...]:
+        return tuple(name for name in self.variables if name in set(symbols))
+
+    def environment(self, values: Mapping[str, Any]) -> _Values:
+        """The symbols of conditions; an absent tensor has no dtype and no layout."""
+        env: _Values = {name: each for name, each in {**self.first, **values}.items() if "(" not in name}
+        for spec in self.operator.tensors:
+            passed, dtype = given(spec.name).name, dtype_of(spec.name).name
+            env[passed] = not spec.optional or bool(values[passed])
+            here = env[passed]
+            followed = env.get(dtype_of(spec.dtype_like[0]).name) if spec.dtype_like else None
+            env[dtype] = (values.get(dtype) or followed or self.first[dtype]) if here else None
+            layout, split = layout_of(spec.name).name, split_of(spec.name).name
+            env[layout] = values.get(layout, self.first[layout]) if here else None
+            env[split] = bool(values.get(split)) and here
+        return env
+
+    def search(self, wanted: Mapping[str, Any], goal: Goal | None) -> Choice | None:
+        start = {name: self._default(name, choices) for name, choices in self.variables.items()}
+        unknown = wanted.keys() - start.keys()
+        if any(self.environment(start).get(name) != wanted[name] for name in unknown):
+            return None
+        start |= {name: value for name, value in wanted.items() if name in start}
+        order = itertools.count()
+        waiting, seen = [(0, next(order), start)], {_key(start)}
+        for _ in range(MOST_TRIED):
+            if not waiting:
+                return None
+            cost, _, values = heapq.heappop(waiting)
+            env = self.environment(values)
+            broken = next((rule for rule in self.rules if not rule.holds(env)), None)
+            if broken is None and (goal is None or goal(self._choice(env))):
+                return self._choice(env)
+            free = {name for name in start if name not in wanted and values[name] == start[name]}
+            for name, value in self._changes(values, free, broken):
+                other = values | {name: value}
+                if _key(other) not in seen:
+                    seen.add(_key(other))
+                    heapq.heappush(waiting, (cost + _cost(name), next(order), other))
+        return None
+
+    def _default(self, name: str, choices: tuple[Any, ...]) -> Any:
+        return self.first[name] if name in self.first else choices[0]
+
+    def _changes(
+        self, values: _Values, free: Collection[str], broken: _Rule | None
+    ) -> Iterable[tuple[str, Any]]:
+        """Values with which the broken rule holds; where no single one does, all that it depends on.
+
+        Without a broken rule, what may lead to the goal: one more optional tensor.
+        """
+        asked = self.variables if broken is None else broken.variables
+        names = [name for name in asked if name in free and (broken or kind_of(name) == GIVEN)]
+        changes = [(name, each) for name in names for each in self.variables[name] if each != values[name]]
+        if broken is None:
+            return changes
+        mending = [(n, each) for n, each in changes if broken.holds(self.environment(values | {n: each}))]
+        return mending or changes
+
+    def _choice(self, env: _Values) -> Choice:
+        passed = frozenset(spec.name for spec in self.operator.tensors if env[given(spec.name).name])
+        return Choice(passed, {name: value for name, value in env.items() if kind_of(name) != GIVEN})
+
+
+def _key(values: _Values) -> tuple[Any, ...]:
+    return tuple(values.values())
+
+
+def _cost(name: str) -> int:
+    """Parameters say what is asked for; which tensors are passed, and how, follows from that."""
+    return 1 if name.endswith(")") else 3
+
+
+def _keeps(condition: Expr, when: Expr | None) -> Callable[[Mapping[str, Any]], bool]:
+    def holds(env: Mapping[str, Any]) -> bool:
+        try:
+            return (when is not None and not when.evaluate(env)) or bool(condition.evaluate(env))
+        except ZeroDivisionError:  # another constraint forbids it
+            return False
+
+    return holds
+
+
+def _has_layout(spec: TensorSpec) -> Callable[[Mapping[str, Any]], bool]:
+    """Whether the layout of a tensor is one that applies."""
+
+    def holds(env: Mapping[str, Any]) -> bool:
+        if not env[given(spec.name).name]:
+            return True
+        when = spec.layouts[env[layout_of(spec.name).name]].when
+        return when is None or bool(when.evaluate(env))
+
+    return holds
+
+
+def _has_dtype(spec: TensorSpec) -> Callable[[Mapping[str, Any]], bool]:
+    """Whether a tensor that may follow others in dtype does, or has one of its own."""
+
+    def holds(env: Mapping[str, Any]) -> bool:
+        legal = spec.legal_dtypes({name: env[dtype_of(name).name] for name in spec.dtype_like})
+        return not env[given(spec.name).name] or env[dtype_of(spec.name).name] in legal
+
+    return holds

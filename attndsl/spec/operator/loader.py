@@ -1,0 +1,103 @@
+"""Operators by name (shipped in ``specs/``) or from an author's own file."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import sys
+import traceback
+import types
+from pathlib import Path
+
+from attndsl.base.errors import UserError
+from attndsl.base.package_files import specs_dir
+from attndsl.spec.errors import SpecFileError, UnknownOperatorError
+from attndsl.spec.operator.operator import Operator
+
+
+def shipped_names() -> tuple[str, ...]:
+    """Names of the shipped operators, sorted."""
+    return tuple(sorted(path.stem for path in specs_dir().glob("*.py") if not path.stem.startswith("_")))
+
+
+def load(name_or_file: str | Path) -> Operator:
+    """The operator of this name, or the one that a ``.py`` file declares.
+
+    Raises:
+        UnknownOperatorError: no shipped operator has this name.
+        SpecFileError: the file is missing, raises, or declares no or several operators.
+        SpecError: the spec contradicts itself.
+    """
+    text = str(name_or_file)
+    if text.endswith(".py") or "/" in text or isinstance(name_or_file, Path):
+        operator = load_file(Path(name_or_file))
+        operator.source = text
+        return operator
+    return load_shipped(text)
+
+
+@functools.cache
+def load_shipped(name: str) -> Operator:
+    """The shipped operator of this name; each is loaded once.
+
+    Raises:
+        UnknownOperatorError: with the nearest name.
+    """
+    names = shipped_names()
+    if name not in names:
+        close = difflib.get_close_matches(name, names, 1, cutoff=0.5)
+        advice = f"did you mean '{close[0]}'?" if close else f"there are {', '.join(names)}."
+        raise UnknownOperatorError(
+            f"unknown operator '{name}'; {advice} A spec of your own is given as FILE.py"
+        )
+    return load_file(specs_dir() / f"{name}.py")
+
+
+def load_file(path: Path) -> Operator:
+    """The module-level Operator of a spec file, checked.
+
+    Raises:
+        SpecFileError: the file is missing, raises, or declares no or several operators.
+        SpecError: the spec contradicts itself.
+    """
+    if not path.is_file():
+        raise SpecFileError(f"{path}: no such spec file")
+    module = _execute(path)
+    found = {id(value): value for value in vars(module).values() if isinstance(value, Operator)}
+    for operator in [*found.values()]:
+        for mode in operator.modes:
+            found.pop(id(mode), None)
+    if len(found) != 1:
+        how = "declares no Operator" if not found else f"declares {len(found)} Operators"
+        raise SpecFileError(
+            f"{path}: {how}; a spec file has exactly one, at module level: op = Operator('name')"
+        )
+    operator = next(iter(found.values()))
+    operator.check()
+    return operator
+
+
+def _execute(path: Path) -> types.ModuleType:
+    module = types.ModuleType(f"attndsl_spec_{path.stem}")
+    module.__file__ = str(path)
+    try:
+        source = path.read_text(encoding="utf-8")
+        exec(compile(source, str(path), "exec"), vars(module))  # a spec is a program: its author runs it
+    except UserError:
+        raise
+    except SyntaxError as error:
+        raise SpecFileError(
+            f"{path.name}:{error.lineno}: {error.msg}: {(error.text or '').strip()}"
+        ) from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise SpecFileError(f"{path}: cannot be read: {error}") from error
+    except Exception as error:
+        line = _author_frame(path)
+        raise SpecFileError(f"{path.name}:{line}: {type(error).__name__}: {error}") from error
+    return module
+
+
+def _author_frame(path: Path) -> int:
+    """The last line of the file in the traceback of the exception being handled."""
+    frames = traceback.extract_tb(sys.exc_info()[2])
+    return next((frame.lineno or 0 for frame in reversed(frames) if frame.filename == str(path)), 0)

@@ -1,0 +1,304 @@
+"""The operator: what was declared, and what every later stage asks of it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+from attndsl.base.source_location import author_line
+from attndsl.expr.argument_facts import dtype_of
+from attndsl.expr.symbolic import Expr, Symbol
+from attndsl.graph.graph import Graph
+from attndsl.graph.nodes import Output, names_read
+from attndsl.graph.specialize import conditions, specialize
+from attndsl.graph.verifier import verify
+from attndsl.spec import errors
+from attndsl.spec.authoring.declarations import Declarations
+from attndsl.spec.authoring.declared import resolve_tensor, roles_of_result
+from attndsl.spec.binding.call import Call
+from attndsl.spec.contract.arguments import FLOATS, Dim, OutputSpec, ParamSpec, TensorSpec
+from attndsl.spec.contract.constraint import Constraint
+from attndsl.spec.contract.layout import Axis, Layout, parse_layout
+from attndsl.spec.operator.modes import Modes
+from attndsl.spec.operator.settings import as_stored, first_settings, setting_samples, stored_dtypes
+
+
+class Operator(Declarations):
+    """An attention operator: its declarations, and the questions that they answer.
+
+    See :class:`attndsl.spec.authoring.declarations.Declarations` for what an author writes.
+    """
+
+    def __init__(self, name: str, *, document: str = "", target: str = "atlas-a2", summary: str = "") -> None:
+        super().__init__(name, document=document, target=target, summary=summary)
+        self._graphs: dict[tuple[object, ...], Graph] = {}
+
+    @cached_property
+    def parameters(self) -> tuple[TensorSpec | ParamSpec, ...]:
+        """All arguments in signature order."""
+        choices = {
+            value: spec.name
+            for spec in self._arguments.values()
+            if isinstance(spec, ParamSpec)
+            for value in spec.choices
+        }
+        names = frozenset(self._dims) | frozenset(self._arguments)
+        return tuple(
+            self._modes.narrowed(arg)
+            if isinstance(arg, ParamSpec)
+            else resolve_tensor(arg, self._axes, self._all_dtypes(arg), names, choices)
+            for arg in self._arguments.values()
+        )
+
+    @cached_property
+    def tensors(self) -> tuple[TensorSpec, ...]:
+        """The tensor arguments in signature order."""
+        return tuple(spec for spec in self.parameters if isinstance(spec, TensorSpec))
+
+    @cached_property
+    def params(self) -> tuple[ParamSpec, ...]:
+        """The scalar arguments in signature order."""
+        return tuple(spec for spec in self.parameters if isinstance(spec, ParamSpec))
+
+    def tensor(self, name: str) -> TensorSpec:
+        """The tensor argument of this name."""
+        return next(spec for spec in self.tensors if spec.name == name)
+
+    def find_param(self, name: str) -> ParamSpec | None:
+        """The scalar argument of this name, if there is one."""
+        return next((spec for spec in self.params if spec.name == name), None)
+
+    @property
+    def dims_by_name(self) -> dict[str, Dim]:
+        """The symbolic sizes."""
+        return dict(self._dims)
+
+    @property
+    def axis_extents(self) -> dict[str, Expr]:
+        """The extent of each attention axis."""
+        return dict(self._axes)
+
+    @cached_property
+    def outputs(self) -> tuple[OutputSpec, ...]:
+        """The results in order."""
+        found = []
+        for node, like, own in self._results.values():
+            inherited = self.tensor(like).layouts
+            layouts = (
+                {key: self._own_layout(node, key, item) for key, item in own.items()}
+                if own
+                else {key: self._like_layout(layout, node.axes) for key, layout in inherited.items()}
+            )
+            quantized = tuple(dict.fromkeys(stored_dtypes(node.source)))
+            dtype = "" if node.dtype == like else node.dtype
+            found.append(OutputSpec(node.name, like, layouts, node.axes, dtype, quantized, node.where))
+        return tuple(found)
+
+    @property
+    def rules(self) -> tuple[Constraint, ...]:
+        """The ranges of the parameters, and the constraints that are not on several sizes at once.
+
+        Advice on one parameter or size keeps them; of several sizes it is unclear which would change.
+        """
+        ranges = [
+            Constraint(
+                bound, str(bound), spec.error or errors.RangeError, argument=spec.name, where=spec.where
+            )
+            for spec in self.params
+            for bound in spec.bounds()
+        ]
+        sizes = self._dims.keys()
+        return (*ranges, *(rule for rule in self.constraints if len(rule.condition.symbols() & sizes) < 2))
+
+    @cached_property
+    def shape_constraints(self) -> tuple[Constraint, ...]:
+        """What the layouts demand of the passed shapes, as constraints over ``name.shape[i]``."""
+        from attndsl.spec.contract.shape_rules import shape_constraints
+
+        return shape_constraints(self)
+
+    def graph(self, present: frozenset[str], env: Mapping[str, Any] | None = None) -> Graph:
+        """The computation of calls that pass the tensors ``present``, verified.
+
+        ``env``: values of the parameters, dtypes and layouts that ``attend.when`` asks for; without it
+        parameters have their defaults, tensors their first dtype and layout.
+
+        Raises:
+            GraphError: the spec breaks a rule of the graph.
+        """
+        names = frozenset(present) | {spec.name for spec in self.tensors if spec.required}
+        chosen = first_settings(self) if env is None else env
+        settings = {name: chosen.get(name) for name in sorted(self.settings)}
+        key = (names, *settings.items())
+        if key not in self._graphs:
+            results = specialize(self.roots, names, settings)
+            outputs = tuple(as_stored(node) for node in results if isinstance(node, Output))
+            if len(outputs) != len(self._results) or not outputs:
+                raise errors.IncompleteSpecError(
+                    f"{self.name} has an output that it cannot compute from {sorted(names)}", self.where
+                )
+            self._graphs[key] = verify(Graph(self.name, names, outputs))
+        return self._graphs[key]
+
+    @cached_property
+    def settings(self) -> frozenset[str]:
+        """Parameters, dtypes and layouts on which a kernel depends.
+
+        Those in conditions (``attend.when``), and dtypes that calls choose (:attr:`free_tensors`).
+        """
+        return conditions(self.roots) | frozenset(dtype_of(spec.name).name for spec in self.free_tensors)
+
+    @cached_property
+    def free_tensors(self) -> tuple[TensorSpec, ...]:
+        """The tensors of numbers whose dtype a call chooses: not all that its results may have are legal."""
+        read = names_read(self.roots)
+        wanted = {dtype for spec in self.outputs for dtype in self.tensor(spec.like).dtypes}
+        return tuple(
+            spec
+            for spec in self.tensors
+            if spec.name in read
+            and spec.kind == "tensor"
+            and not spec.dtype_like
+            and len(FLOATS.intersection(spec.dtypes)) > 1
+            and not wanted <= set(spec.dtypes)
+        )
+
+    @property
+    def roots(self) -> tuple[Output, ...]:
+        """The outputs with all choices that calls make still open."""
+        return tuple(node for node, _, _ in self._results.values())
+
+    def mode(self, suffix: str, *, by: str, value: Any, summary: str = "") -> Operator:
+        """An operator of its own that takes the calls in which parameter ``by`` has this value.
+
+        For a document with a table of arguments for each mode: every mode has its own signature, constraints
+        and computation, and all are called by the name of this operator. Both declare the parameter.
+        """
+        if self._modes.parameter not in ("", by) or value in self._modes.operators:
+            raise errors.DuplicateNameError(f"mode {by} = {value!r} is declared twice", author_line())
+        other = Operator(f"{self.name}_{suffix}", document=self.document, target=self.target, summary=summary)
+        other._modes = Modes(parameter=by, own=value, of=self)
+        self._modes.parameter = by
+        self._modes.operators[value] = other
+        with self.constraints_on(error=errors.ParameterError, early=True):
+            self.require(Symbol(by) != value, f"is for {other.name}", argument=by, hint="use that operator")
+        return other
+
+    @property
+    def modes(self) -> tuple[Operator, ...]:
+        """The operators that take the calls of this one's name in other modes."""
+        return tuple(self._modes.operators.values())
+
+    @property
+    def modes_by_value(self) -> tuple[str, Mapping[Any, Operator]]:
+        """The parameter whose value decides between the modes, and the operator of each such value."""
+        return self._modes.parameter, dict(self._modes.operators)
+
+    @property
+    def own_mode(self) -> tuple[str, str] | None:
+        """The parameter and the value, as the contract spells it, by which calls of a mode are told; None of
+        an operator that is no mode."""
+        if self._modes.own is None:
+            return None
+        spec = next(spec for spec in self.params if spec.name == self._modes.parameter)
+        return spec.name, next((word for word in spec.choices if isinstance(word, str)), str(self._modes.own))
+
+    @property
+    def spec(self) -> str:
+        """The name by which the loader finds it, or the operator that it is a mode of."""
+        return (self._modes.of or self).source
+
+    @property
+    def in_commands(self) -> str:
+        """What follows ``attndsl generate`` or ``show``: the spec, and of a mode the value that picks it."""
+        mode = "" if self.own_mode is None else " --set {}={}".format(*self.own_mode)
+        return shlex.quote(self.spec) + mode
+
+    def mode_named(self, spelled: str) -> Operator:
+        """The operator whose calls have this value of the parameter that decides between modes.
+
+        Raises:
+            UnknownNameError: naming the values that there are.
+        """
+        spec = next(spec for spec in self.params if spec.name == self._modes.parameter)
+        values = {str(each): value for each, value in spec.choices.items()}
+        if spelled not in values:
+            raise errors.UnknownNameError(
+                f"{spec.name} '{spelled}': {self.name} has {', '.join(values)}", self.where
+            )
+        return self._modes.operators.get(values[spelled], self)
+
+    def check(self) -> None:
+        """Check the spec as far as it can be without a call: layouts, names, the graph of all inputs.
+
+        Raises:
+            SpecError: with the author's line.
+        """
+        if not self._results:
+            raise errors.IncompleteSpecError(
+                f"{self.name} has no output; end it with op.output(...)", self.where
+            )
+        known = set(self._dims) | set(self._arguments)
+        for rule in self.constraints:
+            for name in sorted(rule.symbols() - known - set(rule.over)):
+                if not name.endswith(")"):
+                    raise errors.UnknownNameError(
+                        f"constraint '{rule.condition}': unknown '{name}'", rule.where
+                    )
+        self.outputs  # noqa: B018 - resolves every layout
+        for present in (frozenset[str](), frozenset(spec.name for spec in self.tensors)):
+            for settings in setting_samples(self, self.settings, present):
+                self.graph(present, settings)
+        for mode in self.modes:
+            mode.check()
+
+    def bind(self, /, *args: Any, **kwargs: Any) -> Call:
+        """A checked call: sizes, layouts and features resolved.
+
+        Raises:
+            CallError: a subclass for each kind of mistake, deriving from the contract's builtin class.
+        """
+        from attndsl.spec.binding.binding import bind
+
+        chosen = self._modes.chosen(self, kwargs)
+        return bind(self, args, kwargs) if chosen is self else chosen.bind(*args, **kwargs)
+
+    def __call__(self, /, *args: Any, backend: str = "reference", **kwargs: Any) -> Any:
+        """Call the operator: the single result, or a tuple of several.
+
+        ``backend``: ``"reference"``, ``"tile"`` or ``"emulator"``; ``precision``: ``"float32"`` or
+        ``"float64"``, for the reference.
+        """
+        from attndsl.api.backends import run
+
+        options = {"precision": kwargs.pop("precision")} if "precision" in kwargs else {}
+        results = run(self.bind(*args, **kwargs), backend, **options)
+        return results[0] if len(results) == 1 else results
+
+    def contract_text(self) -> str:
+        """The contract as text: arguments, sizes, constraints with their error classes, results."""
+        from attndsl.spec.contract.contract_text import contract_text
+
+        return "\n\n".join([contract_text(self), *(mode.contract_text() for mode in self.modes)])
+
+    def __repr__(self) -> str:
+        return f"Operator({self.name!r})"
+
+    def _own_layout(self, node: Output, key: str, item: str | tuple[str, Expr]) -> Layout:
+        text, when = (item, None) if isinstance(item, str) else item
+        roles = roles_of_result(node, text, self._axes)
+        return parse_layout(text, roles, self._axes, key=key, when=when, where=node.where)
+
+    def _like_layout(self, layout: Layout, axes: tuple[str, ...]) -> Layout:
+        """The layout of an input as one of a result: the head size becomes that of values."""
+        swap = "D" in layout.roles and "E" in axes
+
+        def as_value(axis: Axis) -> Axis:
+            return replace(axis, role="E", extent=self._axes["E"]) if swap and axis.role == "D" else axis
+
+        dims = tuple(tuple(as_value(axis) for axis in dim) for dim in layout.dims)
+        roles = tuple("E" if swap and role == "D" else role for role in layout.roles)
+        return replace(layout, dims=dims, roles=roles)

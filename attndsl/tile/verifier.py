@@ -1,0 +1,281 @@
+"""The legality table of tile programs, checked between passes.
+
+A rule's function yields one line for each violation. A new rule is a function and an entry in :data:`RULES`,
+with the properties of a program that it speaks of: it is asked once all of them are established.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from attndsl.base.errors import InternalError
+from attndsl.expr.symbolic import Element, Expr
+from attndsl.target import ATLAS_A2, Core
+from attndsl.tile.buffers import Buffer, GlobalTensor
+from attndsl.tile.instructions import Instruction
+from attndsl.tile.program import CORE_SCALARS, SUB_BLOCK, Program, Property
+from attndsl.tile.scalars import defined, expressions, free, loads, own_names
+from attndsl.tile.statements import (
+    Alloc,
+    Collect,
+    For,
+    If,
+    PickTensor,
+    Pipelined,
+    SetCrossFlag,
+    SetEvent,
+    Stage,
+    Statement,
+    WaitCrossFlag,
+    WaitEvent,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What must hold of every program that has the properties ``requires``."""
+
+    find: Callable[[Program], Iterator[str]]
+    requires: frozenset[Property] = frozenset()
+
+
+def check(program: Program, after: str, established: Collection[Property]) -> Program:
+    """The program itself, once every rule holds that speaks of nothing but ``established`` properties.
+
+    Raises:
+        InternalError: naming the pass and every violation.
+    """
+    asked = [rule for rule in RULES if rule.requires <= set(established)]
+    problems = [problem for rule in asked for problem in rule.find(program)]
+    if problems:
+        raise InternalError(f"{program.name}, after {after}: " + "; ".join(problems))
+    return program
+
+
+def operands_are_legal(program: Program) -> Iterator[str]:
+    """Every instruction satisfies its own operand limits, as far as numbers are constant."""
+    for item in program.instructions():
+        for problem in item.violations():
+            yield f"'{item.describe()}' ({item.where}): {problem}"
+
+
+def stages_hold_their_core(program: Program) -> Iterator[str]:
+    """A stage holds only instructions of its core kind."""
+    for stage in (item for item in program.statements() if isinstance(item, Stage)):
+        for item in stage.walk():
+            if isinstance(item, Instruction) and item.core is not stage.core:
+                yield f"stage {stage.name} runs on {stage.core.value}, '{item.describe()}' does not"
+
+
+def lifetimes_share_slots(program: Program) -> Iterator[str]:
+    """Buffers of one lifetime have the same number of slots and belong to one group only."""
+    group_of: dict[int, tuple[object, ...]] = {}
+    for item in program.statements():
+        if not isinstance(item, Alloc):
+            continue
+        if len({buffer.slots for buffer in item.buffers}) > 1:
+            yield f"buffers of one lifetime differ in slots: {[buffer.name for buffer in item.buffers]}"
+        for buffer in item.buffers:
+            if group_of.setdefault(id(buffer), item.buffers) != item.buffers:
+                yield f"{buffer.name} belongs to two different lifetimes"
+
+
+def slots_need_a_lifetime(program: Program) -> Iterator[str]:
+    """A buffer with several slots is used inside a lifetime, which selects the slot."""
+    held = {id(b) for item in program.statements() if isinstance(item, Alloc) for b in item.buffers}
+    for buffer in program.buffers():
+        if buffer.slots > 1 and id(buffer) not in held:
+            yield f"{buffer.name} has {buffer.slots} slots and no lifetime"
+
+
+def scalars_are_defined(program: Program) -> Iterator[str]:
+    """Every scalar is a tiling field, a core's own, or defined in front of its use."""
+    known = {field.name for field in program.tiling} | {symbol.name for symbol in CORE_SCALARS}
+    for tree in program.trees():
+        for name in free(tree):
+            if name not in known:
+                yield f"scalar {name} is used and defined nowhere"
+
+
+def flags_are_uniform(program: Program) -> Iterator[str]:
+    """Control flow around a cross-core flag depends only on values that all cores of a block share.
+
+    An array that was collected counts among the scalars, by its name.
+    """
+    for tree in program.trees():
+        yield from _uniform(tree, frozenset({SUB_BLOCK.name}))
+
+
+def _uniform(statement: Statement, varying: frozenset[str]) -> Iterator[str]:
+    for child in statement.children():
+        depends = {name for expr in expressions(child) for name in _names(expr)} & varying
+        if depends and defined(child):
+            varying = varying.union(defined(child))
+        if depends and isinstance(child, Collect):
+            varying = varying | {child.array.name}
+        if depends and isinstance(child, For | If | Pipelined) and _has_flag(child):
+            yield f"a cross-core flag stands under a condition on {', '.join(sorted(depends))}"
+        yield from _uniform(child, varying)
+
+
+def _names(expr: Expr) -> frozenset[str]:
+    return expr.symbols() | {node.source for node in loads(expr)}
+
+
+def _has_flag(statement: Statement) -> bool:
+    return any(isinstance(item, SetCrossFlag | WaitCrossFlag) for item in statement.walk())
+
+
+def what_is_read_was_chosen(program: Program) -> Iterator[str]:
+    """On every path an element of a list was picked, and an array collected, before it is read."""
+    for tree in program.trees():
+        yield from _chosen(tree, set())
+
+
+def _chosen(statement: Statement, ready: set[str]) -> Iterator[str]:
+    """``ready``: names of what was picked or collected; grows by what the statement surely chooses."""
+    tensors: tuple[GlobalTensor, ...] = ()
+    if isinstance(statement, Instruction):
+        tensors = (*statement.gm_reads(), *statement.gm_writes())
+    for tensor in tensors:
+        if tensor.listed and tensor.name not in ready:
+            yield f"'{_name(statement)}' touches {tensor.name}, of which no element was picked"
+    for node in (node for expr in expressions(statement) for node in loads(expr)):
+        if isinstance(node, Element) and node.source not in ready:
+            yield f"{node} is read where {node.source} was not collected"
+    inside = set(ready) if isinstance(statement, For | If | Pipelined) else ready
+    for child in statement.children():
+        yield from _chosen(child, set(inside) if isinstance(statement, If) else inside)
+    if isinstance(statement, PickTensor):
+        ready.add(statement.tensor.name)
+    if isinstance(statement, Collect):
+        ready.add(statement.array.name)
+
+
+def _name(statement: Statement) -> str:
+    return statement.describe() if isinstance(statement, Instruction) else type(statement).__name__
+
+
+def flags_are_in_range(program: Program) -> Iterator[str]:
+    """Cross-core flag ids stay clear of those that SyncAll uses; counters cannot overflow."""
+    for name, flag in program.flags.items():
+        if not 0 <= flag < ATLAS_A2.cross_core_flags:
+            yield f"flag {name} has id {flag}"
+    for loop in (item for item in program.statements() if isinstance(item, Pipelined)):
+        if max(loop.lags) + 1 > ATLAS_A2.cross_core_depth:
+            most = ATLAS_A2.cross_core_depth
+            yield f"{max(loop.lags) + 1} flags may be outstanding, a counter holds {most}"
+
+
+def events_balance(program: Program) -> Iterator[str]:
+    """In the program text each event is raised as often as it is awaited."""
+    for core, tree in program.cores.items():
+        balance: dict[str, int] = {}
+        for item in tree.walk():
+            if isinstance(item, SetEvent):
+                balance[item.name] = balance.get(item.name, 0) + (-1 if isinstance(item, WaitEvent) else 1)
+        for name, count in balance.items():
+            if count:
+                yield f"{core.value}: event {name} is raised {count:+d} times more than awaited"
+
+
+def flags_are_on_both_sides(program: Program) -> Iterator[str]:
+    """A flag that one core kind raises is awaited by somebody, and the other way round."""
+    raised = {item.name for item in program.statements() if isinstance(item, SetCrossFlag)}
+    awaited = {item.name for item in program.statements() if isinstance(item, WaitCrossFlag)}
+    for name in sorted(raised ^ awaited):
+        yield f"cross-core flag {name} is {'never awaited' if name in raised else 'never raised'}"
+
+
+def loops_define_fresh_scalars(program: Program) -> Iterator[str]:
+    """A loop variable does not hide a scalar of an enclosing loop."""
+
+    def visit(statement: Statement, bound: frozenset[str]) -> Iterator[str]:
+        if isinstance(statement, For):
+            if statement.var.name in bound:
+                yield f"loop variable {statement.var.name} is bound twice"
+            bound = bound | {statement.var.name}
+        for child in statement.children():
+            yield from visit(child, bound)
+
+    for tree in program.trees():
+        yield from visit(tree, frozenset())
+
+
+def tiling_fields_are_unique(program: Program) -> Iterator[str]:
+    """No two tiling fields share a name."""
+    seen: set[str] = set()
+    for field in program.tiling:
+        if field.name in seen:
+            yield f"tiling field {field.name} is declared twice"
+        seen.add(field.name)
+
+
+def tiling_fields_are_not_hidden(program: Program) -> Iterator[str]:
+    """No scalar of a statement, and no other member of the kernel, has the name of a tiling field."""
+    own = own_names(program)
+    for field in program.tiling:
+        if field.name in own:
+            yield f"tiling field {field.name} has the name of something else in the kernel"
+
+
+def cores_are_complete(program: Program) -> Iterator[str]:
+    """There is a tree for each core kind, and no skewed loop is left."""
+    for core in Core:
+        if core not in program.cores:
+            yield f"no tree for {core.value}"
+    for item in program.statements():
+        if isinstance(item, Pipelined):
+            yield f"the skewed loop over {item.var} was not split"
+
+
+def buffers_have_places(program: Program) -> Iterator[str]:
+    """Every buffer in use has an aligned address inside its memory, and none shares bytes with another."""
+    end_of: dict[Buffer, int] = {}
+    alignments = program.alignments()
+    for buffer in program.buffers():
+        memory, start = ATLAS_A2.memory(buffer.space), program.addresses.get(buffer)
+        if start is None:
+            yield f"{buffer.name} has no address"
+            continue
+        end_of[buffer] = start + buffer.slots * buffer.slot_stride
+        if start % alignments[buffer] or (buffer.slots > 1 and buffer.slot_stride % alignments[buffer]):
+            yield f"{buffer.name} is at {start}, needs a multiple of {alignments[buffer]} in all its slots"
+        if end_of[buffer] > memory.usable:
+            yield f"{buffer.name} ends at {end_of[buffer]} of {memory.usable} bytes of {buffer.space.value}"
+    order = sorted(end_of, key=lambda buffer: (buffer.space.value, program.addresses[buffer]))
+    for first, second in pairwise(order):
+        if first.space is second.space and program.addresses[second] < end_of[first]:
+            yield f"{first.name} and {second.name} share bytes"
+
+
+def events_have_ids(program: Program) -> Iterator[str]:
+    """Every event has its ids among those of its pair of pipes."""
+    for item in program.statements():
+        if isinstance(item, SetEvent) and not 0 <= item.first_id <= ATLAS_A2.event_ids - item.ids:
+            yield f"event {item.name} has {item.ids} ids from {item.first_id} on, of {ATLAS_A2.event_ids}"
+
+
+_FLAGS, _CORES = frozenset({Property.FLAGS}), frozenset({Property.CORES})
+_ADDRESSES, _EVENTS = frozenset({Property.ADDRESSES}), frozenset({Property.EVENTS})
+
+RULES: tuple[Rule, ...] = (
+    Rule(operands_are_legal),
+    Rule(stages_hold_their_core),
+    Rule(lifetimes_share_slots),
+    Rule(slots_need_a_lifetime),
+    Rule(scalars_are_defined),
+    Rule(flags_are_uniform, _FLAGS),
+    Rule(what_is_read_was_chosen),
+    Rule(flags_are_in_range, _FLAGS),
+    Rule(flags_are_on_both_sides, _FLAGS),
+    Rule(events_balance, _EVENTS),
+    Rule(events_have_ids, _EVENTS),
+    Rule(loops_define_fresh_scalars),
+    Rule(tiling_fields_are_unique),
+    Rule(tiling_fields_are_not_hidden),
+    Rule(cores_are_complete, _CORES),
+    Rule(buffers_have_places, _ADDRESSES),
+)

@@ -1,0 +1,1 @@
+"""Cases as a deterministic stream, and the features that each exercises."""

@@ -1,0 +1,396 @@
+"""Cases: legal calls of an operator, an endless deterministic stream that covers pairs of values first.
+
+Case number ``i`` of a seed is the same however many cases are asked for. Each new case is the one, of a few
+legal candidates, that covers most pairs of values not covered before (AETG, Cohen et al. 1997). What has come
+in none of the first cases is then asked for by name, so that few cases have every feature. The modes of
+an operator, which are operators of their own, take turns. Kernels cost seconds to compile, so their number
+grows slower than that of the cases: beyond an allowance a case reuses a specialisation and varies
+everything else.
+"""
+
+from __future__ import annotations
+
+import collections
+import itertools
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from attndsl.expr.argument_facts import DTYPE, GIVEN, LAYOUT, SPLIT, dtype_of, given, kind_of
+from attndsl.spec.binding.call import Call
+from attndsl.spec.contract.layout import Array
+from attndsl.spec.errors import CallError
+from attndsl.spec.operator.operator import Operator
+from attndsl.target import ATLAS_A2
+from attndsl.verify.cases.features import declared_features, possible_features, work_of
+from attndsl.verify.data.data import Filler
+from attndsl.verify.data.integers import Integers
+from attndsl.verify.space.solve import solve
+from attndsl.verify.space.space import Assignment, CaseSpace
+from attndsl.verify.space.values import FILL, GROUP, PROBE, REGIME, REGIMES, WIDE, Values
+
+CANDIDATES = 3
+PROBES = 0.4
+"""Part of the cases that are pinned to be probes; with those drawn it is about half. They see most."""
+_ATTEMPTS = 15
+_PINNED = 5
+"""Attempts with the work that it is the case's turn to have."""
+_PAIR_TRIES = 2
+_OVERDUE = 16
+"""Cases of a mode after which a feature that none of them has is asked for: half of a third of 96."""
+_FEATURE_WALKS = 8
+_FIRST = 1 << 30
+"""The score of a candidate that goes before all others."""
+_KERNEL_PINNED = 3
+"""Attempts with a kernel that exists, or with the head size that a new one shall have."""
+
+_LIKELY = 0.75
+"""How many of a wanted kernel's likely values a candidate has, but for the first."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WantedKernel:
+    """A kernel that cases are made for.
+
+    ``name``: what messages call it; ``mode``: the operator whose calls it takes; ``pins``: values of
+    variables that its calls have; ``likely``: values that most of them have; ``sizes``: variables with the
+    values that suit it; ``takes``: whether a call is one.
+    """
+
+    name: str
+    mode: Operator
+    pins: Mapping[str, Any]
+    likely: Mapping[str, Any]
+    sizes: Mapping[str, tuple[int, ...]]
+    takes: Callable[[Call], bool]
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A legal call, built anew from its seed each time. ``number``: its place in the stream.
+
+    ``operator``: what is called; ``space``: that of its mode; ``integers``: the integer tensors.
+    """
+
+    operator: Operator
+    space: CaseSpace
+    seed: int
+    number: int
+    assignment: Mapping[str, Any]
+    integers: Mapping[str, Array]
+    attempt: int = 0
+
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of the call by name."""
+        return self._filler().arguments()
+
+    def outline(self) -> Call:
+        """The call with zeros for what attention reads, made much faster: sizes, lengths, tables and masks
+        are those of the call.
+
+        Raises:
+            CallError: the case is none.
+        """
+        return self._filler().outline()
+
+    def _filler(self) -> Filler:
+        rng = np.random.default_rng([self.seed, self.number, self.attempt])
+        return Filler(self.space, self.assignment, dict(self.integers), rng)
+
+    def call(self) -> Call:
+        """The bound call."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return self.operator.bind(**self.arguments())
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The optional tensors that are passed, in signature order."""
+        return tuple(name for name in self.space.optional if self.assignment[given(name).name])
+
+    @property
+    def data(self) -> str:
+        """How the tensors are filled."""
+        return str(self.assignment[FILL])
+
+    @property
+    def kernel(self) -> tuple[Any, ...]:
+        """What decides which kernel runs, as far as the assignment tells."""
+        return (self.space.operator.name, *kernel_key(self.space, self.assignment))
+
+
+class Stream:
+    """The cases of an operator for one seed, by number.
+
+    ``kernels``: those that cases are made for, in turn; without them for all that there may be.
+    ``excluded``: optional tensors that no legal call was found for, such as arguments that are disabled.
+    """
+
+    def __init__(
+        self,
+        operator: Operator,
+        seed: int = 0,
+        values: Values | None = None,
+        kernels: Sequence[WantedKernel] = (),
+    ) -> None:
+        self.operator = operator
+        self.seed = seed
+        self.excluded: tuple[str, ...] = ()
+        modes = {each.mode.name for each in kernels}
+        wanted = [space for space in spaces(operator, values) if not kernels or space.operator.name in modes]
+        self.members = [_Member(space, seed, kernels) for space in wanted]
+        self._cases: list[Case] = []
+        self._prepared = False
+
+    def take(self, count: int) -> tuple[Case, ...]:
+        """The first ``count`` cases.
+
+        Raises:
+            RuntimeError: no legal call was found for one of them.
+        """
+        if not self._prepared:
+            self._prepared = True
+            for member in self.members:
+                member.prepare()
+            excluded = dict.fromkeys(name for member in self.members for name in member.excluded)
+            self.excluded = tuple(excluded)
+        while len(self._cases) < count:
+            number = len(self._cases)
+            member = self.members[number % len(self.members)]
+            self._cases.append(member.next(self.operator, number, number // len(self.members)))
+        return tuple(self._cases[:count])
+
+
+class _Member:
+    """The cases of one mode: what they have covered so far."""
+
+    def __init__(self, space: CaseSpace, seed: int, kernels: Sequence[WantedKernel]) -> None:
+        self.space, self.seed = space, seed
+        self._wanted = [each for each in kernels if each.mode.name == space.operator.name]
+        self.excluded: tuple[str, ...] = ()
+        self._covered: set[tuple[Any, ...]] = set()
+        self._kernels: dict[tuple[Any, ...], int] = {}
+        self._head = head_variable(space)
+        self._tries: collections.Counter[tuple[Any, ...]] = collections.Counter()
+        self._seen: set[str] = set()
+        self._missing: dict[str, dict[str, Any]] | None = None
+
+    def prepare(self) -> None:
+        """Find out which optional tensors no legal call passes."""
+        space, rng = self.space, np.random.default_rng([self.seed, 1 << 20])
+        found = {
+            name: solve(space, rng, {given(name).name: True, REGIME: "any"}, walks=8)
+            for name in space.optional
+        }
+        self.excluded = tuple(name for name, example in found.items() if example is None)
+        self._never = {given(name).name: False for name in self.excluded}
+        heavy = (GIVEN, DTYPE, LAYOUT, SPLIT)
+        self._heavy = {
+            name
+            for name in space.variables
+            if kind_of(name) in heavy
+            or name in (GROUP, FILL, self._head, *space.operator.settings)
+            or any(param.name == name and param.choices for param in space.operator.params)
+        }
+
+    def next(self, operator: Operator, number: int, turn: int) -> Case:
+        """Case ``number``, the ``turn``-th of this mode."""
+        rng = np.random.default_rng([self.seed, number, 1 << 21])
+        wanted = self._wanted[turn % len(self._wanted)] if self._wanted else None
+        for attempt in range(_ATTEMPTS):
+            candidates = list(self._candidates(rng, turn, attempt))
+            for _, _, assignment in sorted(candidates, key=lambda item: (-item[0], item[1])):
+                integers = Integers(self.space, assignment, rng).solve()
+                if integers is None:
+                    continue
+                case = Case(operator, self.space, self.seed, number, assignment, integers, attempt)
+                try:
+                    call = case.outline()
+                except CallError:
+                    continue  # a constraint over elements of other tensors: the next candidate
+                if not work_of(self.space, call).keeps(self._regime(turn, attempt)):
+                    continue  # lengths made it short, or its tasks few
+                if any(array.size > self.space.values.most_elements for array in call.arrays.values()):
+                    continue  # lengths made a tensor that follows from them larger than sizes alone tell
+                if wanted is not None and not wanted.takes(call):
+                    continue
+                self._covered |= _pairs(self.space.canonical(assignment))
+                self._seen |= declared_features(call)
+                key = kernel_key(self.space, assignment)
+                self._kernels[key] = self._kernels.get(key, 0) + 1
+                return case
+        of = wanted.name if wanted is not None else self.space.operator.name
+        raise RuntimeError(f"no legal case of {of} was found")
+
+    def _candidates(
+        self, rng: np.random.Generator, turn: int, attempt: int
+    ) -> Iterator[tuple[int, int, Assignment]]:
+        if self._wanted:
+            yield from self._for_kernel(rng, turn, attempt)
+            return
+        if turn >= _OVERDUE and (asked := self._overdue(rng, self._regime(turn, attempt))) is not None:
+            yield _FIRST, -1, asked
+        for position in range(CANDIDATES):
+            pins = self._pins(rng, turn, attempt)
+            if position == 0 and attempt < _KERNEL_PINNED and len(self._kernels) < allowance(turn):
+                pins |= self._rare_pair(rng)
+            assignment = solve(self.space, rng, {**pins, **self._never})
+            if assignment is None:
+                continue
+            new = _pairs(self.space.canonical(assignment)) - self._covered
+            score = sum(3 if {a, b} <= self._heavy else 1 for (a, _), (b, _) in new)
+            yield score, position, assignment
+
+    def _for_kernel(
+        self, rng: np.random.Generator, turn: int, attempt: int
+    ) -> Iterator[tuple[int, int, Assignment]]:
+        """Assignments for the kernel whose turn it is."""
+        kernel, variables = self._wanted[turn % len(self._wanted)], self.space.variables
+        for position in range(CANDIDATES):
+            kept = _LIKELY if position else 1.0
+            likely = {name: value for name, value in kernel.likely.items() if rng.random() < kept}
+            pins = {name: value for name, value in {**likely, **kernel.pins}.items() if name in variables}
+            for name, sizes in kernel.sizes.items():
+                if name in variables:
+                    pins[name] = sizes[int(rng.integers(len(sizes)))]
+            pins |= {REGIME: regime} if (regime := self._regime(turn, attempt)) else {}
+            pins |= {FILL: PROBE} if rng.random() < PROBES else {}
+            assignment = solve(self.space, rng, {**self._never, **pins})
+            if assignment is not None:
+                yield len(_pairs(self.space.canonical(assignment)) - self._covered), position, assignment
+
+    def _regime(self, turn: int, attempt: int) -> str:
+        """What the case is about; some kernels and sizes do not go together, so that later attempts ask for
+        less, and the last for nothing. Each of the wanted kernels starts with another."""
+        rounds = turn // len(self._wanted) if self._wanted else 0
+        regime = REGIMES[(turn + rounds) % len(REGIMES)]
+        return regime if attempt < _PINNED else regime.split()[-1] if attempt < 2 * _PINNED else ""
+
+    def _overdue(self, rng: np.random.Generator, regime: str) -> Assignment | None:
+        """An assignment with a feature that no case has, of those that legal calls have. No allowance of
+        kernels is asked: a feature without a case would be one that nothing has checked."""
+        if self._missing is None:
+            known = possible_features(self.space)
+            self._missing = {name: known[name] for name in sorted(known.keys() - self._seen)}
+            for name, feature in list(self._missing.items()):
+                if solve(self.space, rng, {**feature, REGIME: "any"}, walks=_FEATURE_WALKS) is None:
+                    del self._missing[name]
+        names = [name for name in self._missing if name not in self._seen]
+        for pick in rng.permutation(len(names)):
+            pins: dict[str, Any] = {**self._missing[names[int(pick)]], **self._never}
+            if regime:
+                pins[REGIME] = regime
+            if (found := solve(self.space, rng, pins)) is not None:
+                return found
+        return None
+
+    def _pins(self, rng: np.random.Generator, turn: int, attempt: int) -> dict[str, Any]:
+        pins: dict[str, Any] = {}
+        if regime := self._regime(turn, attempt):
+            pins[REGIME] = regime
+        if rng.random() < PROBES:
+            pins[FILL] = PROBE
+        if regime == WIDE and turn // len(REGIMES) % 2 and (heads := self._many_small_heads):
+            return pins | heads[int(rng.integers(len(heads)))]
+        if attempt >= _KERNEL_PINNED:
+            return pins
+        if len(self._kernels) < allowance(turn):
+            return pins | self._rare_head(rng)
+        known = list(self._kernels)
+        odds = np.array([1.0 / self._kernels[key] for key in known])
+        picked = known[int(rng.choice(len(known), p=odds / odds.sum()))]
+        return pins | {name: value for name, value in picked if value is not None}
+
+    def _rare_pair(self, rng: np.random.Generator) -> dict[str, Any]:
+        """Two features that no case has together: by chance alone, some pairs would come late. Those that
+        were asked for a few times in vain have no legal call."""
+        known, legal = self._covered, self.space.variables
+        features = set(kernel_variables(self.space)) - {self._head, *self._never}
+        names = sorted(name for name in features if name in legal)
+        rare = [
+            ((a, one), (b, other))
+            for a, b in itertools.combinations(names, 2)
+            for one in dict.fromkeys(legal[a])
+            for other in dict.fromkeys(legal[b])
+            if ((a, str(one)), (b, str(other))) not in known and self._tries[a, one, b, other] < _PAIR_TRIES
+        ]
+        if not rare:
+            return {}
+        first, second = rare[int(rng.integers(len(rare)))]
+        self._tries[(*first, *second)] += 1
+        # Left to the search, nearly all calls would pass several optional tensors.
+        alone = {given(name).name: False for name in self.space.optional} if rng.random() < 0.5 else {}
+        return {**alone, **dict((first, second))}
+
+    @cached_property
+    def _many_small_heads(self) -> list[dict[str, Any]]:
+        """What makes rows of small heads wide, where the contract allows so many: their loads are not cut
+        along the channels, as those of the large heads are by which the search makes rows wide."""
+        space, extents = self.space, self.space.operator.axis_extents
+        if GROUP not in space.variables:
+            return []
+        every = space.values.of_role("N", *space.edges)
+        behind = [space.repairs(extents[axis].symbols()) for axis in "NK"]
+        found = []
+        for size in space.variables.get(self._head, ()):
+            if 64 <= size <= space.schedule.base_k:
+                heads = min(each for each in every if each * size > ATLAS_A2.max_nd2nz_pitch)
+                pins = {names[0]: heads for names in behind if len(names) == 1}
+                found.append({self._head: size, GROUP: 1, **pins})
+        rng = np.random.default_rng([self.seed, 1 << 22])
+        return [pins for pins in found if solve(space, rng, {**pins, **self._never, REGIME: WIDE}, walks=8)]
+
+    def _rare_head(self, rng: np.random.Generator) -> dict[str, Any]:
+        """A head size that fewest kernels have: left to the search, large ones would hardly occur, as small
+        ones leave more room for everything else."""
+        if not self._head:
+            return {}
+        used = collections.Counter(dict(key)[self._head] for key in self._kernels)
+        sizes = self.space.variables[self._head]
+        least = min(used[size] for size in sizes)
+        rare = [size for size in sizes if used[size] == least]
+        return {self._head: rare[int(rng.integers(len(rare)))]}
+
+
+def spaces(operator: Operator, values: Values | None = None) -> list[CaseSpace]:
+    """The case spaces of an operator and its modes, each with its values of the parameter that decides."""
+    parameter, modes = operator.modes_by_value
+    chosen = values or Values()
+    if not modes:
+        return [CaseSpace(operator, chosen)]
+    legal = next(param for param in operator.params if param.name == parameter).choices.values()
+    own = tuple(value for value in dict.fromkeys(legal) if value not in modes)
+    only = [(operator, own), *((mode, (value,)) for value, mode in modes.items())]
+    return [CaseSpace(each, chosen, {parameter: allowed}) for each, allowed in only]
+
+
+def head_variable(space: CaseSpace) -> str:
+    """The variable that is the head size, which kernels are specialised on."""
+    sizes = space.operator.axis_extents
+    return next((str(sizes[role]) for role in ("D", "E") if str(sizes.get(role)) in space.variables), "")
+
+
+def kernel_variables(space: CaseSpace) -> tuple[str, ...]:
+    """The variables that decide which kernel runs."""
+    main = dtype_of(space.operator.outputs[0].like).name
+    givens = (given(name).name for name in space.optional)
+    return tuple(dict.fromkeys((main, head_variable(space), *givens, *sorted(space.operator.settings))))
+
+
+def kernel_key(space: CaseSpace, assignment: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+    """The variables that decide which kernel runs, with their values."""
+    return tuple((name, assignment[name]) for name in kernel_variables(space) if name in assignment)
+
+
+def _pairs(assignment: Mapping[str, Any]) -> set[tuple[Any, ...]]:
+    items = sorted((name, str(value)) for name, value in assignment.items())
+    return set(itertools.combinations(items, 2))
+
+
+def allowance(turn: int) -> int:
+    """How many kernels the cases up to the ``turn``-th of a mode may use."""
+    return 12 + turn // 3

@@ -1,0 +1,290 @@
+"""Queries, keys, values and biases of a case: made by batch row and head, stored where they are read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attndsl.graph.nodes import BlockRequantize, Softmax
+from attndsl.reference.state import State, rounded
+from attndsl.reference.streaming import row_statistics
+from attndsl.spec.binding.call import Call
+from attndsl.spec.contract.arguments import DTYPES
+from attndsl.spec.contract.layout import Array
+from attndsl.spec.contract.split import one_row, one_row_sizes
+from attndsl.verify.data import probes, roles
+from attndsl.verify.data.cells import Cells
+from attndsl.verify.space.values import FILL, PROBE, SATURATED
+
+if TYPE_CHECKING:
+    from attndsl.verify.data.data import Filler
+
+SPREAD = 1000.0
+"""Largest score of the extreme inputs: softmax saturates."""
+_FLOAT32 = np.dtype(np.float32)
+
+
+class AttentionFiller:
+    """Fills what attention reads. ``draft``: the call with zeros there."""
+
+    def __init__(self, filler: Filler, draft: Call) -> None:
+        self.filler, self.draft, self.rng = filler, draft, filler.rng
+        self.cells = Cells(draft)
+        self.stored = roles.stored(draft.graph)
+        self.sizes = {**dict.fromkeys("BNKQDE", 1), **draft.extents}
+        self.factor = filler.factor()
+        # Cells of rows that are values, and cells that are read at all.
+        self.is_value = np.zeros(self.cells.content.size, bool)
+        self.integers = {
+            name for name in self.cells.tensors() if filler.dtype(name) == "int8" and name not in self.stored
+        }
+
+    def fill(self) -> None:
+        """Give the filler the tensors."""
+        s, made = self.sizes, self.filler.made
+        kind = self.filler.assignment[FILL]
+        if kind == PROBE:
+            query, bias = self._probe()
+        else:
+            query, bias = self._random(kind)
+        self._store_queries(query)
+        for name in self.filler.roles.named(roles.BIAS):
+            if name in made:
+                continue
+            shape = (s["B"], s["N"], s["Q"], self._keys())
+            wide = np.broadcast_to(bias[None, :, None, : shape[-1]], shape)
+            made[name] = self._over_scores(name, wide)
+        if kind == PROBE:
+            self._size_values()
+        self._store_rows()
+
+    # The probe --------------------------------------------------------------------------------------------
+
+    def _probe(self) -> tuple[Array, Array]:
+        cells, s = self.cells, self.sizes
+        requantised = any(isinstance(node, BlockRequantize) for node in self.draft.graph.nodes)
+        # With weights of a half, half of 127 steps would be a tie of rounding.
+        base = 2.2 if requantised else 2.0
+        queries = self.filler.roles.named(roles.QUERY)
+        dtype = self.filler.dtype(queries[0]) if queries else "float16"
+        step = probes.step(self.factor, dtype, base)
+        ledger = probes.Ledger(
+            self.rng, s["N"], s["K"], max(self._keys(), 1), s["D"], step, carrying=self._carrying()
+        )
+        query = ledger.query_rows(s["B"], s["Q"])
+        for keys, values in zip(cells.keys, cells.values, strict=True):
+            for b in range(s["B"]):
+                for k in range(s["K"]):
+                    self._probe_rows(ledger, cells.rows(keys, b, k), cells.rows(values, b, k), k)
+        return query, ledger.bias()
+
+    def _carrying(self) -> Array | None:
+        """The channels of keys that are no channels of values at the same time; None if all may carry."""
+        for keys, values in zip(self.cells.keys, self.cells.values, strict=True):
+            for b in range(self.sizes["B"]):
+                mine, others = self.cells.rows(keys, b, 0), self.cells.rows(values, b, 0)
+                if mine.size and others.size:
+                    alone = ~np.isin(mine[0], others[0])
+                    return alone if alone.any() and not alone.all() else None
+        return None
+
+    def _probe_rows(self, ledger: probes.Ledger, keys: Array, values: Array, k: int) -> None:
+        if not keys.size:
+            return
+        fresh = np.asarray(~self.cells.written[values].any(axis=1))
+        overlap = np.isin(values[0], keys[0]).any()
+        if not overlap or ledger.carrying is not None:
+            self.is_value[values] = True
+            self.cells.write(values, ledger.signs(k, fresh, values.shape[1]))
+        self.cells.write(keys, ledger.key_rows(k, len(keys)))
+
+    def _size_values(self) -> None:
+        """Values in proportion to the largest row sum, which the scores that are there by now tell."""
+        io, content = self.filler.io, self.cells.content
+        size = probes.size_of_values(self._row_sum(), io)
+        for name, (first, last) in self.cells.ranges().items():
+            part = slice(first, last)
+            value = self.is_value[part]
+            own = size if name not in self.integers else 64.0
+            content[part][value] *= own
+            unread = ~self.cells.written[part]
+            content[part][unread] = probes.ALARM * own if value.any() else 0.0
+        if self.integers:
+            for name in self.filler.roles.named(roles.OUT_FACTOR):
+                made = self.filler.made[name]
+                made[...] = size / 64.0 * self.rng.choice([1.0, -1.0, 0.5], made.shape)
+
+    def _row_sum(self) -> float:
+        """The largest sum of weights of a row over all segments; the largest weight is 1."""
+        arrays, lists = dict(self.draft.arrays), dict(self.draft.lists)
+        for name, made in self._stored_rows().items():
+            if name in lists:
+                lists[name] = tuple(made)
+            else:
+                arrays[name] = made[0].reshape(arrays[name].shape)
+        for name, array in self.filler.made.items():
+            if name in arrays and isinstance(array, np.ndarray) and array.shape == arrays[name].shape:
+                arrays[name] = array if array.dtype.kind != "i" else arrays[name]
+        call = replace(self.draft, arrays={**arrays, **self._quantised_now(arrays)}, lists=lists)
+        state = State(call, _FLOAT32)
+        total: Any = 0.0
+        with np.errstate(all="ignore"):
+            for node in call.graph.nodes:
+                if isinstance(node, Softmax):
+                    total = total + row_statistics(state, node)["RowSum"].data
+        return float(np.max(np.nan_to_num(total), initial=1.0))
+
+    def _quantised_now(self, arrays: dict[str, Array]) -> dict[str, Array]:
+        """Queries as they are stored, in the shapes of the bound call."""
+        names = self.filler.roles.named(roles.QUERY)
+        return {name: self.filler.made[name].reshape(arrays[name].shape) for name in names}
+
+    # Random values ----------------------------------------------------------------------------------------
+
+    def _random(self, kind: str) -> tuple[Array, Array]:
+        cells, s, rng = self.cells, self.sizes, self.rng
+        query = rng.standard_normal((s["B"], s["N"], s["Q"], s["D"]))
+        cells.content[:] = rng.standard_normal(cells.content.size)
+        codes = rng.choice([-1.0, 1.0], (s["B"], s["N"], s["D"]))
+        reach = abs(self.factor) * s["D"] or 1.0
+        slope = rng.choice([-1.0, 1.0])
+        for keys, values in zip(cells.keys, cells.values, strict=True):
+            for b in range(s["B"]):
+                for k in range(s["K"]):
+                    places, others = cells.rows(keys, b, k), cells.rows(values, b, k)
+                    if not places.size:
+                        continue
+                    cells.written[places] = cells.written[others] = True
+                    self.is_value[others] = True
+                    if kind == SATURATED:
+                        self._spotlights(places, codes[b], k)
+                    elif kind == "ramp":
+                        along = np.linspace(0, 1, len(places))[:: int(slope)]
+                        code = codes[b, k * self._group]
+                        cells.content[places] = 0.1 * cells.content[places] + code * along[:, None]
+        group = self._group
+        if kind == SATURATED:
+            query = np.repeat(codes[:, :, None], s["Q"], axis=2) * np.clip(SPREAD / reach, 2**-14, 2**14)
+        elif kind == "ramp":
+            code = np.repeat(codes[:, ::group], group, axis=1)[:, :, None]
+            query = 0.1 * query + code * min(30.0 / reach, 1e4)
+        elif kind == "tiny":
+            cells.content[self.is_value] *= 2.0**-12
+        cells.content[~cells.written] = np.nan if rng.random() < 0.5 else 1000.0
+        bias = rng.standard_normal((s["N"], max(self._keys(), 1)))
+        return query, bias
+
+    def _spotlights(self, places: Array, codes: Array, k: int) -> None:
+        """Each query head has one key, mostly at an edge of a tile, that takes (almost) all the weight."""
+        rng, tile, count = self.rng, self.filler.space.edges[0], len(places)
+        self.cells.content[places] = rng.integers(-4, 5, places.shape) / 16.0
+        rows = np.arange(count)
+        edges = rows[np.isin(rows % tile, (0, 1, tile - 2, tile - 1)) | (rows >= count - 2)]
+        for n in range(k * self._group, (k + 1) * self._group):
+            at = rng.choice(edges if rng.random() < 0.8 else rows)
+            self.cells.content[places[at]] = codes[n, : places.shape[1]]
+
+    # Storing ----------------------------------------------------------------------------------------------
+
+    @property
+    def _group(self) -> int:
+        return max(1, self.sizes["N"] // self.sizes["K"])
+
+    def _keys(self) -> int:
+        return max(self.draft.extents.get("T", 1), self.draft.extents.get("U", 0))
+
+    def _store_queries(self, query: Array) -> None:
+        for name, stored in self.cells.queries(query).items():
+            dtype = self.filler.dtype(name)
+            shape = self.filler.shape(name)
+            if DTYPES[dtype].kind == "i":
+                scaled = stored if self.filler.probe else stored * 40
+                self.filler.made[name] = (
+                    np.clip(np.rint(scaled), -128, 127).astype(DTYPES[dtype]).reshape(shape)
+                )
+            else:
+                self.filler.made[name] = rounded(stored, DTYPES[dtype]).reshape(shape)
+
+    def _store_rows(self) -> None:
+        self.filler.made |= {
+            name: made if name in self.draft.lists else made[0] for name, made in self._stored_rows().items()
+        }
+
+    def _stored_rows(self) -> dict[str, list[Array]]:
+        """The stored tensors in their dtypes, quantised where they are."""
+        found = {}
+        for name, parts in self.cells.tensors().items():
+            dtype = DTYPES[self.filler.dtype(name)]
+            if name in self.stored:
+                parts = [self._dequantisable(name, part) for part in parts]
+            elif dtype.kind == "i":
+                scale = 1 if self.filler.probe else 40
+                parts = [np.clip(np.rint(np.nan_to_num(p * scale, nan=127.0)), -128, 127) for p in parts]
+            found[name] = [
+                part.astype(dtype) if dtype.kind == "i" else rounded(part, dtype) for part in parts
+            ]
+        return found
+
+    def _dequantisable(self, name: str, values: Array) -> Array:
+        """Integers that stand for ``values``; their scale and offset are made here.
+
+        A probe is stored exactly, up to one power of two for the whole tensor; other values are random.
+        """
+        how, exact, rng = self.stored[name], self.filler.probe, self.rng
+        values = np.nan_to_num(values, nan=127.0)
+        largest = max(float(np.abs(values).max(initial=0.0)), 1.0)
+        unit = max(largest / 64, 1.0) if exact else 2.0**-5
+        if exact:
+            unit = 2.0 ** np.ceil(np.log2(unit))
+        offset = self._entry(how.offset, how.component, rng.integers(-9, 10, self._shape_or(how.offset)))
+        spread = 1.0 if exact else 2.0 ** rng.integers(-1, 2, self._shape_or(how.scale))
+        self._entry(how.scale, how.component, unit * np.broadcast_to(spread, self._shape_or(how.scale)))
+        shift = 0 if offset is None else self._of_channels(name, how, offset)
+        env, extents = self.draft.env(), self.draft.extents
+        layout = self.filler.layout(name)
+        stored = np.ascontiguousarray(values)
+        if name in self.draft.lists:
+            env, extents = one_row_sizes(layout, stored, env, extents)
+            layout = one_row(layout)
+        view = layout.view(stored, env, extents)
+        view[...] = np.clip(np.rint(view / unit) - shift, -128, 127)
+        return stored
+
+    def _entry(self, name: str, component: int | None, values: Array) -> Array | None:
+        """Write one component of a scale or offset (all of it without components)."""
+        if not name:
+            return None
+        dtype = DTYPES[self.filler.dtype(name)]
+        array = self.filler.made.setdefault(name, np.zeros(self.filler.shape(name), dtype))
+        at = slice(None) if component is None else component
+        array[at] = np.asarray(values)[at].astype(dtype)
+        return np.asarray(array)
+
+    def _shape_or(self, name: str) -> tuple[int, ...]:
+        return self.filler.shape(name) if name else ()
+
+    def _of_channels(self, name: str, how: roles.Stored, factor: Array) -> Array:
+        """An offset, shaped to broadcast against the canonical axes of the rows of tensor ``name``."""
+        layout = self.filler.layout(how.offset)
+        view = layout.view(factor, self.draft.env(), self.draft.extents)
+        if how.component is not None:
+            view = view.take(how.component, axis=layout.roles.index("C"))
+        own = [{"D": "E"}.get(role, role) for role in layout.roles if role != "C"]
+        wanted = [{"D": "E"}.get(role, role) for role in self.filler.layout(name).roles]
+        order = [own.index(role) for role in wanted if role in own]
+        spread = np.asarray(view, np.float64).transpose(order)
+        return np.expand_dims(spread, tuple(i for i, role in enumerate(wanted) if role not in own))
+
+    def _over_scores(self, name: str, values: Array) -> Array:
+        """``values`` (B, N, Q, T), in the tensor's layout; axes that it lacks keep their first entry."""
+        layout = self.filler.layout(name)
+        broadcast = {axis.role for dim in layout.dims for axis in dim if axis.broadcast}
+        picks = tuple(
+            0 if axis not in layout.roles else slice(0, 1) if axis in broadcast else slice(None)
+            for axis in "BNQT"
+        )
+        kept = [axis for axis in "BNQT" if axis in layout.roles]
+        ordered = values[picks].transpose([kept.index(axis) for axis in layout.roles])
+        return rounded(layout.restore(ordered, self.draft.env()), DTYPES[self.filler.dtype(name)])

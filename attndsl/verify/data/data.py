@@ -1,0 +1,290 @@
+"""Values for the tensors of a case, by what they are for in the computation."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from attndsl.expr.argument_facts import dtype_of, given, layout_of, split_of
+from attndsl.graph.nodes import Cast
+from attndsl.spec.binding.call import Call
+from attndsl.spec.contract.arguments import DTYPES, TensorSpec
+from attndsl.spec.contract.layout import Array, Layout
+from attndsl.spec.contract.split import is_single, one_row, row_extent
+from attndsl.spec.errors import ShapeError
+from attndsl.verify.data import probes, roles
+from attndsl.verify.data.attention import AttentionFiller
+from attndsl.verify.data.masks import MaskFiller, pattern
+from attndsl.verify.data.roles import Roles, scores_factor
+from attndsl.verify.space.space import CaseSpace
+from attndsl.verify.space.values import FILL, MASK, PROBE, fill_of
+
+_EXTRA = (0, 0, 0, 2)
+
+
+@dataclass
+class Filler:
+    """Builds the arguments of one case. ``made``: tensors by name, as they are passed; at first the
+    integers that were found for the assignment."""
+
+    space: CaseSpace
+    assignment: Mapping[str, Any]
+    made: dict[str, Any]
+    rng: np.random.Generator
+
+    def __post_init__(self) -> None:
+        self.env: dict[str, Any] = self.space.environment(self.assignment, self.made)
+        operator = self.space.operator
+        self.present = {spec.name for spec in operator.tensors if self.env[given(spec.name).name]}
+        self.graph = operator.graph(frozenset(self.present), self.env)
+        self.roles: Roles = roles.roles(self.graph)
+        self.probe = self.assignment[FILL] == PROBE
+        if self.probe:
+            self._sharpen()
+        self.extents = {**dict.fromkeys("BNKQTUDE", 1), **self.space.extents(self.env)}
+        self.made = {name: rows.astype(DTYPES[self.dtype(name)]) for name, rows in self.made.items()}
+
+    def _sharpen(self) -> None:
+        """A scale with which the probe's weights are powers of two although queries are rounded."""
+        name, queries = roles.scale_parameter(self.graph), self.roles.named(roles.QUERY)
+        factor = self.factor()
+        if name is None or not queries or not factor or self.dtype(queries[0]) == "int8":
+            return
+        step = probes.step(factor, self.dtype(queries[0]))
+        if step < probes.LARGEST[self.dtype(queries[0])]:
+            self.env[name] *= math.log(2.0) / (step * abs(factor))
+
+    def arguments(self) -> dict[str, Any]:
+        """All arguments by name.
+
+        Raises:
+            CallError: no legal values were found for some tensor.
+        """
+        AttentionFiller(self, self.outline()).fill()
+        return self._spelled()
+
+    def outline(self) -> Call:
+        """The call with zeros for what attention reads; whether it is legal, and its work, show in it.
+
+        Raises:
+            CallError: no legal values were found for some tensor.
+        """
+        self._integers()
+        self._factors()
+        self._masks()
+        return self._draft()
+
+    def dtype(self, name: str) -> str:
+        """The dtype of a tensor in this case."""
+        return str(self.env[dtype_of(name).name])
+
+    def layout(self, name: str) -> Layout:
+        """The layout of a tensor in this case."""
+        return self.space.operator.tensor(name).layouts[self.env[layout_of(name).name]]
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """The shape of a tensor, of one of a list."""
+        return tuple(int(size.evaluate(self.env)) for size in self.layout(name).shape())
+
+    @property
+    def io(self) -> str:
+        """The dtype of queries, or that of the results where those are integers."""
+        queries = self.roles.named(roles.QUERY)
+        found = self.dtype(queries[0]) if queries else "float16"
+        casts = [node.dtype for node in self.graph.nodes if isinstance(node, Cast) and node.dtype in DTYPES]
+        return casts[-1] if found == "int8" and casts else found
+
+    def factor(self) -> float:
+        """What raw scores are multiplied by."""
+        return scores_factor(self.graph, self.env)
+
+    def _draft(self) -> Call:
+        """The call with zeros for every tensor that has no values yet."""
+        values = self._spelled(zeros=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return self.space.operator.bind(**values)
+
+    def rows_counted(self) -> Array:
+        """Keys of each batch row as the integers tell them, (B,)."""
+        batch = self.extents["B"]
+        for name, axis in self.space.measures.items():
+            if axis == "T" and name in self.made:
+                rows = np.asarray(self.made[name], np.int64).reshape(-1)
+                rows = np.diff(rows, prepend=0) if self.space.operator.tensor(name).prefix_sums else rows
+                return np.broadcast_to(rows[-batch:] if rows.size > batch else rows, (batch,))
+        return np.full(batch, self.extents["T"])
+
+    # Spelling -----------------------------------------------------------------------------------------
+
+    def _spelled(self, *, zeros: bool = False) -> dict[str, Any]:
+        """The arguments as a caller writes them: integers as lists or arrays, choices by number or name."""
+        operator = self.space.operator
+        values: dict[str, Any] = {}
+        for param in operator.params:
+            value = self.env[param.name]
+            names = [spelling for spelling, meant in param.choices.items() if meant == value]
+            values[param.name] = names[self.number(param.name) % len(names)] if names else value
+        for spec in operator.tensors:
+            if spec.name in self.present:
+                values[spec.name] = self._argument(spec, zeros)
+        return values
+
+    def _argument(self, spec: TensorSpec, zeros: bool) -> Any:
+        made: Any = self.made.get(spec.name)
+        if made is None:
+            made = self._zeros(spec) if zeros else self._any(spec)
+            if not zeros:
+                self.made[spec.name] = made
+        if spec.prefix_sums:
+            return [int(each) for each in made]
+        if spec.list_of is not None:
+            return np.stack(made) if self.number(spec.name) % 5 == 4 else list(made)
+        if isinstance(made, list):
+            return list(made)
+        if spec.kind == "lengths" and self.assignment.get(fill_of(spec.name)) in ("mixed", "edges"):
+            return made.tolist()
+        return [made] * spec.sequence_of if spec.sequence_of else made
+
+    def number(self, name: str) -> int:
+        """A number that is the same whenever it is asked for."""
+        return sum(map(ord, name)) + len(self.assignment) + sum(self.extents.values())
+
+    def _zeros(self, spec: TensorSpec) -> Any:
+        if spec.split and self.env.get(split_of(spec.name).name):
+            return self._entries(spec)
+        shape = self.shape(spec.name) if spec.layouts else (1,)
+        dtype = DTYPES[self.dtype(spec.name)]
+        if spec.list_of is not None:
+            return [np.zeros(shape, dtype) for _ in range(int(spec.list_of.evaluate(self.env)))]
+        return np.zeros(shape, dtype)
+
+    def _entries(self, spec: TensorSpec) -> list[Array]:
+        """A list of one tensor a batch row: every other one has the rows that its keys need and no more."""
+        layout, dtype = self.layout(spec.name), DTYPES[self.dtype(spec.name)]
+        rows = np.full(self.extents["B"], self.extents["T"])
+        rows[1::2] = np.clip(self.rows_counted()[1::2], 1, self.extents["T"])
+        shape, varied = one_row(layout).shape(), row_extent(layout).name
+        sizes = [{**self.env, varied: int(count)} for count in rows]
+        found = [np.zeros([int(size.evaluate(env)) for size in shape], dtype) for env in sizes]
+        heads = next(place for place, roles in enumerate(layout.dims) if not is_single(roles))
+        return found if self.number(spec.name) % 2 else [each.reshape(each.shape[heads:]) for each in found]
+
+    def _any(self, spec: TensorSpec) -> Array:
+        """A tensor that no rule is for: standard normal, or small integers."""
+        shape = self.shape(spec.name) if spec.layouts else (1,)
+        dtype = DTYPES[self.dtype(spec.name)]
+        if dtype.kind in "biu":
+            return self.rng.integers(0, 2, shape).astype(dtype)
+        return self.rng.standard_normal(shape).astype(dtype)
+
+    # Integers that are no lengths -----------------------------------------------------------------------
+
+    def _integers(self) -> None:
+        count = self.rows_counted()
+        for name in self.roles.named(roles.START):
+            if self.space.operator.tensor(name).kind == "lengths":
+                continue
+            room = self.extents["T"] - int(count.max(initial=0))
+            padding = int(self.rng.choice([0, room, room // 2, -3, room + 1]))
+            self.made[name] = np.full(self.shape(name), padding, DTYPES[self.dtype(name)])
+        for name in self.roles.named(roles.TABLE):
+            self.made[name] = self._table(name, count)
+
+    def _table(self, name: str, count: Array) -> Array:
+        """Distinct pages for every used entry where there are enough of them, sometimes a first page that
+        all rows share; rubbish behind."""
+        shape, size, pages = self.shape(name), self.extents["R"], max(self.extents["P"], 1)
+        used = np.arange(shape[1])[None] * size < count[:, None]
+        need = int(used.sum())
+        table = self.rng.choice([-1, pages, 2**31 - 1], shape)
+        distinct = need <= pages
+        ids = self.rng.permutation(pages)[:need] if distinct else self.rng.integers(0, pages, need)
+        table[used] = ids
+        if shape[1] and self.rng.random() < 0.3:
+            table[used[:, 0], 0] = self.rng.integers(0, pages)
+        return table.astype(DTYPES[self.dtype(name)])
+
+    # Scales, offsets and factors --------------------------------------------------------------------------
+
+    def _factors(self) -> None:
+        """Of scores and results; those of key and value are made with them."""
+        rng = self.rng
+        for name in self.roles.named(roles.OUT_SCALE):
+            shape = self.shape(name)
+            self._store(name, rng.choice([-1, 1], shape) * rng.uniform(4, 24, shape))
+        for name in self.roles.named(roles.OUT_OFFSET):
+            self._store(name, rng.uniform(-9, 9, self.shape(name)))
+        integer = self.roles.named(roles.QUERY) and self.dtype(self.roles.named(roles.QUERY)[0]) == "int8"
+        for name in self.roles.named(roles.SCORE_FACTOR):
+            shape = self.shape(name)
+            if not integer:
+                self._store(name, 1.0 + rng.random(shape) * (0 if rng.random() < 0.3 else 1))
+                continue
+            factor = abs(self.factor()) or 1.0
+            wanted = 0.8 / 8.0 if self.probe else self.extents["D"] ** -0.5 / 1600.0
+            spread = 1.0 if self.probe else rng.uniform(0.5, 1.5, shape)
+            self._store(name, wanted / factor * spread * np.ones(shape))
+        for name in self.roles.named(roles.OUT_FACTOR):
+            self._store(name, 2.0 ** rng.integers(-7, -3, self.shape(name)))
+        for name in self.roles.named(roles.STEP):
+            self._store(name, rng.choice([1 / 127, 1 / 100, 1 / 64, 1 / 200], self.shape(name)))
+        for name in self.roles.named(roles.SLOPE):
+            shape = self.shape(name)
+            heads = np.arange(int(np.prod(shape))).reshape(shape) + 1
+            steep = -(2.0 ** (-8.0 * heads / heads.size)) * rng.choice([1, 1, -0.125])
+            flat = rng.choice([-1, 1]) / (4.0 * max(self.extents["T"], 1)) * np.ones(shape)
+            self._store(name, flat if self.probe else steep)
+
+    def _store(self, name: str, values: Array) -> None:
+        self.made[name] = np.asarray(values).astype(DTYPES[self.dtype(name)])
+
+    # Masks ------------------------------------------------------------------------------------------------
+
+    def _masks(self) -> None:
+        kind = str(self.assignment.get(MASK, "random"))
+        count = self.rows_counted()
+        for name in (*self.roles.named(roles.MASK), *self.roles.named(roles.FORCED)):
+            shape = self.shape(name)
+            if self.space.operator.tensor(name).at_least:
+                more = int(self.rng.choice(_EXTRA))
+                shape = tuple(size + more for size in shape)
+            own = "random" if name in self.roles.named(roles.FORCED) else kind
+            hidden = pattern(self.rng, own, shape, self._readable(shape, count))
+            marks = self.rng.integers(1, 100, hidden.shape) if self.dtype(name) != "bool" else 1
+            self.made[name] = (hidden * marks).astype(DTYPES[self.dtype(name)])
+        for spec in self.space.operator.tensors:
+            if spec.name in self.present and spec.name not in self.made and self._is_mask(spec):
+                self.made[spec.name] = self._added_mask(spec.name, kind, count)
+
+    def _is_mask(self, spec: TensorSpec) -> bool:
+        """Whether it is added to scores, or constraints look at its elements."""
+        looked_at = any(spec.name in rule.tensors() for rule in self.space.operator.constraints)
+        return self.roles.of.get(spec.name) == roles.ADDED or (looked_at and spec.indexed)
+
+    def _readable(self, shape: tuple[int, ...], count: Array) -> Array | None:
+        """Which keys are valid, for a mask of batch rows."""
+        if len(shape) < 2 or shape[0] != len(count):
+            return None
+        valid = np.arange(shape[-1]) < count[:, None]
+        return valid.reshape(len(count), *[1] * (len(shape) - 2), shape[-1])
+
+    def _added_mask(self, name: str, kind: str, count: Array) -> Array:
+        shape = self.shape(name)
+        hidden = pattern(self.rng, kind, shape, self._readable(shape, count))
+        if self.probe:  # a row without any key in sight shows nothing
+            hidden[hidden.all(axis=-1)] = False
+        env = {**self.env, **self.made}
+        for other in self.space.operator.tensors:  # what reads elements of absent tensors does not apply
+            if other.name not in self.made:
+                env.pop(other.name, None)
+        filler = MaskFiller(self.space.operator, name, self.dtype(name), shape, env, self.rng)
+        found = filler.fill(hidden, exact=self.probe)
+        if found is None:
+            raise ShapeError(f"no legal content of {name} was found")
+        return found

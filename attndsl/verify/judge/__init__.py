@@ -1,0 +1,1 @@
+"""Whether a result is right: golden results, tolerances, accuracy classes."""

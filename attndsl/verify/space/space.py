@@ -1,0 +1,569 @@
+"""The space of an operator's legal calls: variables with their interesting values, and clauses.
+
+Everything is derived from the declaration: what is optional, the dtypes and layouts, the choices and
+bounds of parameters, the sizes with their role in attention, and the constraints. An assignment gives each
+variable a value; it is a legal call when it keeps all clauses, and integers that keep the constraints over
+elements are found for it (:mod:`attndsl.verify.data.integers`).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from attndsl.expr.argument_facts import GIVEN, asks, dtype_of, given, layout_of, longest_of, split_of
+from attndsl.expr.compiled_evaluation import Function, compiled
+from attndsl.expr.symbolic import Compare, Const, Expr, Load, Symbol
+from attndsl.lowering.match.schedule_options import Schedule, resolve
+from attndsl.spec.contract.arguments import Dim, ParamSpec, TensorSpec
+from attndsl.spec.contract.layout import Array
+from attndsl.spec.contract.split import BATCH, ONE_EACH, ROWS
+from attndsl.spec.operator.operator import Operator
+from attndsl.verify.data.roles import measures
+from attndsl.verify.space.clauses import Clause, conjuncts, keeps
+from attndsl.verify.space.ties import Ties, forced_presence
+from attndsl.verify.space.values import (
+    FILL,
+    FILLS,
+    FLOATS,
+    GROUP,
+    LENGTH_FILLS,
+    MASK,
+    MASK_FILLS,
+    MULTIPLES,
+    RECIPROCAL_ROOT,
+    REGIME,
+    REGIMES,
+    SLACK,
+    WARNED,
+    Values,
+    fill_of,
+    longest_keys_of,
+)
+from attndsl.verify.space.work_clauses import WorkClauses
+
+Assignment = dict[str, Any]
+_EXTENTS = "(extents)"
+_NOTHING = np.zeros(1, np.int64)
+
+
+class _Told(NamedTuple):
+    """The names under which an environment tells of a tensor, and what holds where a call leaves them open.
+
+    ``default``: its first dtype; ``like``: the dtype that it follows; ``only``: the layout of one that has a
+    single one; ``sizes``: those that each layout shows; ``carried``: variables that are told as they are.
+    """
+
+    optional: bool
+    passed: str
+    dtype: str
+    default: str
+    like: str
+    layout: str
+    only: str | None
+    sizes: Mapping[str, frozenset[str]]
+    carried: tuple[str, ...]
+
+
+class _IntegerPlan(NamedTuple):
+    """An integer tensor: its variables, by name, and its shapes by layout.
+
+    ``longest`` and ``keys``: those of its elements, the second for a second row; ``fallback``: what they are
+    where none of these tells; ``summed``: whether it holds prefix sums.
+    """
+
+    name: str
+    passed: str
+    layout: str
+    longest: str
+    keys: str
+    fallback: int
+    summed: bool
+    shapes: Mapping[str, tuple[Function, ...]]
+
+
+@dataclass(frozen=True)
+class CaseSpace:
+    """Variables, clauses and what an assignment means, for one operator.
+
+    ``values``: the interesting sizes; an author with other needs passes his own. ``only``: the values that
+    parameters may have, for an operator that takes some calls of a name that it shares.
+    """
+
+    operator: Operator
+    values: Values = field(default_factory=Values)
+    only: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+
+    @cached_property
+    def schedule(self) -> Schedule:
+        """The operator's schedule, whose tiles sizes should surround."""
+        return resolve(self.operator.schedule_choices, self.operator.schedule_lines)
+
+    @cached_property
+    def edges(self) -> tuple[int, int]:
+        """Key tile and ring depth of the operator's schedule."""
+        return self.schedule.tile_k, self.schedule.ring
+
+    @cached_property
+    def optional(self) -> tuple[str, ...]:
+        """The optional tensors."""
+        return tuple(spec.name for spec in self.operator.tensors if spec.optional)
+
+    @cached_property
+    def integers(self) -> tuple[TensorSpec, ...]:
+        """The tensors of lengths, indices and prefix sums."""
+        return tuple(spec for spec in self.operator.tensors if spec.kind == "lengths")
+
+    @cached_property
+    def shapes(self) -> dict[str, dict[str, tuple[Function, ...]]]:
+        """The shapes of each tensor by layout, to be evaluated in an environment."""
+        return {
+            spec.name: {key: tuple(map(compiled, each.shape())) for key, each in spec.layouts.items()}
+            for spec in self.operator.tensors
+        }
+
+    @cached_property
+    def measures(self) -> dict[str, str]:
+        """What each of the integer tensors counts, see :func:`attndsl.verify.data.roles.measures`."""
+        everything = frozenset(spec.name for spec in self.operator.tensors)
+        names = frozenset(spec.name for spec in self.integers)
+        return measures(self.operator.graph(everything), names)
+
+    @cached_property
+    def variables(self) -> dict[str, tuple[Any, ...]]:
+        """Each variable with its values."""
+        found: dict[str, tuple[Any, ...]] = {}
+        for spec in self.operator.tensors:
+            if spec.optional:
+                found[given(spec.name).name] = (False, True)
+            if len(spec.dtypes) > 1 and not spec.follows:
+                found[dtype_of(spec.name).name] = spec.dtypes
+            if len(spec.layouts) > 1:
+                found[layout_of(spec.name).name] = tuple(spec.layouts)
+            if spec.split:
+                found[split_of(spec.name).name] = (False, False, True)
+            if spec.kind == "lengths":
+                found[fill_of(spec.name)] = LENGTH_FILLS
+                if longest := self._lengths_values(spec):
+                    found[longest_of(spec.name).name] = longest
+                    if self._tells_keys_too(spec):
+                        found[longest_keys_of(spec.name)] = self.values.of_role("T", *self.edges)
+        for param in self.operator.params:
+            if param.name not in self.ties.exact:
+                found[param.name] = self._param_values(param)
+        for name, dim in self._dims.items():
+            if dim.definition is None and name not in self.ties.always:
+                plain = SLACK if name in self.ties.bounded else self._bounded(name, self._role_values(name))
+                found[name] = plain
+        if {"N", "K"} <= set(self.operator.axis_extents):
+            found[GROUP] = self.values.group
+        return {
+            **found,
+            FILL: FILLS,
+            MASK: MASK_FILLS,
+            REGIME: tuple(dict.fromkeys(REGIMES)),
+            WARNED: (False,) * 5 + (True,),
+        }
+
+    @cached_property
+    def ties(self) -> Ties:
+        """Sizes and parameters that follow from others."""
+        return Ties.of(self.operator)
+
+    @cached_property
+    def forced(self) -> tuple[tuple[Function | None, str, bool], ...]:
+        """When which optional tensor must be passed, or must not be."""
+        return forced_presence(self.operator)
+
+    @cached_property
+    def clauses(self) -> tuple[Clause, ...]:
+        """Everything that a legal call keeps and that does not depend on elements of tensors."""
+        found = [
+            Clause(rule.text, self.repairs(rule.symbols()), holds)
+            for rule in self.operator.constraints
+            if not rule.tensors() and not rule.over  # those over elements are left to the integers and masks
+            for rule, holds in ((each, keeps(each)) for each in conjuncts(rule))
+        ]
+        for spec in self.operator.tensors:
+            found += self._tensor_clauses(spec)
+        extents = self.operator.axis_extents
+        if GROUP in self.variables:
+            symbols = extents["N"].symbols() | extents["K"].symbols()
+            found.append(Clause("group", (*self.repairs(symbols), GROUP), self._group_fits))
+        sizes = frozenset(name for extent in extents.values() for name in self.reads(extent))
+        found.append(Clause("every size is shown", self.repairs(sizes) + self._givens, self._all_shown))
+        return (*found, *WorkClauses(self, sizes).clauses())
+
+    def environment(self, assignment: Mapping[str, Any], made: Mapping[str, Array] | None = None) -> Any:
+        """Parameters, presence, dtypes, layouts, sizes and integers under the names that constraints use.
+
+        ``made``: the integer tensors; without them each row has the longest length that the assignment
+        gives, so that sizes are upper bounds.
+        """
+        env: dict[str, Any] = {name: assignment.get(name) for name in (GROUP, REGIME, WARNED)}
+        shown: set[str] = set()
+        for optional, passed, dtype, first, like, layout, only, sizes, carried in self._told:
+            env[passed] = present = not optional or bool(assignment[passed])
+            if not present:
+                env[dtype] = env[layout] = None
+                continue
+            env[dtype] = assignment.get(dtype) or env.get(like) or first
+            if sizes:
+                env[layout] = key = assignment[layout] if only is None else only
+                shown |= sizes[key]
+            for name in carried:
+                env[name] = assignment[name]
+        for name in self._param_names:
+            if name in assignment:
+                env[name] = assignment[name]
+        if made is not None:
+            for name in self._prefix_sums:
+                env[longest_of(name).name] = int(np.diff(made[name], prepend=0).max(initial=0))
+        for name, definition in self._sizes:
+            if definition is not None:
+                env[name] = int(definition(env))
+            elif name in shown and name in assignment:
+                env[name] = assignment[name]
+        env |= {size: 1 for size, split in self._alone if env.get(split)}
+        self.ties.apply(env, shown, assignment)
+        env |= dict.fromkeys(self._integer_names, _NOTHING)  # both sides of a choice by presence are read
+        env |= made if made is not None else self._surrogates(assignment, env)
+        self.ties.apply(env, shown, assignment)
+        for name, default in self._defaults:
+            if name not in env:
+                try:
+                    env[name] = int(default(env))
+                except KeyError:
+                    continue
+        env[_EXTENTS] = extents = self.extents(env)
+        for name in self._param_names:
+            if env.get(name) is RECIPROCAL_ROOT:
+                env[name] = float(max(extents.get("D", 1), 1)) ** -0.5
+        return env
+
+    def extents(self, env: Mapping[str, Any]) -> dict[str, int]:
+        """The attention axes' sizes that ``env`` tells."""
+        if _EXTENTS in env:
+            known: dict[str, int] = env[_EXTENTS]
+            return known
+        found = {}
+        for role, extent in self._extents:
+            try:
+                found[role] = int(extent(env))
+            except KeyError:
+                continue
+        return found
+
+    def violated(self, env: Mapping[str, Any]) -> list[Clause]:
+        """The clauses that an environment breaks."""
+        return [clause for clause in self.clauses if not clause.holds(env)]
+
+    def canonical(self, assignment: Mapping[str, Any]) -> Assignment:
+        """The assignment without variables that mean nothing in it."""
+        env = self.environment(assignment)
+        shown = {name for spec in self.present(env) for name in self._shown_by(spec, env)}
+        kept = {}
+        for name, value in assignment.items():
+            kind, tensor = asks(name)
+            if kind not in ("", GIVEN) and not env[given(tensor).name]:
+                continue
+            if name in self._dims and name not in shown:
+                continue
+            kept[name] = value
+        return kept
+
+    def present(self, env: Mapping[str, Any]) -> tuple[TensorSpec, ...]:
+        """The tensors that a call passes."""
+        return tuple(spec for spec in self.operator.tensors if env[given(spec.name).name])
+
+    def tasks(self, extents: Mapping[str, int]) -> int:
+        """Tasks of a kernel: (batch row, key/value head, stretch of query rows), where all rows are full."""
+        size = {**dict.fromkeys("BNKQ", 1), **extents}
+        rows = size["Q"] * size["N"] // max(size["K"], 1)
+        return int(size["B"] * size["K"] * -(-rows // self.schedule.max_rows))
+
+    # --------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _givens(self) -> tuple[str, ...]:
+        return tuple(given(name).name for name in self.optional)
+
+    @cached_property
+    def _dims(self) -> dict[str, Dim]:
+        return self.operator.dims_by_name
+
+    @cached_property
+    def _param_names(self) -> tuple[str, ...]:
+        return tuple(param.name for param in self.operator.params)
+
+    @cached_property
+    def _sizes(self) -> tuple[tuple[str, Function | None], ...]:
+        """The sizes in order, but those that are bounded by a tie, with what defines them."""
+        return tuple(
+            (name, None if dim.definition is None else compiled(dim.definition))
+            for name, dim in self._dims.items()
+            if dim.definition is not None or name not in self.ties.bounded
+        )
+
+    @cached_property
+    def _defaults(self) -> tuple[tuple[str, Function], ...]:
+        return tuple((n, compiled(dim.default)) for n, dim in self._dims.items() if dim.default is not None)
+
+    @cached_property
+    def _integer_names(self) -> tuple[str, ...]:
+        return tuple(spec.name for spec in self.integers)
+
+    @cached_property
+    def _prefix_sums(self) -> tuple[str, ...]:
+        return tuple(spec.name for spec in self.integers if spec.prefix_sums)
+
+    @cached_property
+    def _alone(self) -> tuple[tuple[str, str], ...]:
+        """The sizes that are 1 in lists of one tensor a batch row, beside that of batch rows, with the
+        variables that make lists."""
+        axes = [
+            (axis, spec)
+            for spec in self.operator.tensors
+            if spec.split
+            for layout in spec.layouts.values()
+            for dim in layout.dims
+            for axis in dim
+        ]
+        found = ((axis.extent, split_of(spec.name).name) for axis, spec in axes if axis.role in ONE_EACH)
+        return tuple((extent.name, split) for extent, split in found if isinstance(extent, Symbol))
+
+    @cached_property
+    def _told(self) -> tuple[_Told, ...]:
+        return tuple(self._told_of(spec) for spec in self.operator.tensors)
+
+    def _told_of(self, spec: TensorSpec) -> _Told:
+        name = spec.name
+        carried = [split_of(name).name] if spec.split else []
+        carried += [fill_of(name)] if spec.kind == "lengths" else []
+        carried += [longest_of(name).name] if spec.prefix_sums else []
+        sizes = {key: self._shown[name, key] for key in spec.layouts}
+        return _Told(
+            optional=spec.optional,
+            passed=given(name).name,
+            dtype=dtype_of(name).name,
+            default=spec.dtypes[0],
+            like=dtype_of(spec.dtype_like[0]).name if spec.dtype_like else "",
+            layout=layout_of(name).name,
+            only=next(iter(sizes)) if len(sizes) == 1 else None,
+            sizes=sizes,
+            carried=tuple(carried),
+        )
+
+    @cached_property
+    def _shown(self) -> dict[tuple[str, str], frozenset[str]]:
+        """The sizes that each layout of each tensor shows."""
+        return {
+            (spec.name, key): frozenset(name for size in layout.shape() for name in size.symbols())
+            | (spec.list_of.symbols() if spec.list_of is not None else frozenset())
+            for spec in self.operator.tensors
+            for key, layout in spec.layouts.items()
+        }
+
+    @cached_property
+    def _extents(self) -> tuple[tuple[str, Function], ...]:
+        return tuple((role, compiled(size)) for role, size in self.operator.axis_extents.items())
+
+    def _surrogates(self, assignment: Mapping[str, Any], env: Mapping[str, Any]) -> dict[str, list[int]]:
+        """Integers that make every row as long as it may be, as flat lists."""
+        found = {}
+        for name, passed, layout, longest, keys, fallback, summed, shapes in self._integer_plans:
+            if not env[passed]:
+                continue
+            try:
+                shape = [int(size(env)) for size in shapes[env[layout]]]
+            except KeyError:
+                continue
+            rows = [assignment.get(longest, fallback)] * (shape[-1] if len(shape) == 2 else math.prod(shape))
+            if len(shape) == 2:
+                rows += [assignment.get(keys, fallback)] * shape[-1]
+            found[name] = list(itertools.accumulate(rows)) if summed else rows
+        return found
+
+    @cached_property
+    def _integer_plans(self) -> tuple[_IntegerPlan, ...]:
+        return tuple(
+            _IntegerPlan(
+                name=spec.name,
+                passed=given(spec.name).name,
+                layout=layout_of(spec.name).name,
+                longest=longest_of(spec.name).name,
+                keys=longest_keys_of(spec.name),
+                fallback=0 if self.measures.get(spec.name) == "G" else 1,
+                summed=spec.prefix_sums,
+                shapes=self.shapes[spec.name],
+            )
+            for spec in self.integers
+        )
+
+    def _shown_by(self, spec: TensorSpec, env: Mapping[str, Any]) -> frozenset[str]:
+        return self._shown[spec.name, env[layout_of(spec.name).name]] if spec.layouts else frozenset()
+
+    def _lengths_values(self, spec: TensorSpec) -> tuple[int, ...]:
+        """What the longest of these lengths may be: nothing for those that count no rows."""
+        axes = [self.measures.get(spec.name, "")]
+        for role, extent in self.operator.axis_extents.items():
+            loads = {node.source for node in extent.walk() if isinstance(node, Load)}
+            axes += [role] if spec.name in loads else []
+        pools = [self.values.of_role(axis, *self.edges) for axis in axes if axis in ("Q", "T", "U", "J")]
+        return tuple(dict.fromkeys(value for pool in pools for value in pool))
+
+    @staticmethod
+    def _tells_keys_too(spec: TensorSpec) -> bool:
+        """Whether it may have two rows, of queries and of keys."""
+        return any(len(layout.shape()) == 2 for layout in spec.layouts.values())
+
+    def _param_values(self, param: ParamSpec) -> tuple[Any, ...]:
+        default = (param.default,) if param.optional else ()
+        if param.choices:
+            found = dict.fromkeys(param.choices.values())
+            allowed = self.only.get(param.name)
+            return tuple(value for value in found if allowed is None or value in allowed)
+        if param.type is bool:
+            return (False, True)
+        if param.type is float:
+            return self._in_bounds(param, (*FLOATS, *default))
+        if param.type is str:
+            return default
+        plain = (*self.values.plain, *MULTIPLES)
+        values = self._with_role(param.name) or self._with_role(param.name, by_default=True) or plain
+        return self._in_bounds(param, dict.fromkeys((*default, *values)))
+
+    def _in_bounds(self, param: ParamSpec, values: Iterable[Any]) -> tuple[Any, ...]:
+        def legal(value: Any) -> bool:
+            return isinstance(value, str) or all(b.evaluate({param.name: value}) for b in param.bounds())
+
+        return tuple(value for value in values if legal(value))
+
+    def _role_values(self, name: str) -> tuple[int, ...]:
+        return self._with_role(name) or self.values.other
+
+    def _with_role(self, name: str, *, by_default: bool = False) -> tuple[int, ...]:
+        """The values of every attention axis whose size ``name`` is, or defines; ``by_default``: or whose
+        size where no shape shows it."""
+        found: list[int] = []
+        for role, extent in self.operator.axis_extents.items():
+            defining: set[str] = set()
+            for dim in extent.symbols() & self._dims.keys():
+                source = self._dims[dim].default if by_default else self._dims[dim].definition
+                defining |= source.symbols() if source is not None else set()
+            if (isinstance(extent, Symbol) and extent.name == name) or name in defining:
+                found += self.values.of_role(role, *self.edges)
+        return tuple(dict.fromkeys(found))
+
+    def _bounded(self, name: str, values: tuple[int, ...]) -> tuple[int, ...]:
+        """The values within the limits that constraints put on this size alone."""
+        alone = [rule.condition for rule in self.operator.constraints if rule.when is None and not rule.over]
+        simple = [each for each in alone if _about(each, name)]
+        return tuple(value for value in values if all(each.evaluate({name: value}) for each in simple))
+
+    def reads(self, expr: Expr) -> frozenset[str]:
+        """The symbols of an expression, and the lengths of the tensors that it reads."""
+        loads = {node.source for node in expr.walk() if isinstance(node, Load)}
+        longest = {variable for name in loads for variable in (longest_of(name).name, longest_keys_of(name))}
+        return expr.symbols() | longest
+
+    def repairs(self, symbols: Iterable[str], seen: frozenset[str] = frozenset()) -> tuple[str, ...]:
+        """The variables behind ``symbols``; a derived size stands for what defines it."""
+        found: dict[str, None] = {}
+        for symbol in sorted(set(symbols) - seen):
+            if symbol in self.variables:
+                found[symbol] = None
+            dim = self._dims.get(symbol)
+            sources = [dim.definition, dim.default] if dim is not None else []
+            for source in (*sources, *self.ties.sources(symbol)):
+                if isinstance(source, Expr):
+                    found |= dict.fromkeys(self.repairs(self.reads(source), seen | {symbol}))
+        return tuple(found)
+
+    def _tensor_clauses(self, spec: TensorSpec) -> list[Clause]:
+        found = []
+        present, dtype = given(spec.name).name, dtype_of(spec.name).name
+        own = (present,) if spec.optional else ()
+        free = (layout_of(spec.name).name,) if len(spec.layouts) > 1 else ()
+        if any(layout.when is not None for layout in spec.layouts.values()):
+            whens = [layout.when for layout in spec.layouts.values() if layout.when is not None]
+            used = frozenset(name for when in whens for name in when.symbols())
+            applies = self._layout_applies(spec)
+            repairs = (*free, *own, *self.repairs(used))
+            found.append(Clause(f"layout of {spec.name}", repairs, applies))
+        if spec.split:
+            split = split_of(spec.name).name
+            found.append(Clause(f"rows of a list of {spec.name}", (split, *free), self._has_rows(spec)))
+        if spec.dtype_like and dtype in self.variables:
+            likes = tuple(dtype_of(name).name for name in spec.dtype_like)
+            repairs = (dtype, *own, *(name for name in likes if name in self.variables))
+            found.append(Clause(f"dtype of {spec.name}", repairs, lambda env: _dtype_fits(spec, env)))
+        return found
+
+    @staticmethod
+    def _has_rows(spec: TensorSpec) -> Callable[[Mapping[str, Any]], bool]:
+        """Whether a tensor that comes as a list has a layout with batch rows and their rows."""
+        split, layout = split_of(spec.name).name, layout_of(spec.name).name
+        legal = {key for key, each in spec.layouts.items() if {BATCH, ROWS} <= set(each.roles)}
+        return lambda env: not env.get(split) or env[layout] in legal
+
+    def _layout_applies(self, spec: TensorSpec) -> Callable[[Mapping[str, Any]], bool]:
+        tests = self._layout_tests[spec.name]
+        passed, layout = given(spec.name).name, layout_of(spec.name).name
+
+        def applies(env: Mapping[str, Any]) -> bool:
+            test = tests[env[layout]] if env[passed] else None
+            return test is None or bool(test(env))
+
+        return applies
+
+    def layout_choices(self, env: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+        """The layouts that apply, for tensors that are passed in one that does not."""
+        found = {}
+        for spec in self.operator.tensors:
+            if len(spec.layouts) > 1 and env[given(spec.name).name]:
+                tests = self._layout_tests[spec.name]
+                legal = tuple(key for key, test in tests.items() if test is None or test(env))
+                if legal and env[layout_of(spec.name).name] not in legal:
+                    found[layout_of(spec.name).name] = legal
+        return found
+
+    @cached_property
+    def _layout_tests(self) -> dict[str, dict[str, Function | None]]:
+        return {
+            spec.name: {
+                k: None if each.when is None else compiled(each.when) for k, each in spec.layouts.items()
+            }
+            for spec in self.operator.tensors
+        }
+
+    def _group_fits(self, env: Mapping[str, Any]) -> bool:
+        extents = self.extents(env)
+        return extents.get("N", 1) == extents.get("K", 1) * int(env[GROUP])
+
+    def _all_shown(self, env: Mapping[str, Any]) -> bool:
+        return self._dims.keys() <= env.keys()
+
+    def counts_rows(self, spec: TensorSpec) -> bool:
+        """Whether its elements are numbers of rows: of queries, of keys, or of keys that are shared."""
+        return self.measures.get(spec.name) in ("Q", "T", "U")
+
+
+def _dtype_fits(spec: TensorSpec, env: Mapping[str, Any]) -> bool:
+    if not env[given(spec.name).name]:
+        return True
+    legal = spec.legal_dtypes({name: env.get(dtype_of(name).name) for name in spec.dtype_like})
+    return env[dtype_of(spec.name).name] in legal
+
+
+def _about(condition: Expr, name: str) -> bool:
+    """Whether a condition compares this size alone with a number."""
+    if not isinstance(condition, Compare) or not isinstance(condition.right, Const):
+        return False
+    return condition.symbols() == {name}

@@ -1,0 +1,168 @@
+"""Clauses about the work of a case: small enough to run, and long, scarce or plentiful as its regime says."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from attndsl.expr.argument_facts import given, layout_of
+from attndsl.expr.compiled_evaluation import Function
+from attndsl.expr.reductions import highest
+from attndsl.expr.symbolic import Compare, Symbol
+from attndsl.spec.contract.arguments import TensorSpec
+from attndsl.target import ATLAS_A2
+from attndsl.verify.space.clauses import Clause, keeps
+from attndsl.verify.space.values import LONG_FILLS, REGIME, fill_of
+
+if TYPE_CHECKING:
+    from attndsl.verify.space.space import CaseSpace
+
+_ONE = dict.fromkeys("BNKQTUDEPRSGY", 1)
+
+
+@dataclass(frozen=True)
+class WorkClauses:
+    """``space``: whose cases; ``sizes``: the symbols that the attention axes' sizes are made of."""
+
+    space: CaseSpace
+    sizes: frozenset[str]
+
+    def clauses(self) -> Iterator[Clause]:
+        """All of them."""
+        space = self.space
+        shown = frozenset(name for spec in self._large for name in _sizes_of(spec))
+        excess = self._excess
+        yield Clause(
+            "small enough to run",
+            space.repairs(self.sizes | shown),
+            lambda env: excess(env) <= 1.0,
+            excess,
+        )
+        sizes = space.repairs(self.sizes)
+        fills = tuple(fill_of(spec.name) for spec in space.integers)
+        yield Clause("rows are full where they shall be long", fills, self._filled)
+        yield Clause("long rows", sizes, lambda env: self._missing_keys(env) <= 0, self._missing_keys)
+        yield Clause("wide rows", sizes, lambda env: self._missing_width(env) <= 0, self._missing_width)
+        yield Clause("tasks", sizes, lambda env: self._wrong_tasks(env) <= 0, self._wrong_tasks)
+        yield from self._room()
+
+    # Small enough to run --------------------------------------------------------------------------------
+
+    def _excess(self, env: Mapping[str, Any]) -> float:
+        """The largest part of what a tensor, or all scores, may have in elements."""
+        size = {**_ONE, **self.space.extents(env)}
+        channels = max(size["D"], size["E"])
+        rows = max(size["B"] * size["T"] * size["Y"], size["P"] * size["R"], size["G"] * size["U"])
+        queries = max(size["B"] * size["Q"], size["S"]) * size["N"]
+        scores = size["B"] * size["N"] * size["Q"] * max(size["T"], size["U"])
+        elements = max(rows * size["K"] * channels, queries * channels, *self._elements(env), 0)
+        values = self.space.values
+        return max(elements / values.most_elements, scores / values.most_scores)
+
+    @cached_property
+    def _large(self) -> tuple[TensorSpec, ...]:
+        """The tensors that may be large: all but lengths, whose shapes may show more than the roles tell,
+        such as masks and padded rows."""
+        return tuple(spec for spec in self.space.operator.tensors if spec.kind != "lengths")
+
+    def _elements(self, env: Mapping[str, Any]) -> Iterator[int]:
+        """The elements of tensors as they are stored."""
+        for passed, layout, shapes in self._plans:
+            if env[passed]:
+                try:
+                    yield math.prod(int(size(env)) for size in shapes[env[layout]])
+                except KeyError:
+                    continue
+
+    @cached_property
+    def _plans(self) -> tuple[tuple[str, str, dict[str, tuple[Function, ...]]], ...]:
+        return tuple(
+            (given(spec.name).name, layout_of(spec.name).name, self.space.shapes[spec.name])
+            for spec in self._large
+        )
+
+    # Regimes ----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _row_fills(self) -> tuple[str, ...]:
+        return tuple(fill_of(spec.name) for spec in self.space.integers if self.space.counts_rows(spec))
+
+    @cached_property
+    def _group_fills(self) -> tuple[str, ...]:
+        measured = self.space.measures
+        return tuple(fill_of(spec.name) for spec in self.space.integers if measured.get(spec.name) == "G")
+
+    def _filled(self, env: Mapping[str, Any]) -> bool:
+        fills = self._row_fills if _long(env) else ()
+        fills += self._group_fills if "deep" in _words(env) else ()  # what no row reads is not deep
+        return all(env.get(name) is None or env[name] in LONG_FILLS for name in fills)
+
+    def _missing_keys(self, env: Mapping[str, Any]) -> float:
+        """Keys by which the longest row is too short to have more tiles than the ring has slots; where it
+        shall be deep, in each segment, however the keys are split over cores."""
+        if not _long(env):
+            return 0
+        size, (tile, ring) = {**_ONE, **self.space.extents(env)}, self.space.edges
+        rows = {"T": self.space.tasks(size)}
+        if "G" in self.space.extents(env):
+            rows["U"] = int(size["G"] * size["K"])
+        if "deep" not in _words(env):
+            return tile * ring + 1 - int(max(size[axis] for axis in rows))
+        splits = self.space.schedule.split_kv != 1
+        wanted = {axis: tile * ring * (most_splits(tasks) if splits else 1) for axis, tasks in rows.items()}
+        return sum(max(wanted[axis] + 1 - int(size[axis]), 0) for axis in rows)
+
+    def _missing_width(self, env: Mapping[str, Any]) -> float:
+        """Channels by which a row of all heads is too narrow for copies to fail to reach the next."""
+        if "wide" not in _words(env):
+            return 0
+        size = {**_ONE, **self.space.extents(env)}
+        return ATLAS_A2.max_nd2nz_pitch + 1 - int(size["K"] * max(size["D"], size["E"]))
+
+    def _wrong_tasks(self, env: Mapping[str, Any]) -> float:
+        """Tasks that are too many to be few, or too few to be many."""
+        if "few" in _words(env):
+            return self.space.tasks(self.space.extents(env)) - ATLAS_A2.aic // 2
+        many = "many" in _words(env)
+        return 2 * ATLAS_A2.aic - self.space.tasks(self.space.extents(env)) if many else 0
+
+    def _room(self) -> Iterator[Clause]:
+        """Where rows shall be long: the sizes that bound lengths leave room for the longest."""
+        dims = self.space.operator.dims_by_name
+        free = {name for name, dim in dims.items() if dim.definition is None}
+        for rule in self.space.operator.constraints:
+            condition = rule.condition
+            bounded = isinstance(condition, Compare) and condition.op == "<=" and len(rule.over) == 1
+            if not bounded or not isinstance(condition, Compare) or not isinstance(condition.right, Symbol):
+                continue
+            if condition.right.name in free:
+                ((index, extent),) = rule.over.items()
+                whole = Compare("<=", highest(condition.left, Symbol(index), extent), condition.right)
+                repairs = self.space.repairs(self.space.reads(whole))
+                holds = _when_long(keeps(replace(rule, condition=whole, over={})))
+                yield Clause(f"room: {rule.text}", repairs, holds)
+
+
+def _sizes_of(spec: TensorSpec) -> frozenset[str]:
+    shapes = [size for layout in spec.layouts.values() for size in layout.shape()]
+    return frozenset().union(*(size.symbols() for size in shapes))
+
+
+def most_splits(tasks: int, cores: int = ATLAS_A2.aic) -> int:
+    """Parts that a schedule cuts keys into at most, so that each core has one."""
+    return max(cores // max(tasks, 1), 1)
+
+
+def _words(env: Mapping[str, Any]) -> list[str]:
+    return str(env[REGIME] or "").split()
+
+
+def _long(env: Mapping[str, Any]) -> bool:
+    return not {"long", "deep"}.isdisjoint(_words(env))
+
+
+def _when_long(holds: Function) -> Function:
+    return lambda env: not _long(env) or holds(env)

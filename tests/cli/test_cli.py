@@ -1,0 +1,220 @@
+"""The command as a user meets it: output, exit codes, and nothing half written."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from attndsl.api import ops
+from attndsl.campaign import records
+
+SMALL = ("--feature", "none", "--dtype", "float16")
+
+
+def attndsl(*arguments: str, cwd: Path | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "attndsl", *arguments],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env={**os.environ, **environment},
+        check=False,
+    )
+
+
+def test_list_names_operator_and_features() -> None:
+    done = attndsl("list", "--json")
+    rows = {row["name"]: row for row in json.loads(done.stdout)}
+    assert rows["incre_flash_attention"]["document"] == "mindspore.ops.incre_flash_attention"
+    assert {"attn_mask", "pse_shift"} <= set(rows["incre_flash_attention"]["features"])
+    assert "dequant_scale1" not in rows["incre_flash_attention"]["features"]  # reserved: never computed with
+
+
+def test_show_prints_each_stage() -> None:
+    done = attndsl("show", "incre_flash_attention", "--json", "--stage", "graph", "--stage", "cores", *SMALL)
+    texts = json.loads(done.stdout)
+    assert "Softmax" in texts["graph"]
+    assert "set MTE2->V scoreReady" in texts["cores"]
+
+
+def test_generate_writes_once_and_then_touches_nothing(tmp_path: Path) -> None:
+    command = ("generate", "incre_flash_attention", "--out", str(tmp_path), "--set", "D=40", *SMALL)
+    first = attndsl(*command)
+    assert first.returncode == 0, first.stderr
+    folder = tmp_path / "incre_flash_attention"
+    stamps = {path.name: path.stat().st_mtime_ns for path in folder.rglob("*")}
+    assert "incre_flash_attention_float16_d48.h" in stamps
+    assert "0 written" in attndsl(*command).stdout
+    assert stamps == {path.name: path.stat().st_mtime_ns for path in folder.rglob("*")}
+    assert [path.name for path in tmp_path.iterdir()] == ["incre_flash_attention"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "names"),
+    [
+        (("show", "incre_flash_atention"), ["incre_flash_atention", "incre_flash_attention"]),
+        (("generate", "--frobnicate"), ["--frobnicate"]),
+        (("generate", "incre_flash_attention", "--feature", "colour"), ["colour", "attn_mask"]),
+        (("generate", "incre_flash_attention", "--dtype", "float64"), ["float64", "bfloat16"]),
+        (("generate", "incre_flash_attention", "--set", "D=513"), ["513", "512"]),
+        (("generate", "incre_flash_attention", "--set", "D"), ["NAME=VALUE"]),
+        (("generate", "self_attention", "--set", "calcType=PA"), ["calcType", "'PA'", "PA_ENCODER"]),
+        (("show", "self_attention", "--set", "maskTipe=NORM"), ["maskTipe", "maskType"]),
+        (("generate", "self_attention", "--set", "maskType=HIDE"), ["HIDE", "SLIDING_WINDOW_NORM"]),
+        (("generate", "self_attention", "--set", "calcType=DECODER,maskType=9"), ["no call", "maskType=9"]),
+        (("show", "no_such_file.py"), ["no_such_file.py"]),
+        (("run", "incre_flash_attention", "missing.npz"), ["missing.npz"]),
+    ],
+)
+def test_wrong_usage_is_one_line_and_exit_code_2(
+    arguments: tuple[str, ...], names: list[str], tmp_path: Path
+) -> None:
+    done = attndsl(*arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert len(done.stderr.strip().split("\n")) == 1, done.stderr
+    assert all(name in done.stderr for name in names)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_output_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("a file")
+    done = attndsl("generate", "incre_flash_attention", "--out", str(tmp_path / "taken"), *SMALL)
+    assert done.returncode == 2
+    assert "--out" in done.stderr and len(done.stderr.strip().split("\n")) == 1
+    assert (tmp_path / "taken").read_text() == "a file"
+
+
+def test_missing_compiler_is_named(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    q, k = (rng.standard_normal((1, 1, 1, 16)).astype(np.float16) for _ in range(2))
+    np.savez(tmp_path / "in.npz", query=q, **{"key.0": k, "value.0": k}, input_layout="BNSD", num_heads=1)
+    (tmp_path / "bin").mkdir()
+    done = attndsl(
+        "run",
+        "incre_flash_attention",
+        str(tmp_path / "in.npz"),
+        "--backend",
+        "emulator",
+        CXX="/no/such/compiler",
+        PATH=str(tmp_path / "bin"),
+        ATTNDSL_CACHE_DIR=str(tmp_path / "cache"),
+    )
+    assert done.returncode == 2, done.stderr
+    assert "compiler" in done.stderr and len(done.stderr.strip().split("\n")) == 1
+
+
+def test_run_answers_a_call_from_a_file(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    q = rng.standard_normal((2, 4, 1, 32)).astype(ml_dtypes.bfloat16)
+    k, v = (rng.standard_normal((2, 2, 50, 32)).astype(ml_dtypes.bfloat16) for _ in range(2))
+    scalars = {"num_heads": 4, "num_key_value_heads": 2, "scale_value": 0.25, "input_layout": "BNSD"}
+    np.savez(tmp_path / "in.npz", query=q, **{"key.0": k, "value.0": v}, **scalars)
+    done = attndsl(
+        "run",
+        "incre_flash_attention",
+        str(tmp_path / "in.npz"),
+        "--backend",
+        "tile",
+        "--out",
+        str(tmp_path / "o.npz"),
+    )
+    assert done.returncode == 0, done.stderr
+    with np.load(tmp_path / "o.npz") as file:
+        got = file["attention_out"].view(ml_dtypes.bfloat16)
+    expected = ops.incre_flash_attention(q, [k], [v], **scalars, precision="float64")
+    np.testing.assert_allclose(got.astype(np.float64), expected.astype(np.float64), atol=2**-7)
+
+
+def test_generated_text_does_not_depend_on_the_hash_seed(tmp_path: Path) -> None:
+    texts = set()
+    for seed in ("0", "7"):
+        command = ("generate", "incre_flash_attention", "--out", str(tmp_path / seed), *SMALL)
+        assert attndsl(*command, PYTHONHASHSEED=seed).returncode == 0
+        folder = tmp_path / seed / "incre_flash_attention"
+        files = (path for path in folder.rglob("*") if path.is_file())
+        texts.add(tuple(sorted((path.name, path.read_text()) for path in files)))
+    assert len(texts) == 1
+
+
+MINE = """
+from attndsl.spec import attend, Operator
+op = Operator("plain_attention", document="mine", summary="Attention, nothing else.")
+B, N, KN, T, D = op.dims("B N KN T D")
+op.axes(B=B, N=N, K=KN, Q=1, T=T, D=D, E=D)
+q = op.input("query", "B N 1 D", dtype=("float16", "bfloat16"), axes="B N Q D")
+k = op.input("key", "B KN T D", dtype=q, axes="B K T D")
+v = op.input("value", "B KN T D", dtype=q, axes="B K T E")
+op.require(N % KN == 0, "query heads are a multiple of key/value heads")
+scale = op.param("scale_value", float, default=1.0)
+s = attend.scores(q, attend.rows(k)) * scale
+op.output("out", attend.softmax(s) @ attend.rows(v), like=q)
+"""
+
+
+def test_a_spec_of_ones_own(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(MINE)
+    done = attndsl("generate", "mine.py", "--out", "out", *SMALL, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "out/plain_attention/op_kernel/plain_attention_float16_d128.h").is_file()
+
+
+def test_verify_ends_and_records_nothing_when_the_emulator_does_not_compile(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(MINE)
+    broken = tmp_path / "cxx"
+    broken.write_text(
+        '#!/bin/sh\n[ "$1" = --version ] && echo g++ && exit\necho "error: broken" >&2; exit 1\n'
+    )
+    broken.chmod(0o755)
+    command = ("verify", "mine.py", "--cases", "6", "--backend", "emulator", "--record")
+    environment = {"CXX": str(broken), "ATTNDSL_CACHE_DIR": str(tmp_path / "cache")}
+    done = attndsl(*command, cwd=tmp_path, **environment)
+    assert done.returncode == 1 and done.stdout == "", done.stdout
+    assert "does not compile" in done.stderr and "recorded" not in done.stderr
+    assert not (records.FOLDER / "plain_attention.json").exists()
+
+
+def test_verify_prints_what_no_case_reached(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(MINE)
+    command = ("verify", "mine.py", "--case", "0", "--coverage")
+    done = attndsl(*command, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"plain_attention_\w+\.h: \d+ of \d+ statements reached by 1 cases?", done.stdout)
+    assert re.search(r"^    plain_attention_\w+\.h:\d+: \S", done.stdout, re.MULTILINE)
+    (shown,) = json.loads(attndsl(*command, "--json", cwd=tmp_path).stdout)
+    (kernel,) = shown["coverage"]["kernels"]
+    assert 0 < kernel["reached"] == kernel["statements"] - len(kernel["missed"])
+    refused = attndsl(*command, "--backend", "tile", cwd=tmp_path)
+    assert refused.returncode == 2 and "--backend emulator" in refused.stderr
+
+
+def test_verify_runs_a_project_that_was_edited(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(MINE)
+    assert attndsl("generate", "mine.py", "--out", "out", *SMALL, cwd=tmp_path).returncode == 0
+    command = ("verify", "mine.py", "--cases", "1", "--project", "out/plain_attention")
+    (shown,) = json.loads(attndsl(*command, "--json", cwd=tmp_path).stdout)
+    assert shown["ok"] and shown["rows"][0]["reproduce"].endswith("--project out/plain_attention")
+    kernel = next((tmp_path / "out/plain_attention/op_kernel").glob("*_float16_d128.h"))
+    kernel.write_text(kernel.read_text().replace("PipeBarrier<PIPE_V>();", ""))
+    done = attndsl(*command, cwd=tmp_path)
+    assert done.returncode == 1 and re.search(rf"racecheck/\w+ at {kernel.name}:\d+", done.stdout), (
+        done.stdout
+    )
+    for wrong, word in (
+        (("verify", "--project", "out"), "name it"),
+        (("verify", "mine.py", "--project", "out"), "no op_kernel/plain_attention_custom.cpp"),
+        ((*command, "--record"), "--record"),
+    ):
+        refused = attndsl(*wrong, cwd=tmp_path)
+        assert refused.returncode == 2 and word in refused.stderr
+
+
+@pytest.mark.parametrize("command", ["show", "profile"])
+def test_what_speaks_of_one_program_takes_one_dtype(command: str) -> None:
+    done = attndsl(command, "incre_flash_attention", "--dtype", "float16", "--dtype", "bfloat16")
+    assert done.returncode == 2 and "one io dtype here, got float16 and bfloat16" in done.stderr

@@ -1,0 +1,126 @@
+"""attndsl profile: predictions of our own kernels, and calls of a given shape."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from attndsl.cli.cli import cli
+from attndsl.cli.profile import ProfileError, call_of_shape, profile_call
+from attndsl.emulator import find_compiler
+from attndsl.spec.operator.loader import load
+
+SHAPE = {"B": 1, "num_heads": 8, "num_key_value_heads": 2, "S": 640, "D": 64}
+needs_compiler = pytest.mark.skipif(find_compiler() is None, reason="no C++ compiler")
+
+
+@pytest.fixture(scope="module")
+def operator():
+    return load("incre_flash_attention")
+
+
+def test_a_call_has_the_sizes_asked_for(operator):
+    call = call_of_shape(operator, SHAPE, features=["attn_mask"])
+    assert call.dims.items() >= {"B": 1, "S": 640, "D": 64}.items()
+    assert call.params["num_heads"] == 8 and call.params["num_key_value_heads"] == 2
+    assert call.present == {"query", "key", "value", "attn_mask"}
+    assert call.dtype == "float16"
+    assert call_of_shape(operator, SHAPE, dtype="bfloat16").dtype == "bfloat16"
+
+
+def test_a_call_may_be_as_large_as_in_practice(operator):
+    sizes = {"B": 1, "S": 16384, "num_heads": 32, "num_key_value_heads": 8, "D": 128}
+    assert call_of_shape(operator, sizes).dims["S"] == 16384
+
+
+def test_what_is_left_open_takes_a_usual_value(operator):
+    call = call_of_shape(operator, {})
+    assert call.dims["B"] == 1 and call.dims["S"] >= 512 and call.dims["D"] >= 64
+
+
+def test_what_is_left_open_is_near_the_defaults():
+    call = call_of_shape(load("self_attention"), {"batch": 2}, settings={"calcType": 2})
+    assert call.params["calcType"] == 2 and call.params["cacheType"] == 0 and call.params["qScale"] == 1.0
+    assert {"key", "value"} <= call.present and "attentionMask" not in call.present
+
+
+def test_a_setting_chooses_among_kernels():
+    prompts = load("self_attention").mode_named("PA_ENCODER")
+    call = call_of_shape(prompts, {"batch": 2, "qRows": 96, "headNum": 4}, settings={"maskType": 3})
+    assert call.params["maskType"] == 3 and "mask" in call.present
+    assert call.arrays["seqLen"].tolist() == [96, 96]  # rows of the longest prompt are lengths
+
+
+@pytest.mark.parametrize(
+    ("shape", "options", "message"),
+    [
+        ({"num_head": 8}, {}, "unknown size 'num_head'; did you mean 'num_heads'"),
+        ({"D": 1000}, {}, "no legal call of incre_flash_attention was found with D=1000"),
+        (
+            {"num_heads": 7, "num_key_value_heads": 2},
+            {},
+            "no legal call.*; left open were B, .*S.*: give some",
+        ),
+        ({}, {"features": ["mask"]}, "unknown optional tensor 'mask'"),
+        ({}, {"dtype": "float64"}, "never float64; its dtypes are float16"),
+    ],
+)
+def test_shapes_that_no_call_has(operator, shape, options, message):
+    with pytest.raises(ProfileError, match=message):
+        call_of_shape(operator, shape, **options)
+
+
+@needs_compiler
+def test_a_profile_accounts_for_the_time(operator, tmp_path):
+    short = profile_call(call_of_shape(operator, SHAPE), trace=tmp_path / "t.json")
+    long = profile_call(call_of_shape(operator, SHAPE | {"S": 6400}))
+    few = profile_call(call_of_shape(operator, SHAPE | {"S": 6400}), cores=1)
+    assert short.time < long.time < few.time
+    for profile in (short, long, few):
+        assert 0 < profile.attained <= 1
+        assert all(0 <= share <= 1 for pipes in profile.busy.values() for share in pipes.values())
+    # keys and values are read once, 2 heads of 64 half each; the workspace is small beside them
+    once = 2 * 6400 * 2 * 64 * 2 / 1.6e6
+    assert once <= long.bounds["memory"] <= 1.25 * once
+    events = json.loads((tmp_path / "t.json").read_text())["traceEvents"]
+    ends = [event["ts"] + event["dur"] for event in events if event["ph"] == "X"]
+    assert max(ends) <= short.time + 1e-3
+    sources = {event["args"]["source"].partition(":")[0] for event in events if event["ph"] == "X"}
+    assert any(source.endswith(".h") for source in sources)
+
+
+@needs_compiler
+def test_the_command(operator, tmp_path):
+    shape = ",".join(f"{name}={value}" for name, value in SHAPE.items())
+    done = CliRunner().invoke(cli, ["profile", operator.name, "--shape", shape, "--json"])
+    assert done.exit_code == 0, done.output
+    document = json.loads(done.output)
+    assert document["calibration"] == "uncalibrated" and document["predicted_microseconds"] > 0
+    assert set(document["busy_share"]) == {"AIC", "AIV"}
+    call = call_of_shape(operator, SHAPE)
+    listed = {name for name in call.arrays if operator.tensor(name).sequence_of}
+    arrays = {name + (".0" if name in listed else ""): array for name, array in call.arrays.items()}
+    np.savez(
+        tmp_path / "call.npz", **arrays, **{name: np.array(value) for name, value in call.params.items()}
+    )
+    done = CliRunner().invoke(cli, ["profile", operator.name, str(tmp_path / "call.npz")])
+    assert done.exit_code == 0, done.output
+    assert "us (uncalibrated)" in done.output and "busy AIV:" in done.output
+    for wrong in (["--shape", "S"], [str(tmp_path / "call.npz"), "--shape", "S=64"]):
+        assert CliRunner().invoke(cli, ["profile", operator.name, *wrong]).exit_code == 2
+
+
+def test_the_call_of_the_front_page():
+    """Its sizes are those that the contract has."""
+    page = (Path(__file__).parents[2] / "README.md").read_text()
+    name, shape, setting = re.search(
+        r"`attndsl profile (\w+) --shape (\S+) --set calcType=(\w+)`", page
+    ).groups()
+    sizes = {each: int(size) for each, size in (part.split("=") for part in shape.split(","))}
+    call = call_of_shape(load(name).mode_named(setting), sizes)
+    assert {each: call.env()[each] for each in sizes} == sizes

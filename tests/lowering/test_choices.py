@@ -1,0 +1,312 @@
+"""Schedules: what an author states is kept or refused, what is left out shrinks until everything fits."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from attndsl.base.errors import UserError
+from attndsl.base.package_files import specs_dir
+from attndsl.compiler.compile import compile_operator
+from attndsl.compiler.prepare_launch import prepare
+from attndsl.execute import execute
+from attndsl.expr.symbolic import Const
+from attndsl.lowering.errors import (
+    DoesNotFit,
+    IllegalScheduleValue,
+    ScheduleError,
+    UnknownScheduleChoice,
+)
+from attndsl.lowering.lower import lower
+from attndsl.lowering.match.attention_pattern import recognise
+from attndsl.lowering.match.schedule_options import Schedule, describe, resolve, smaller
+from attndsl.lowering.signature.kernel_signature import kernel_interface
+from attndsl.lowering.signature.specialisation import Specialisation
+from attndsl.reference import run as reference
+from attndsl.spec.operator.loader import load_file
+from attndsl.target import ATLAS_A2, MemorySpace
+from attndsl.tile_interpreter import run as tile
+from tests.support.specials import compiled
+
+from .authored import call_of, with_schedule
+
+BOTH = frozenset({"attn_mask", "pse_shift"})
+LEGAL = {
+    "tile_k": range(64, 1985, 64), "ring": range(2, 9), "rows": range(8, 65, 8), "base_n": range(16, 257, 16),
+    "base_k": range(16, 257, 16), "slots": (1, 2), "max_rows": range(16, 129, 16),
+    "split_kv": range(1, 4097), "cores": range(1, 25),
+}  # fmt: skip
+
+
+def special(bucket=128, features=frozenset()):
+    return Specialisation(dtype="float16", bucket=bucket, features=features)
+
+
+@given(name=st.sampled_from(sorted(LEGAL)), value=st.integers(-100, 5000))
+def test_every_integer_is_legal_or_told_the_nearest(name, value):
+    if value in LEGAL[name]:
+        stated = {name: value}
+        if name == "rows":
+            stated["max_rows"] = 16 * (value // 8)  # one step a core
+        if name == "max_rows":
+            stated["rows"] = 8
+        assert resolve(stated) == replace(Schedule(), **stated)
+        return
+    with pytest.raises(IllegalScheduleValue) as caught:
+        resolve({name: value})
+    message = str(caught.value)
+    assert f"{name}={value} must be an integer from " in message
+    advice = int(message.rsplit(" ", 1)[1])
+    assert advice in LEGAL[name]
+    assert abs(advice - value) == min(abs(legal - value) for legal in LEGAL[name])
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("tile_k", 512.0), ("ring", "3"), ("slots", True), ("rows", None), ("tile_k", "auto")]
+)
+def test_other_types_are_refused(name, value):
+    with pytest.raises(IllegalScheduleValue, match=f"{name}={re.escape(repr(value))} must be an integer"):
+        resolve({name: value})
+
+
+def test_auto_is_for_splits_and_cores():
+    assert resolve({"split_kv": "auto", "cores": "auto"}) == Schedule()
+    with pytest.raises(IllegalScheduleValue, match='or "auto"'):
+        resolve({"split_kv": "all"})
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"), [("tile_K", "tile_k"), ("rings", "ring"), ("basen", "base_n"), ("split", "split_kv")]
+)
+def test_an_unknown_choice_names_the_nearest_and_the_line(wrong, right, tmp_path):
+    operator = with_schedule(tmp_path, **{wrong: 2})
+    with pytest.raises(UnknownScheduleChoice) as caught:
+        compile_operator(operator, special())
+    assert re.match(
+        rf"authored_\d+\.py:\d+: op\.schedule has no choice '{wrong}'; the nearest is '{right}'",
+        str(caught.value),
+    )
+
+
+def test_errors_are_the_users():
+    for kind in (UnknownScheduleChoice, IllegalScheduleValue, DoesNotFit):
+        assert (
+            issubclass(kind, ScheduleError) and issubclass(kind, UserError) and issubclass(kind, ValueError)
+        )
+
+
+CHOICES = st.fixed_dictionaries(
+    {},
+    optional={
+        "tile_k": st.sampled_from([64, 192, 512, 960]), "ring": st.sampled_from([2, 3, 8]),
+        "rows": st.sampled_from([8, 16]), "base_n": st.sampled_from([16, 48, 128]),
+        "base_k": st.sampled_from([16, 48, 128]), "slots": st.sampled_from([1, 2]),
+        "max_rows": st.sampled_from([64, 96]), "split_kv": st.sampled_from([1, 2, 7]),
+        "cores": st.sampled_from([1, 5]),
+    },
+)  # fmt: skip
+
+
+def kept_and_right(folder, choices, group, keys):
+    operator = with_schedule(folder, **choices)
+    call = call_of(
+        operator, batch=2, group=group, keys=keys, head_dim=80, features=BOTH, lengths=[keys, keys // 2]
+    )
+    try:
+        launch = prepare(call)
+    except DoesNotFit:
+        return  # refused; that it names the right things is tested below
+    assert {name: getattr(launch.compiled.schedule, name) for name in choices} == choices
+    tile.interpret(launch)
+    got, expected = launch.outputs()[0], reference.run(call)[0]
+    np.testing.assert_allclose(got.astype(float), expected.astype(float), atol=2**-8)
+
+
+EXAMPLES = {"choices": CHOICES, "group": st.sampled_from([1, 17, 64]), "keys": st.sampled_from([1, 300, 700])}
+_FOLDER = HealthCheck.function_scoped_fixture
+
+
+@settings(max_examples=5, suppress_health_check=[_FOLDER])
+@given(**EXAMPLES)
+def test_stated_values_are_kept_and_the_result_is_right(tmp_path, choices, group, keys):
+    kept_and_right(tmp_path, choices, group, keys)
+
+
+@pytest.mark.long
+@settings(max_examples=60, suppress_health_check=[_FOLDER])
+@given(**EXAMPLES)
+def test_many_stated_values_are_kept_and_the_result_is_right(tmp_path, choices, group, keys):
+    kept_and_right(tmp_path, choices, group, keys)
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [
+        {"tile_k": 64, "ring": 2, "slots": 1, "rows": 16},
+        {"tile_k": 1024, "ring": 8, "slots": 1},
+        {"base_n": 48, "base_k": 16, "split_kv": 3},
+    ],
+    ids=str,
+)
+def test_generated_kernels_of_other_schedules_have_no_finding(choices, tmp_path):
+    operator = with_schedule(tmp_path, **choices)
+    call = call_of(operator, batch=2, group=20, keys=1100, head_dim=80, lengths=[1100, 70])
+    (out,) = execute.run(call, cores=3)  # raises for findings
+    np.testing.assert_allclose(out.astype(float), reference.run(call)[0].astype(float), atol=2**-8)
+
+
+@pytest.mark.parametrize("features", [frozenset(), BOTH], ids=["plain", "both"])
+@pytest.mark.parametrize("bucket", [16, 256, 448, 512])
+def test_every_head_size_compiles(bucket, features):
+    """The largest ones with every feature need smaller tiles than the default."""
+    schedule = compiled(bucket, "float16", *sorted(features)).schedule
+    assert schedule.tile_k % 64 == 0
+    if bucket == 512 and features:
+        assert schedule.tile_k < Schedule().tile_k
+    if bucket <= 256:
+        assert schedule.tile_k == Schedule().tile_k
+
+
+def test_only_what_is_left_open_shrinks():
+    schedule, seen = Schedule(), []
+    while schedule is not None:
+        seen.append((schedule.tile_k, schedule.slots, schedule.max_rows))
+        schedule = smaller(schedule, {})
+    assert seen[:4] == [(512, 2, 64), (256, 2, 64), (128, 2, 64), (128, 1, 64)]
+    assert seen[4:] == [(64, 1, 64), (64, 1, 32), (64, 1, 16)]
+    assert smaller(Schedule(), {"tile_k": 512}) == Schedule(slots=1)
+    assert smaller(Schedule(), {"tile_k": 512, "slots": 2}) == Schedule(max_rows=32)
+    assert smaller(Schedule(), {"tile_k": 512, "slots": 2, "max_rows": 64}) is None
+    assert smaller(Schedule(), {"slots": 2}) == Schedule(tile_k=256)
+
+
+def test_what_does_not_fit_names_memory_and_largest_buffer(tmp_path):
+    choices = {"tile_k": 1984, "slots": 2, "max_rows": 64}
+    operator = with_schedule(tmp_path, **choices)
+    with pytest.raises(DoesNotFit) as caught:
+        compile_operator(operator, special())
+    interface = kernel_interface(operator, "float16", 128, frozenset())
+    program = lower(recognise(operator.graph(interface.present).outputs), interface, resolve(choices))
+    buffers = [buffer for buffer in program.buffers() if buffer.space is MemorySpace.UB]
+    largest = max(buffers, key=lambda buffer: buffer.total_bytes)
+    needed = sum(buffer.slots * -(-buffer.slot_bytes // 32) * 32 for buffer in buffers)
+    message = str(caught.value)
+    assert f"needs {needed} bytes of UB, {184 * 1024} are usable" in message
+    assert f"the largest buffer is {largest.name} with 2 x {largest.slot_bytes} bytes" in message
+    assert "smaller tile_k" in message
+    fitting = with_schedule(tmp_path, tile_k=960, slots=1)
+    assert compile_operator(fitting, special()).schedule.tile_k == 960
+
+
+def test_a_wide_multiply_gets_the_depth_that_fits(tmp_path):
+    """base_n=256 fits L0B with base_k=64, which the author left open."""
+    assert compile_operator(with_schedule(tmp_path, base_n=256, max_rows=32), special()).schedule.base_k == 64
+    with pytest.raises(DoesNotFit, match="base_n"):
+        compile_operator(with_schedule(tmp_path, base_n=256, max_rows=32, base_k=128), special())
+
+
+@pytest.mark.parametrize(
+    ("rows", "max_rows", "nearest"), [(24, 64, (16, 32)), (64, 64, (32,)), (16, 16, (8,)), (32, 80, (40,))]
+)
+def test_steps_that_do_not_divide_the_rows_of_a_core(rows, max_rows, nearest):
+    """Legal values each, but not together: a step would reach beyond the rows of its core."""
+    with pytest.raises(
+        IllegalScheduleValue, match=f"rows={rows} must be a divisor of max_rows / 2"
+    ) as caught:
+        resolve({"rows": rows, "max_rows": max_rows})
+    assert int(str(caught.value).rsplit(" ", 1)[1]) in nearest
+    for fitting in nearest:
+        assert resolve({"rows": fitting, "max_rows": max_rows}).rows == fitting
+
+
+def test_more_rows_than_the_schedule_holds_are_several_tasks(tmp_path):
+    call = call_of(with_schedule(tmp_path, max_rows=16), group=37)
+    assert prepare(call).tiling["headTiles"] == 3
+    np.testing.assert_allclose(
+        tile.run(call)[0].astype(float), reference.run(call)[0].astype(float), atol=2**-8
+    )
+
+
+def test_as_many_rows_as_the_schedule_holds(tmp_path):
+    operator = with_schedule(tmp_path, max_rows=16)
+    call = call_of(operator, group=16)
+    np.testing.assert_allclose(
+        tile.run(call)[0].astype(float), reference.run(call)[0].astype(float), atol=2**-8
+    )
+
+
+def test_the_printed_schedule_tells_who_chose():
+    stated = {"tile_k": 256, "split_kv": "auto"}
+    lines = describe(resolve(stated), stated).splitlines()
+    found = {line.split()[0]: line.split(maxsplit=2)[1:] for line in lines}
+    assert found["tile_k"] == ["256", "spec"]
+    assert found["split_kv"] == ["auto", "spec"]
+    assert found["ring"] == ["3", "default"]
+    assert set(found) == set(LEGAL)
+    shrunk = describe(Schedule(tile_k=128), {"ring": 3})
+    assert "tile_k    128    default" in shrunk
+
+
+STATED = "op.schedule(max_rows=128, base_n=64"
+
+
+@pytest.mark.parametrize(
+    ("stated", "instead"), [("", ""), (", split_kv=1", ""), (", split_kv=4", ", not 4 as in the spec")]
+)
+def test_what_the_computation_leaves_no_choice_in(tmp_path, stated, instead):
+    """Row statistics need all keys of a row: the table says so, and the kernel never splits them."""
+    source = (specs_dir() / "nsa_compress_attention.py").read_text()
+    assert source.count(STATED) == 1
+    (tmp_path / "changed.py").write_text(source.replace(STATED, STATED + stated))
+    operator = load_file(tmp_path / "changed.py")
+    compiled = compile_operator(operator, Specialisation(dtype="float16", bucket=32, value_bucket=32))
+    (line,) = (line for line in compiled.schedule_text.splitlines() if "split_kv" in line)
+    words = r"  split_kv  1      needed: row statistics are of all keys \(changed\.py:\d+\)"
+    assert re.fullmatch(words + instead, line)
+    (splits,) = (field.value for field in compiled.program.tiling if field.name == "splits")
+    assert splits.same(Const(1))
+
+
+def test_what_is_meant_stays_when_a_choice_is_free(tmp_path):
+    operator = with_schedule(tmp_path, split_kv=4)
+    compiled = compile_operator(operator, Specialisation(dtype="float16", bucket=64))
+    assert compiled.meant == () and "split_kv  4      spec" in compiled.schedule_text
+
+
+# Bytes from the programming guide; UB without the 8 KiB that Select uses, L1 without its last 256 bytes.
+MEMORIES = {
+    "UB": (188416, 32),
+    "L1": (524032, 32),
+    "L0A": (65536, 512),
+    "L0B": (65536, 512),
+    "L0C": (131072, 1024),
+}
+
+
+@pytest.mark.parametrize(
+    "combination",
+    [(16, "float16"), (128, "float16", *sorted(BOTH)), (512, "bfloat16", *sorted(BOTH))],
+    ids=str,
+)
+def test_buffers_lie_apart_aligned_and_inside(combination):
+    program = compiled(*combination).program
+    for name, (size, alignment) in MEMORIES.items():
+        space = MemorySpace(name)
+        assert ATLAS_A2.memory(space).usable == size
+        ranges = sorted(
+            (program.addresses[b], program.addresses[b] + b.slots * b.slot_stride)
+            for b in program.buffers()
+            if b.space is space
+        )
+        assert ranges and ranges[-1][1] <= size
+        assert all(start % alignment == 0 for start, _ in ranges)
+        assert all(end <= start for (_, end), (start, _) in pairwise(ranges))
+    for buffer in program.buffers():
+        assert buffer.slot_stride >= buffer.slot_bytes
+        assert buffer.slot_stride % ATLAS_A2.memory(buffer.space).alignment == 0

@@ -1,0 +1,149 @@
+"""Passes say what they need and give; a wrong order is refused, and the page says the same."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+
+import pytest
+
+from attndsl.api import ops
+from attndsl.base.errors import InternalError
+from attndsl.compiler import compile as compiling
+from attndsl.compiler.compile import Compiled, compile_operator
+from attndsl.lowering.signature.specialisation import Specialisation
+from attndsl.passes.pass_manager import FINISHED, LOWERED, PASSES, Pass, check_order, run_passes
+from attndsl.spec.operator.operator import Operator
+from attndsl.tile.instructions import SortGroups
+from attndsl.tile.program import Property
+
+DOCS = Path(__file__).parents[2] / "docs" / "architecture.md"
+SPECIAL = Specialisation(dtype="float16", bucket=64)
+FLAGS, SPLIT, PLAN, SYNCHRONISE = (
+    next(each for each in PASSES if each.name == name)
+    for name in ("derive_flags", "split_cores", "plan_memory", "synchronise")
+)
+
+
+def earlier(moved: Pass, before: Pass) -> tuple[Pass, ...]:
+    """All passes, with one of them in front of another."""
+    others = tuple(each for each in PASSES if each is not moved)
+    at = others.index(before)
+    return (*others[:at], moved, *others[at:])
+
+
+def instead(of: Pass, other: Pass, passes: tuple[Pass, ...] = PASSES) -> tuple[Pass, ...]:
+    """The passes, with another in the place of one."""
+    return tuple(other if each is of else each for each in passes)
+
+
+@lru_cache(maxsize=2)
+def compiled(operator: Operator = ops.incre_flash_attention) -> Compiled:
+    return compile_operator(operator, SPECIAL)
+
+
+WRONG: dict[str, tuple[tuple[Pass, ...], str]] = {
+    "split before flags": (earlier(SPLIT, FLAGS), "split_cores requires flags: not established"),
+    "flags after the split": (
+        instead(SPLIT, replace(SPLIT, requires=LOWERED), earlier(SPLIT, FLAGS)),
+        "derive_flags requires joint: not established",
+    ),
+    "events before the split": (earlier(SYNCHRONISE, SPLIT), "synchronise requires cores"),
+    "memory before the split": (earlier(PLAN, SPLIT), "plan_memory requires cores"),
+    "twice": ((*PASSES, SYNCHRONISE), "synchronise establishes events: established in front of it"),
+    "none for addresses": (
+        tuple(each for each in PASSES if each is not PLAN),
+        "has addresses: established by no pass",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_order_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    passes, says = WRONG[name]
+    monkeypatch.setattr(compiling, "PASSES", passes)
+    with pytest.raises(InternalError, match=says):
+        compile_operator(ops.incre_flash_attention, SPECIAL)
+
+
+def test_any_order_that_gives_what_is_required_will_do() -> None:
+    check_order(PASSES)
+    check_order(earlier(SYNCHRONISE, PLAN))
+
+
+def test_a_pass_that_does_not_give_what_it_says_is_found() -> None:
+    idle = replace(PLAN, run=lambda program: program)
+    with pytest.raises(InternalError, match=r"after plan_memory: .* has no address"):
+        run_passes(_lowered(), instead(PLAN, idle))
+
+
+def _lowered(operator: Operator = ops.incre_flash_attention):
+    """What the first pass gets."""
+    seen = []
+
+    def noting(program):
+        seen.append(program)
+        return PASSES[0].run(program)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compiling, "PASSES", instead(PASSES[0], replace(PASSES[0], run=noting)))
+        compile_operator(operator, SPECIAL)
+    return seen[-1]
+
+
+def test_the_joint_program_is_the_last_before_the_split() -> None:
+    joint, program = compiled().joint, compiled().program
+    assert joint.flags and not joint.cores and not joint.addresses
+    assert program.cores and program.addresses and program.flags == joint.flags
+
+
+def test_a_pass_ends_what_it_required() -> None:
+    assert all(each.ends <= each.requires for each in PASSES)
+    assert set(Property) == FINISHED | LOWERED
+
+
+def test_the_page_says_what_passes_need_give_and_end() -> None:
+    """Its table has the functions that run in front of the passes, too; the last of them lowers."""
+    table = re.search(r"\| pass \| needs \| gives \| ends \|\n.*\n((?:\|.*\n)+)", DOCS.read_text())
+    assert table
+    rows = [[cell.strip() for cell in line.strip("| ").split(" | ")] for line in table[1].splitlines()]
+    told = [(row[0].strip("`"), *map(_properties, row[1:])) for row in rows]
+    expected = [(_name(each), each.requires, each.establishes, each.ends) for each in PASSES]
+    assert told[-len(PASSES) :] == expected
+    assert told[-len(PASSES) - 1][2] == LOWERED
+
+
+def _properties(cell: str) -> frozenset[Property]:
+    """The properties that a cell names, each in backticks."""
+    known = {each.value for each in Property}
+    return frozenset(Property(name) for name in re.findall(r"`(\w+)`", cell) if name in known)
+
+
+def _name(each: Pass) -> str:
+    module = each.run.__module__.rsplit(".", 1)[-1]
+    return each.name if module == each.name else f"{module}.{each.name}"
+
+
+def test_a_buffer_starts_where_its_users_want_it() -> None:
+    """Sort32 wants its records on 256 bytes and what it sorts on 128; memory alone would give 32."""
+    program = compiled(ops.nsa_compress_attention).program
+    sorts = [item for item in program.instructions() if isinstance(item, SortGroups)]
+    assert sorts
+    for each in sorts:
+        assert program.addresses[each.dst.buffer] % 256 == 0
+        assert {program.addresses[region.buffer] % 128 for region in (each.scores, each.indices)} == {0}
+    moved = replace(PLAN, run=lambda program: _moved(PLAN.run(program)))
+    with pytest.raises(
+        InternalError, match=r"blockRecords is at \d+, needs a multiple of 256 in all its slots"
+    ):
+        run_passes(_lowered(ops.nsa_compress_attention), instead(PLAN, moved))
+
+
+def _moved(program):
+    """The program with the last of its buffers for records 32 bytes further."""
+    addresses = {
+        buffer: start + 32 * (buffer.name == "blockRecords") for buffer, start in program.addresses.items()
+    }
+    return program.with_(addresses=addresses)
