@@ -307,7 +307,8 @@ def verify(
     if project:
         _check_for_project(names, record)
     if "emulator" in chosen:
-        from attndsl.emulator.toolchain import cache_dir, require_compiler
+        from attndsl.base.disk_cache import cache_dir
+        from attndsl.emulator.toolchain import require_compiler
 
         require_compiler()
         cache_dir()
