@@ -6,7 +6,9 @@ import contextlib
 import os
 import pickle
 import sys
+from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 from attndsl.base.disk_cache import CacheNotWritable, content_key, find_entry, make_entry
 from attndsl.base.package_files import sources_key
@@ -14,6 +16,7 @@ from attndsl.compiler.compile import Compiled, compile_operator
 from attndsl.lowering.signature.specialisation import Specialisation
 from attndsl.spec.operator.operator import Operator
 
+Parts = dict[str, Any]
 SWITCH = "ATTNDSL_STORE_PROGRAMS"
 """Set to 0, nothing is stored or found: for whoever changes the compiler while it runs, as tests do."""
 _FILE = "program.pickle"
@@ -51,22 +54,26 @@ def entry_name(operator: Operator, special: Specialisation) -> str | None:
 
 def write_program(folder: Path, compiled: Compiled) -> None:
     """Store all of a compilation but its operator."""
-    parts = (compiled.specialisation, compiled.schedule, compiled.joint, compiled.program, compiled.meant)
-    (folder / _FILE).write_bytes(pickle.dumps(parts, protocol=5))
+    (folder / _FILE).write_bytes(pickle.dumps(parts_of(compiled), protocol=5))
 
 
 def read_program(folder: Path, operator: Operator) -> Compiled | None:
     """A stored compilation of ``operator``; None where the file cannot be read, or is not whole."""
     try:
-        parts = pickle.loads((folder / _FILE).read_bytes())
-        special, schedule, joint, program, meant = parts
+        return with_operator(pickle.loads((folder / _FILE).read_bytes()), operator)
     except Exception:  # a damaged pickle may raise anything; the program is compiled again
         return None
-    return Compiled(
-        operator=operator,
-        specialisation=special,
-        schedule=schedule,
-        joint=joint,
-        program=program,
-        meant=meant,
-    )
+
+
+def parts_of(compiled: Compiled) -> Parts:
+    """All of a compilation but its operator, as it travels between processes."""
+    return {each.name: getattr(compiled, each.name) for each in fields(Compiled) if each.name != "operator"}
+
+
+def with_operator(parts: Parts, operator: Operator) -> Compiled:
+    """The compilation that :func:`parts_of` took apart.
+
+    Raises:
+        TypeError: something is missing or one too many.
+    """
+    return Compiled(operator=operator, **parts)
