@@ -20,7 +20,9 @@ Parts = dict[str, Any]
 SWITCH = "ATTNDSL_STORE_PROGRAMS"
 """Set to 0, nothing is stored or found: for whoever changes the compiler while it runs, as tests do."""
 _FILE = "program.pickle"
-_UNCONCERNED = frozenset({"cli", "campaign", "emulator", "execute", "verify"})
+_UNCONCERNED = frozenset(
+    ["api", "campaign", "cli", "codegen", "emulator", "execute", "reference", "tile_interpreter", "verify"]
+)
 """Packages that decide nothing about a tile program."""
 
 

@@ -14,7 +14,7 @@ from test_tensor_lists import BAD, BAD_SPLIT, LEGAL, decoder, lists
 
 from attndsl.api import ops
 from attndsl.codegen.host.tiling_text import host_text
-from attndsl.codegen.kernel_set.kernel_request import KernelRequest
+from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.compiler.prepare_launch import prepare
 from attndsl.emulator.toolchain import find_compiler
 from attndsl.execute.execute import plan_of, written

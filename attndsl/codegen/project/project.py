@@ -11,7 +11,8 @@ from attndsl.base.errors import UserError
 from attndsl.base.jobs import fork_map
 from attndsl.codegen.host.op_definition import check_told_apart
 from attndsl.codegen.kernel_set.dispatch_guards import Selector, selectors
-from attndsl.codegen.kernel_set.kernel_request import KernelRequest, chosen_mode, wanted_specialisations
+from attndsl.codegen.kernel_set.kernel_request import chosen_mode, wanted_specialisations
+from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.codegen.names.arguments import names_of
 from attndsl.codegen.names.identifiers import comment
 from attndsl.codegen.project.files import write_files
