@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from attndsl.codegen.device_files import device_files, kernel_path
 from attndsl.codegen.kernel_request import KernelRequest, chosen_mode, wanted_specialisations
 from attndsl.schedule.compile import Compiled
 from attndsl.schedule.errors import NotLowered
@@ -25,6 +24,8 @@ def describe_stages(operator: Operator, request: KernelRequest, stages: Sequence
     """
     texts: dict[str, str] = {}
     operator, request = chosen_mode(operator, request)
+    if request != KernelRequest():  # what is asked for is checked, whatever is shown
+        wanted_specialisations(operator, request)
     for stage in stages:
         if stage == "contract":
             texts[stage] = operator.contract_text()
@@ -52,4 +53,6 @@ def _stage_text(stage: str, compiled: Compiled) -> str:
         return print_memory_map(compiled.program)
     if stage == "cores":
         return print_program(compiled.program)
+    from attndsl.codegen.device_files import device_files, kernel_path  # loads the templates
+
     return device_files([compiled])[kernel_path(compiled)]
