@@ -14,6 +14,7 @@ from attndsl.spec.binding.call import Call
 from attndsl.spec.contract.arguments import DTYPES, dtype_name
 from attndsl.spec.contract.layout import Array
 from attndsl.spec.errors import ChoiceError
+from attndsl.spec.operator.backends import Backend
 
 PRECISIONS: dict[str, np.dtype[Any]] = {"float32": np.dtype(np.float32), "float64": np.dtype(np.float64)}
 
@@ -48,3 +49,6 @@ def _result(state: State, output: Output, cast: bool) -> Array:
     values = layout.restore(whole(state, output.source).aligned(layout.roles), call.env())
     dtype: np.dtype[Any] = DTYPES.get(output.dtype, DTYPES[dtype_name(call.arrays[spec.like])])
     return rounded(values, dtype) if cast else values
+
+
+BACKEND = Backend(run, ("precision",), on_target=False)

@@ -9,7 +9,7 @@ from attndsl.api import ops
 from attndsl.base.errors import UserError
 from attndsl.expr.symbolic import Expr
 from attndsl.spec import Operator, attend, errors
-from attndsl.spec.binding import capacity
+from attndsl.spec.contract import capacity
 from attndsl.spec.operator.loader import load
 
 FILE = Path(__file__).parent / "my_window.py"

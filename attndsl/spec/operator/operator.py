@@ -18,10 +18,14 @@ from attndsl.graph.verifier import verify
 from attndsl.spec import errors
 from attndsl.spec.authoring.declarations import Declarations
 from attndsl.spec.authoring.declared import resolve_tensor, roles_of_result
+from attndsl.spec.binding.binding import bind
 from attndsl.spec.binding.call import Call
 from attndsl.spec.contract.arguments import FLOATS, Dim, OutputSpec, ParamSpec, TensorSpec
 from attndsl.spec.contract.constraint import Constraint
+from attndsl.spec.contract.contract_text import contract_text
 from attndsl.spec.contract.layout import Axis, Layout, parse_layout
+from attndsl.spec.contract.shape_rules import shape_constraints
+from attndsl.spec.operator.backends import run
 from attndsl.spec.operator.modes import Modes
 from attndsl.spec.operator.settings import as_stored, first_settings, setting_samples, stored_dtypes
 
@@ -35,6 +39,7 @@ class Operator(Declarations):
     def __init__(self, name: str, *, document: str = "", target: str = "atlas-a2", summary: str = "") -> None:
         super().__init__(name, document=document, target=target, summary=summary)
         self._graphs: dict[tuple[object, ...], Graph] = {}
+        self._modes: Modes[Operator] = Modes()
 
     @cached_property
     def parameters(self) -> tuple[TensorSpec | ParamSpec, ...]:
@@ -116,8 +121,6 @@ class Operator(Declarations):
     @cached_property
     def shape_constraints(self) -> tuple[Constraint, ...]:
         """What the layouts demand of the passed shapes, as constraints over ``name.shape[i]``."""
-        from attndsl.spec.contract.shape_rules import shape_constraints
-
         return shape_constraints(self)
 
     def graph(self, present: frozenset[str], env: Mapping[str, Any] | None = None) -> Graph:
@@ -261,27 +264,22 @@ class Operator(Declarations):
         Raises:
             CallError: a subclass for each kind of mistake, deriving from the contract's builtin class.
         """
-        from attndsl.spec.binding.binding import bind
-
         chosen = self._modes.chosen(self, kwargs)
         return bind(self, args, kwargs) if chosen is self else chosen.bind(*args, **kwargs)
 
     def __call__(self, /, *args: Any, backend: str = "reference", **kwargs: Any) -> Any:
         """Call the operator: the single result, or a tuple of several.
 
-        ``backend``: ``"reference"``, ``"tile"`` or ``"emulator"``; ``precision``: ``"float32"`` or
-        ``"float64"``, for the reference.
+        ``backend``: ``"reference"``, ``"tile"``, ``"emulator"``, or one that another package registers (see
+        :mod:`attndsl.spec.operator.backends`); ``precision``: ``"float32"`` or ``"float64"``, for the
+        reference.
         """
-        from attndsl.api.backends import run
-
         options = {"precision": kwargs.pop("precision")} if "precision" in kwargs else {}
         results = run(self.bind(*args, **kwargs), backend, **options)
         return results[0] if len(results) == 1 else results
 
     def contract_text(self) -> str:
         """The contract as text: arguments, sizes, constraints with their error classes, results."""
-        from attndsl.spec.contract.contract_text import contract_text
-
         return "\n\n".join([contract_text(self), *(mode.contract_text() for mode in self.modes)])
 
     def __repr__(self) -> str:

@@ -7,18 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attndsl.expr.argument_facts import dtype_of, given, layout_of, split_of
 from attndsl.graph.nodes import Cast, Conditional, Node, Output, Quantize
 from attndsl.spec.contract.arguments import ParamSpec
+from attndsl.spec.contract.contract import Contract
 from attndsl.spec.errors import InputCountError
 
-if TYPE_CHECKING:
-    from attndsl.spec.operator.operator import Operator
 
-
-def first_settings(operator: Operator) -> dict[str, Any]:
+def first_settings(operator: Contract) -> dict[str, Any]:
     """Defaults of the parameters, first dtypes and layouts of the tensors.
 
     A parameter without default that conditions ask for has the legal value next to 0.
@@ -48,7 +46,7 @@ def _next_to_zero(spec: ParamSpec) -> Any:
     return next(fits, spec.type(0))
 
 
-def spelled(operator: Operator, name: str, value: Any) -> str:
+def spelled(operator: Contract, name: str, value: Any) -> str:
     """A setting's value in the contract's word for it, where it has one: the name of an enumerator."""
     param = operator.find_param(name)
     choices = {} if param is None else param.choices
@@ -57,7 +55,7 @@ def spelled(operator: Operator, name: str, value: Any) -> str:
 
 
 def setting_samples(
-    operator: Operator, names: frozenset[str], present: frozenset[str]
+    operator: Contract, names: frozenset[str], present: frozenset[str]
 ) -> Iterator[dict[str, Any]]:
     """For calls that pass ``present``: the defaults, then each value of each of ``names`` with the others at
     their defaults, as far as the constraints that read no tensor and no size allow it."""
