@@ -28,9 +28,9 @@ from attndsl.spec.contract.layout import Array
 from attndsl.spec.errors import TargetLimitError
 from attndsl.spec.operator.operator import Operator
 from attndsl.target import ATLAS_A2
-from attndsl.verify.cases.cases import Case, Stream, WantedKernel
+from attndsl.verify.cases.case import Case
+from attndsl.verify.cases.cases import Stream, WantedKernel
 from attndsl.verify.cases.features import features_of, work_of
-from attndsl.verify.data import roles
 from attndsl.verify.judge import benchmark
 from attndsl.verify.judge.compare import (
     LEVELS,
@@ -45,6 +45,7 @@ from attndsl.verify.judge.compare import (
 )
 from attndsl.verify.judge.golden import Golden, Result, golden, with_own_arrays
 from attndsl.verify.judge.integral import compare_indices, compare_quantised
+from attndsl.verify.space import argument_roles as roles
 from attndsl.verify.space.values import PROBE, SATURATED
 
 Progress = Callable[[int, int], object]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from attndsl.reference.rows import Index, RowReader
+from attndsl.reference.row_reader import Index, RowReader
 from attndsl.spec.contract.layout import Array
 
 

@@ -1,9 +1,7 @@
-"""Key and value rows of one batch row and one head, read block by block, by the type of their source."""
+"""Key and value rows of one batch row and one head as they are stored, by the type of their source."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,7 +9,6 @@ import numpy as np
 from attndsl.expr.argument_facts import rows_of
 from attndsl.expr.symbolic import Expr
 from attndsl.graph.nodes import (
-    CacheAppend,
     Dense,
     Dequantize,
     Elementwise,
@@ -21,53 +18,13 @@ from attndsl.graph.nodes import (
     Node,
     Packed,
     Paged,
-    Ring,
-    Rows,
     Take,
-    Windowed,
 )
 from attndsl.reference.arithmetic import OPERATIONS
 from attndsl.reference.query_space import boundaries, integer
-from attndsl.reference.state import State, as_real, no_rule
-from attndsl.reference.whole import whole
+from attndsl.reference.row_reader import Index, RowReader
+from attndsl.reference.state import RowRules, State, as_real, no_rule
 from attndsl.spec.contract.layout import Array
-
-Index = tuple[Any, ...]
-
-
-@dataclass
-class RowReader:
-    """Rows ``first .. first + count - 1`` of one batch row and key/value head.
-
-    ``fetch(start, stop)`` gives absolute rows as (rows, channels) in the run's floating dtype. Where rows are
-    read repeatedly, ``piece`` is not 0: pieces of that many rows are then converted once only.
-    """
-
-    first: int
-    count: int
-    fetch: Callable[[int, int], Array]
-    piece: int = 0
-    kept: dict[int, Array] = field(default_factory=dict)
-
-    def read(self, start: int, stop: int) -> Array:
-        """Absolute rows ``start .. stop - 1``, best within one piece."""
-        offset = (start - self.first) % self.piece if self.piece else 0
-        begin = start - offset
-        if not self.piece or stop > begin + self.piece:
-            return self.fetch(start, stop)
-        if begin not in self.kept:
-            self.kept[begin] = self.fetch(begin, min(begin + self.piece, self.first + self.count))
-        return self.kept[begin][offset : stop - begin]
-
-
-def reader(state: State, rows: Rows, b: int, k: int, *, piece: int = 0) -> RowReader:
-    """The reader of ``rows`` for batch row ``b`` and key/value head ``k``."""
-    rule = _SOURCES.get(type(rows))
-    if rule is None:
-        raise no_rule(rows, "as a source of rows")
-    found = rule(state, rows, b, k)
-    found.piece = piece
-    return found
 
 
 def _dense(state: State, rows: Dense, b: int, k: int) -> RowReader:
@@ -84,7 +41,7 @@ def _dense(state: State, rows: Dense, b: int, k: int) -> RowReader:
 
 def _paged(state: State, rows: Paged, b: int, k: int) -> RowReader:
     size = int(rows.block_size.evaluate(state.env))
-    table = whole(state, rows.table).aligned(("B", "W"))[b]
+    table = state.whole(rows.table).aligned(("B", "W"))[b]
     count = table.size * size if rows.length is None else integer(state, rows.length, b)
 
     def fetch(start: int, stop: int) -> Array:
@@ -125,33 +82,13 @@ def _packed(state: State, rows: Packed, b: int, k: int) -> RowReader:
     )
 
 
-def _ring(state: State, rows: Ring, b: int, k: int) -> RowReader:
-    from attndsl.reference.cache import ring_rows
-
-    return ring_rows(state, rows, b, k)
-
-
-def _windowed(state: State, rows: Windowed, b: int, k: int) -> RowReader:
-    from attndsl.reference.cache import windowed_rows
-
-    return windowed_rows(state, rows, b, k)
-
-
-def _appended(state: State, rows: CacheAppend, b: int, k: int) -> RowReader:
-    from attndsl.reference.cache import appended_rows
-
-    return appended_rows(state, rows, b, k)
-
-
-_SOURCES: dict[type[Rows], Callable[[State, Any, int, int], RowReader]] = {
+STORED_ROWS: RowRules = {
     Dense: _dense,
     Paged: _paged,
     Listed: _listed,
     Packed: _packed,
-    Ring: _ring,
-    Windowed: _windowed,
-    CacheAppend: _appended,
 }
+"""The reader of each source that reads a stored tensor itself."""
 
 
 def _cells(state: State, node: Node, index: dict[str, Any]) -> Array:
@@ -187,7 +124,7 @@ def _cells(state: State, node: Node, index: dict[str, Any]) -> Array:
 
 def _factor(state: State, node: Node, axes: tuple[str, ...], index: dict[str, Any]) -> Array:
     """A scale or offset, shaped to broadcast against the cells that ``index`` selects from ``axes``."""
-    values = whole(state, node).aligned(axes)
+    values = state.whole(node).aligned(axes)
     picks = []
     for axis, extent in zip(axes, values.shape, strict=True):
         pick = index.get(axis, slice(None))

@@ -14,7 +14,8 @@ from attndsl.api import ops
 from attndsl.expr.argument_facts import split_of
 from attndsl.spec.operator.loader import load, shipped_names
 from attndsl.verify.cases import cases
-from attndsl.verify.cases.cases import Case, Stream, allowance, spaces
+from attndsl.verify.cases.case import Case
+from attndsl.verify.cases.cases import Stream, allowance, spaces
 from attndsl.verify.cases.features import declared_features, features_of, possible_features, work_of
 from attndsl.verify.data.integers import Integers
 from attndsl.verify.space.solve import solve

@@ -12,7 +12,8 @@ from attndsl.lowering.lower import lower
 from attndsl.lowering.match.required_options import meant_choices
 from attndsl.lowering.match.schedule_options import resolve
 from attndsl.spec.operator.loader import shipped_names
-from attndsl.verify.cases.cases import Case, Stream, spaces
+from attndsl.verify.cases.case import Case
+from attndsl.verify.cases.cases import Stream, spaces
 from attndsl.verify.data.integers import Integers
 from attndsl.verify.space.solve import solve
 from attndsl.verify.space.values import REGIME

@@ -30,7 +30,8 @@ from attndsl.reference import run as reference
 from attndsl.reference.threads import cores
 from attndsl.spec.errors import TargetLimitError
 from attndsl.spec.operator.loader import load
-from attndsl.verify.cases.cases import Case, Stream
+from attndsl.verify.cases.case import Case
+from attndsl.verify.cases.cases import Stream
 from attndsl.verify.data.integers import Integers
 from attndsl.verify.judge.compare import LEVELS
 from attndsl.verify.judge.golden import Golden, Result

@@ -28,7 +28,7 @@ from attndsl.spec.contract.arguments import DTYPES, TensorSpec
 from attndsl.spec.contract.layout import Array
 from attndsl.spec.errors import CallError, ContractWarning
 from attndsl.spec.operator.operator import Operator
-from attndsl.verify.cases.cases import Case
+from attndsl.verify.cases.case import Case
 from attndsl.verify.data.integers import Integers
 from attndsl.verify.space.solve import solve
 from attndsl.verify.space.space import CaseSpace

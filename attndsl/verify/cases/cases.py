@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import collections
 import itertools
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,14 +19,13 @@ from typing import Any
 
 import numpy as np
 
-from attndsl.expr.argument_facts import DTYPE, GIVEN, LAYOUT, SPLIT, dtype_of, given, kind_of
+from attndsl.expr.argument_facts import DTYPE, GIVEN, LAYOUT, SPLIT, given, kind_of
 from attndsl.spec.binding.call import Call
-from attndsl.spec.contract.layout import Array
 from attndsl.spec.errors import CallError
 from attndsl.spec.operator.operator import Operator
 from attndsl.target import ATLAS_A2
+from attndsl.verify.cases.case import Case, head_variable, kernel_key, kernel_variables
 from attndsl.verify.cases.features import declared_features, possible_features, work_of
-from attndsl.verify.data.data import Filler
 from attndsl.verify.data.integers import Integers
 from attndsl.verify.space.solve import solve
 from attndsl.verify.space.space import Assignment, CaseSpace
@@ -67,60 +65,6 @@ class WantedKernel:
     likely: Mapping[str, Any]
     sizes: Mapping[str, tuple[int, ...]]
     takes: Callable[[Call], bool]
-
-
-@dataclass(frozen=True, eq=False)
-class Case:
-    """A legal call, built anew from its seed each time. ``number``: its place in the stream.
-
-    ``operator``: what is called; ``space``: that of its mode; ``integers``: the integer tensors.
-    """
-
-    operator: Operator
-    space: CaseSpace
-    seed: int
-    number: int
-    assignment: Mapping[str, Any]
-    integers: Mapping[str, Array]
-    attempt: int = 0
-
-    def arguments(self) -> dict[str, Any]:
-        """The arguments of the call by name."""
-        return self._filler().arguments()
-
-    def outline(self) -> Call:
-        """The call with zeros for what attention reads, made much faster: sizes, lengths, tables and masks
-        are those of the call.
-
-        Raises:
-            CallError: the case is none.
-        """
-        return self._filler().outline()
-
-    def _filler(self) -> Filler:
-        rng = np.random.default_rng([self.seed, self.number, self.attempt])
-        return Filler(self.space, self.assignment, dict(self.integers), rng)
-
-    def call(self) -> Call:
-        """The bound call."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return self.operator.bind(**self.arguments())
-
-    @property
-    def features(self) -> tuple[str, ...]:
-        """The optional tensors that are passed, in signature order."""
-        return tuple(name for name in self.space.optional if self.assignment[given(name).name])
-
-    @property
-    def data(self) -> str:
-        """How the tensors are filled."""
-        return str(self.assignment[FILL])
-
-    @property
-    def kernel(self) -> tuple[Any, ...]:
-        """What decides which kernel runs, as far as the assignment tells."""
-        return (self.space.operator.name, *kernel_key(self.space, self.assignment))
 
 
 class Stream:
@@ -366,24 +310,6 @@ def spaces(operator: Operator, values: Values | None = None) -> list[CaseSpace]:
     own = tuple(value for value in dict.fromkeys(legal) if value not in modes)
     only = [(operator, own), *((mode, (value,)) for value, mode in modes.items())]
     return [CaseSpace(each, chosen, {parameter: allowed}) for each, allowed in only]
-
-
-def head_variable(space: CaseSpace) -> str:
-    """The variable that is the head size, which kernels are specialised on."""
-    sizes = space.operator.axis_extents
-    return next((str(sizes[role]) for role in ("D", "E") if str(sizes.get(role)) in space.variables), "")
-
-
-def kernel_variables(space: CaseSpace) -> tuple[str, ...]:
-    """The variables that decide which kernel runs."""
-    main = dtype_of(space.operator.outputs[0].like).name
-    givens = (given(name).name for name in space.optional)
-    return tuple(dict.fromkeys((main, head_variable(space), *givens, *sorted(space.operator.settings))))
-
-
-def kernel_key(space: CaseSpace, assignment: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
-    """The variables that decide which kernel runs, with their values."""
-    return tuple((name, assignment[name]) for name in kernel_variables(space) if name in assignment)
 
 
 def _pairs(assignment: Mapping[str, Any]) -> set[tuple[Any, ...]]:

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from attndsl.graph.nodes import BlockRequantize, Softmax
-from attndsl.reference.state import State, rounded
+from attndsl.reference.state import rounded
 from attndsl.reference.streaming import row_statistics
+from attndsl.reference.whole import new_state
 from attndsl.spec.binding.call import Call
 from attndsl.spec.contract.arguments import DTYPES
 from attndsl.spec.contract.layout import Array
 from attndsl.spec.contract.split import one_row, one_row_sizes
-from attndsl.verify.data import probes, roles
+from attndsl.verify.data import probes
 from attndsl.verify.data.cells import Cells
+from attndsl.verify.data.draws import Draws
+from attndsl.verify.space import argument_roles as roles
 from attndsl.verify.space.values import FILL, PROBE, SATURATED
-
-if TYPE_CHECKING:
-    from attndsl.verify.data.data import Filler
 
 SPREAD = 1000.0
 """Largest score of the extreme inputs: softmax saturates."""
@@ -29,7 +29,7 @@ _FLOAT32 = np.dtype(np.float32)
 class AttentionFiller:
     """Fills what attention reads. ``draft``: the call with zeros there."""
 
-    def __init__(self, filler: Filler, draft: Call) -> None:
+    def __init__(self, filler: Draws, draft: Call) -> None:
         self.filler, self.draft, self.rng = filler, draft, filler.rng
         self.cells = Cells(draft)
         self.stored = roles.stored(draft.graph)
@@ -128,7 +128,7 @@ class AttentionFiller:
             if name in arrays and isinstance(array, np.ndarray) and array.shape == arrays[name].shape:
                 arrays[name] = array if array.dtype.kind != "i" else arrays[name]
         call = replace(self.draft, arrays={**arrays, **self._quantised_now(arrays)}, lists=lists)
-        state = State(call, _FLOAT32)
+        state = new_state(call, _FLOAT32)
         total: Any = 0.0
         with np.errstate(all="ignore"):
             for node in call.graph.nodes:
@@ -178,7 +178,7 @@ class AttentionFiller:
 
     def _spotlights(self, places: Array, codes: Array, k: int) -> None:
         """Each query head has one key, mostly at an edge of a tile, that takes (almost) all the weight."""
-        rng, tile, count = self.rng, self.filler.space.edges[0], len(places)
+        rng, tile, count = self.rng, self.filler.key_tile, len(places)
         self.cells.content[places] = rng.integers(-4, 5, places.shape) / 16.0
         rows = np.arange(count)
         edges = rows[np.isin(rows % tile, (0, 1, tile - 2, tile - 1)) | (rows >= count - 2)]

@@ -17,10 +17,11 @@ from attndsl.spec.contract.arguments import DTYPES, TensorSpec
 from attndsl.spec.contract.layout import Array, Layout
 from attndsl.spec.contract.split import is_single, one_row, row_extent
 from attndsl.spec.errors import ShapeError
-from attndsl.verify.data import probes, roles
+from attndsl.verify.data import probes
 from attndsl.verify.data.attention import AttentionFiller
 from attndsl.verify.data.masks import MaskFiller, pattern
-from attndsl.verify.data.roles import Roles, scores_factor
+from attndsl.verify.space import argument_roles as roles
+from attndsl.verify.space.argument_roles import Roles, scores_factor
 from attndsl.verify.space.space import CaseSpace
 from attndsl.verify.space.values import FILL, MASK, PROBE, fill_of
 
@@ -90,6 +91,11 @@ class Filler:
     def shape(self, name: str) -> tuple[int, ...]:
         """The shape of a tensor, of one of a list."""
         return tuple(int(size.evaluate(self.env)) for size in self.layout(name).shape())
+
+    @property
+    def key_tile(self) -> int:
+        """Keys in a tile of the operator's schedule."""
+        return self.space.edges[0]
 
     @property
     def io(self) -> str:

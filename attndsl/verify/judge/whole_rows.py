@@ -9,7 +9,7 @@ import numpy as np
 from attndsl.graph.nodes import Rows, Scores, WeightedSum
 from attndsl.reference.blocks import Block, Part
 from attndsl.reference.query_space import query_space
-from attndsl.reference.rows import RowReader
+from attndsl.reference.row_reader import RowReader
 from attndsl.reference.state import Labelled, State
 from attndsl.reference.threads import for_each
 from attndsl.spec.contract.layout import Array
