@@ -231,7 +231,7 @@ def _size_names(space: CaseSpace) -> set[str]:
     """Sizes, integer parameters and lengths that a shape may give; those that follow from others are none."""
     named = {*space.operator.dims_by_name, *(each.name for each in space.operator.params if each.type is int)}
     named |= {longest_of(spec.name).name for spec in space.operator.tensors}
-    return {name for name in named if name in space.variables and name not in space.ties.bounded}
+    return {name for name in named if name in space.variables and name not in space.derived.bounded}
 
 
 def _counts(operator: Operator) -> list[str]:

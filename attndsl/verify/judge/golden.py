@@ -25,7 +25,7 @@ from attndsl.reference.streaming import row_statistics
 from attndsl.reference.whole import new_state
 from attndsl.spec.binding.call import Call
 from attndsl.spec.contract.layout import Array, Layout
-from attndsl.verify.judge.flips import shifted
+from attndsl.verify.judge.rounding_sensitivity import shifted
 
 _FLOAT64, _FLOAT32 = np.dtype(np.float64), np.dtype(np.float32)
 _LEAST = 2.0**-20

@@ -24,8 +24,8 @@ from attndsl.spec.contract.arguments import Dim, ParamSpec, TensorSpec
 from attndsl.spec.contract.layout import Array
 from attndsl.spec.contract.split import BATCH, ONE_EACH, ROWS
 from attndsl.verify.space.clauses import Clause, conjuncts, keeps
+from attndsl.verify.space.derived_variables import DerivedVariables, forced_presence
 from attndsl.verify.space.size_facts import EXTENTS, SizeFacts
-from attndsl.verify.space.ties import Ties, forced_presence
 from attndsl.verify.space.values import (
     FILL,
     FILLS,
@@ -119,12 +119,12 @@ class CaseSpace(SizeFacts):
                     if self._tells_keys_too(spec):
                         found[longest_keys_of(spec.name)] = self.values.of_role("T", *self.edges)
         for param in self.operator.params:
-            if param.name not in self.ties.exact:
+            if param.name not in self.derived.exact:
                 found[param.name] = self._param_values(param)
         for name, dim in self._dims.items():
-            if dim.definition is None and name not in self.ties.always:
-                plain = SLACK if name in self.ties.bounded else self._bounded(name, self._role_values(name))
-                found[name] = plain
+            if dim.definition is None and name not in self.derived.always:
+                bounded = name in self.derived.bounded
+                found[name] = SLACK if bounded else self._bounded(name, self._role_values(name))
         if {"N", "K"} <= set(self.operator.axis_extents):
             found[GROUP] = self.values.group
         return {
@@ -136,9 +136,9 @@ class CaseSpace(SizeFacts):
         }
 
     @cached_property
-    def ties(self) -> Ties:
+    def derived(self) -> DerivedVariables:
         """Sizes and parameters that follow from others."""
-        return Ties.of(self.operator)
+        return DerivedVariables.of(self.operator)
 
     @cached_property
     def forced(self) -> tuple[tuple[Function | None, str, bool], ...]:
@@ -195,10 +195,10 @@ class CaseSpace(SizeFacts):
             elif name in shown and name in assignment:
                 env[name] = assignment[name]
         env |= {size: 1 for size, split in self._alone if env.get(split)}
-        self.ties.apply(env, shown, assignment)
+        self.derived.apply(env, shown, assignment)
         env |= dict.fromkeys(self._integer_names, _NOTHING)  # both sides of a choice by presence are read
         env |= made if made is not None else self._surrogates(assignment, env)
-        self.ties.apply(env, shown, assignment)
+        self.derived.apply(env, shown, assignment)
         for name, default in self._defaults:
             if name not in env:
                 try:
@@ -249,11 +249,11 @@ class CaseSpace(SizeFacts):
 
     @cached_property
     def _sizes(self) -> tuple[tuple[str, Function | None], ...]:
-        """The sizes in order, but those that are bounded by a tie, with what defines them."""
+        """The sizes in order, but those that are bounded by others, with what defines them."""
         return tuple(
             (name, None if dim.definition is None else compiled(dim.definition))
             for name, dim in self._dims.items()
-            if dim.definition is not None or name not in self.ties.bounded
+            if dim.definition is not None or name not in self.derived.bounded
         )
 
     @cached_property
@@ -416,7 +416,7 @@ class CaseSpace(SizeFacts):
                 found[symbol] = None
             dim = self._dims.get(symbol)
             sources = [dim.definition, dim.default] if dim is not None else []
-            for source in (*sources, *self.ties.sources(symbol)):
+            for source in (*sources, *self.derived.sources(symbol)):
                 if isinstance(source, Expr):
                     found |= dict.fromkeys(self.repairs(self.reads(source), seen | {symbol}))
         return tuple(found)

@@ -84,8 +84,8 @@ def _over_blocks(exact: Array, float32: Array, sizes: Array, given: Array | None
         step = powers.max(axis=1) / _LARGEST if given is None else given
         step = np.where(step == 0, 1, step)
         decay = np.exp(top - base)
-        flips = _at_boundary(powers, roughly, step[:, None])
-        result = result * decay[:, None] + (flips * np.abs(step)[:, None]) @ sizes[part]
+        turned = _at_boundary(powers, roughly, step[:, None])
+        result = result * decay[:, None] + (turned * np.abs(step)[:, None]) @ sizes[part]
         total = total * decay + powers.sum(axis=1)
         top = best
     found: Array = result / np.where(total == 0, 1, total)[:, None]
