@@ -28,7 +28,7 @@ from attndsl.verify.data.data import Filler
 from attndsl.verify.data.integers import Integers
 from attndsl.verify.space.solve import solve
 from attndsl.verify.space.space import CaseSpace
-from attndsl.verify.space.values import FILL, REGIME, Values, fill_of
+from attndsl.verify.space.values import FILL, WORKLOAD, Values, fill_of
 
 CALIBRATION = "uncalibrated"
 """How well predictions agree with hardware: nothing was compared yet."""
@@ -282,7 +282,7 @@ def _usual_sizes(space: CaseSpace) -> dict[str, Any]:
 def _find(operator: Operator, space: CaseSpace, wanted: Mapping[str, Any]) -> Call | None:
     """A call of a mode with these values of its variables; numbers are normal, lengths full."""
     full = {fill_of(spec.name): "full" for spec in space.integers}
-    pins = {FILL: "normal", REGIME: "any", **full, **wanted}
+    pins = {FILL: "normal", WORKLOAD: "any", **full, **wanted}
     rng = np.random.default_rng(0)
     for _ in range(_TRIES):
         assignment = solve(space, rng, pins, walks=4)

@@ -36,7 +36,7 @@ from attndsl.verify.data.integers import Integers
 from attndsl.verify.judge.compare import LEVELS
 from attndsl.verify.judge.golden import Golden, Result
 from attndsl.verify.space.solve import solve
-from attndsl.verify.space.values import FILL, RECIPROCAL_ROOT, REGIME
+from attndsl.verify.space.values import FILL, RECIPROCAL_ROOT, WORKLOAD
 
 operator = ops.incre_flash_attention
 compiler = pytest.mark.skipif(not (shutil.which("g++") or shutil.which("clang++")), reason="needs a compiler")
@@ -119,7 +119,7 @@ def test_integer_queries_are_pooled_by_the_dtype_of_their_results():
         if "quantType" in member.space.operator.settings
     )
     rng = np.random.default_rng(0)
-    assignment = solve(space, rng, {"quantType": 3, "outDataType": 27, FILL: "normal", REGIME: "any"})
+    assignment = solve(space, rng, {"quantType": 3, "outDataType": 27, FILL: "normal", WORKLOAD: "any"})
     case = Case(ops.self_attention, space, 0, 0, assignment, Integers(space, assignment, rng).solve())
     row = run_case(case, ("reference",))
     assert (row.dtype, row.computes_in, row.ok) == ("int8", "bfloat16", True)
@@ -301,7 +301,7 @@ def plain(stream):
     stream.take(1)
     space, rng = stream.members[0].space, np.random.default_rng(0)
     pins = dict.fromkeys(map("given({})".format, space.optional), False)
-    pins |= {"dtype(query)": "float16", "dtype(key)": "float16", "S": 257, "D": 64, REGIME: "any"}
+    pins |= {"dtype(query)": "float16", "dtype(key)": "float16", "S": 257, "D": 64, WORKLOAD: "any"}
     found = (solve(space, rng, {**pins, "scale_value": RECIPROCAL_ROOT}) for _ in range(20))
     return Case(operator, space, 0, 0, next(each for each in found if each is not None), {})
 

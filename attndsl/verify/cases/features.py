@@ -71,8 +71,8 @@ class Work:
         """Whether there are tasks for half of the cores at most."""
         return 0 < self.tasks <= self.cores // 2
 
-    def keeps(self, regime: str) -> bool:
-        """Whether this is the work that a case is about."""
+    def keeps(self, workload: str) -> bool:
+        """Whether this is work of a workload class."""
         found = {
             "long": self.beyond_ring,
             "few": self.few,
@@ -80,7 +80,7 @@ class Work:
             "deep": self.deep,
             "wide": self.wide,
         }
-        return all(found.get(word, True) for word in regime.split())
+        return all(found.get(word, True) for word in workload.split())
 
 
 def key_counts(call: Call) -> Array:

@@ -36,10 +36,10 @@ from attndsl.verify.space.values import (
     MASK_FILLS,
     MULTIPLES,
     RECIPROCAL_ROOT,
-    REGIME,
-    REGIMES,
     SLACK,
     WARNED,
+    WORKLOAD,
+    WORKLOADS,
     fill_of,
     longest_keys_of,
 )
@@ -131,7 +131,7 @@ class CaseSpace(SizeFacts):
             **found,
             FILL: FILLS,
             MASK: MASK_FILLS,
-            REGIME: tuple(dict.fromkeys(REGIMES)),
+            WORKLOAD: tuple(dict.fromkeys(WORKLOADS)),
             WARNED: (False,) * 5 + (True,),
         }
 
@@ -170,7 +170,7 @@ class CaseSpace(SizeFacts):
         ``made``: the integer tensors; without them each row has the longest length that the assignment
         gives, so that sizes are upper bounds.
         """
-        env: dict[str, Any] = {name: assignment.get(name) for name in (GROUP, REGIME, WARNED)}
+        env: dict[str, Any] = {name: assignment.get(name) for name in (GROUP, WORKLOAD, WARNED)}
         shown: set[str] = set()
         for optional, passed, dtype, first, like, layout, only, sizes, carried in self._told:
             env[passed] = present = not optional or bool(assignment[passed])

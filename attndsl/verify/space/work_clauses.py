@@ -1,4 +1,4 @@
-"""Clauses about the work of a case: small enough to run, and long, scarce or plentiful as its regime says."""
+"""Clauses about the work of a case: small enough to run, and as long, scarce or plentiful as its class says."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from attndsl.spec.contract.arguments import TensorSpec
 from attndsl.target import ATLAS_A2
 from attndsl.verify.space.clauses import Clause, keeps
 from attndsl.verify.space.size_facts import SizeFacts
-from attndsl.verify.space.values import LONG_FILLS, REGIME, fill_of
+from attndsl.verify.space.values import LONG_FILLS, WORKLOAD, fill_of
 
 _ONE = dict.fromkeys("BNKQTUDEPRSGY", 1)
 
@@ -83,7 +83,7 @@ class WorkClauses:
             for spec in self._large
         )
 
-    # Regimes ----------------------------------------------------------------------------------------------
+    # Workload classes --------------------------------------------------------------------------------------
 
     @cached_property
     def _row_fills(self) -> tuple[str, ...]:
@@ -156,7 +156,7 @@ def most_splits(tasks: int, cores: int = ATLAS_A2.aic) -> int:
 
 
 def _words(env: Mapping[str, Any]) -> list[str]:
-    return str(env[REGIME] or "").split()
+    return str(env[WORKLOAD] or "").split()
 
 
 def _long(env: Mapping[str, Any]) -> bool:
