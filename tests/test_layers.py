@@ -16,7 +16,7 @@ from attndsl.graph import nodes
 from attndsl.lowering.keys import source_rules
 from attndsl.reference.whole import RULES
 from attndsl.spec.operator.loader import load, shipped_names
-from attndsl.verify.data import cells
+from attndsl.verify.data import row_locations
 from tests.support.import_graph import ImportGraph
 
 ROOT = Path(attndsl.__file__).parent
@@ -308,4 +308,4 @@ def test_a_key_source_is_known_wherever_it_must_be() -> None:
     }
     assert nodes.Paged in sources
     assert sources == set(RULES.rows) == set(source_rules._SOURCES)
-    assert sources <= set(cells._BELOW)
+    assert sources <= set(row_locations._BELOW)

@@ -48,7 +48,7 @@ class QuerySpace:
         """Queries of batch row ``b``."""
         return self.queries if self.starts is None else int(self.starts[b + 1] - self.starts[b])
 
-    def cells(self, b: int, heads: slice | int, queries: slice) -> Index:
+    def locate(self, b: int, heads: slice | int, queries: slice) -> Index:
         """The index of some heads and queries of a batch row in an array with these axes."""
         if self.starts is None:
             return b, heads, queries

@@ -35,7 +35,7 @@ def _dense(state: State, rows: Dense, b: int, k: int) -> RowReader:
         first, count = 0, 0
     index = {"B": b, "K": k}
     return RowReader(
-        first, count, lambda start, stop: _cells(state, rows.tensor, {**index, "T": slice(start, stop)})
+        first, count, lambda start, stop: _stored_part(state, rows.tensor, {**index, "T": slice(start, stop)})
     )
 
 
@@ -46,8 +46,8 @@ def _paged(state: State, rows: Paged, b: int, k: int) -> RowReader:
 
     def fetch(start: int, stop: int) -> Array:
         blocks = table[start // size : -(-stop // size)].astype(np.int64)
-        cells = _cells(state, rows.tensor, {"P": blocks, "K": k})
-        return cells.reshape(-1, cells.shape[-1])[start % size : start % size + stop - start]
+        part = _stored_part(state, rows.tensor, {"P": blocks, "K": k})
+        return part.reshape(-1, part.shape[-1])[start % size : start % size + stop - start]
 
     return RowReader(0, count, fetch)
 
@@ -61,7 +61,7 @@ def _listed(state: State, rows: Listed, b: int, k: int) -> RowReader:
     return RowReader(
         0,
         count if entry >= 0 else 0,
-        lambda start, stop: _cells(state, rows.tensors, {**index, along: slice(start, stop)}),
+        lambda start, stop: _stored_part(state, rows.tensors, {**index, along: slice(start, stop)}),
     )
 
 
@@ -78,7 +78,9 @@ def _packed(state: State, rows: Packed, b: int, k: int) -> RowReader:
     return RowReader(
         0,
         end - begin,
-        lambda start, stop: _cells(state, rows.tensor, {"K": k, "U": slice(begin + start, begin + stop)}),
+        lambda start, stop: _stored_part(
+            state, rows.tensor, {"K": k, "U": slice(begin + start, begin + stop)}
+        ),
     )
 
 
@@ -91,7 +93,7 @@ STORED_ROWS: RowRules = {
 """The reader of each source that reads a stored tensor itself."""
 
 
-def _cells(state: State, node: Node, index: dict[str, Any]) -> Array:
+def _stored_part(state: State, node: Node, index: dict[str, Any]) -> Array:
     """The part of a stored tensor that ``index`` selects by axis, the other axes in canonical order."""
     if isinstance(node, Input) and node.name in state.call.lists:
         list_axis = "B" if "B" in node.axes else node.axes[0]
@@ -103,18 +105,18 @@ def _cells(state: State, node: Node, index: dict[str, Any]) -> Array:
         return as_real(view[_selector(node.axes, index)], state.real)
     if isinstance(node, Take) and node.axis:
         entry = int(node.index.evaluate(state.env)) if isinstance(node.index, Expr) else node.index
-        return _cells(state, node.source, {**index, node.axis: entry})
+        return _stored_part(state, node.source, {**index, node.axis: entry})
     if isinstance(node, Leading):
-        return _cells(state, node.source, index)[..., : int(node.count.evaluate(state.env))]
+        return _stored_part(state, node.source, index)[..., : int(node.count.evaluate(state.env))]
     if isinstance(node, Dequantize):
-        source = _cells(state, node.source, index)
+        source = _stored_part(state, node.source, index)
         if node.offset is not None:
             source = source + _factor(state, node.offset, node.axes, index)
         return source * _factor(state, node.scale, node.axes, index)
     if isinstance(node, Elementwise):
         stored = [set(getattr(each, "axes", ())) == set(node.axes) for each in node.inputs]
         operands = [
-            _cells(state, each, index) if full else _factor(state, each, node.axes, index)
+            _stored_part(state, each, index) if full else _factor(state, each, node.axes, index)
             for each, full in zip(node.inputs, stored, strict=True)
         ]
         result: Array = OPERATIONS[node.op](*operands)
@@ -123,7 +125,7 @@ def _cells(state: State, node: Node, index: dict[str, Any]) -> Array:
 
 
 def _factor(state: State, node: Node, axes: tuple[str, ...], index: dict[str, Any]) -> Array:
-    """A scale or offset, shaped to broadcast against the cells that ``index`` selects from ``axes``."""
+    """A scale or offset, shaped to broadcast against the part that ``index`` selects from ``axes``."""
     values = state.whole(node).aligned(axes)
     picks = []
     for axis, extent in zip(axes, values.shape, strict=True):

@@ -177,7 +177,7 @@ def _scaled_scores(state: State, node: Elementwise) -> tuple[Scores, float] | No
 def _softmax(state: State, node: Softmax, block: Block) -> Array:
     """Normalised probabilities, from row statistics that an earlier pass over all keys has found."""
     found = state.statistics[id(node)]
-    top, total = (found[name].data[block.cells][..., None] for name in ("RowMax", "RowSum"))
+    top, total = (found[name].data[block.location][..., None] for name in ("RowMax", "RowSum"))
     base = np.where(np.isneginf(top), 0, top)
     scores = evaluate(state, node.scores, block)
     shape = np.broadcast_shapes(scores.shape, base.shape)

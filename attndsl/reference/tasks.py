@@ -47,8 +47,8 @@ def query_block(state: State, space: QuerySpace, task: Task, readers: dict[int, 
     """The block of a task, with no key yet."""
     group = state.heads_per_group
     heads = slice(task.k * group, (task.k + 1) * group)
-    cells = space.cells(task.b, heads, task.queries)
-    return Block(task.b, task.k, heads, task.queries, _NO_KEYS, readers, {}, cells)
+    location = space.locate(task.b, heads, task.queries)
+    return Block(task.b, task.k, heads, task.queries, _NO_KEYS, readers, {}, location)
 
 
 @dataclass(frozen=True)

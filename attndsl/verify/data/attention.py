@@ -16,8 +16,8 @@ from attndsl.spec.contract.arguments import DTYPES
 from attndsl.spec.contract.layout import Array
 from attndsl.spec.contract.split import one_row, one_row_sizes
 from attndsl.verify.data import probes
-from attndsl.verify.data.cells import Cells
 from attndsl.verify.data.draws import Draws
+from attndsl.verify.data.row_locations import RowLocations
 from attndsl.verify.space import argument_roles as roles
 from attndsl.verify.space.values import FILL, PROBE, SATURATED
 
@@ -31,14 +31,16 @@ class AttentionFiller:
 
     def __init__(self, filler: Draws, draft: Call) -> None:
         self.filler, self.draft, self.rng = filler, draft, filler.rng
-        self.cells = Cells(draft)
+        self.locations = RowLocations(draft)
         self.stored = roles.stored(draft.graph)
         self.sizes = {**dict.fromkeys("BNKQDE", 1), **draft.extents}
         self.factor = filler.factor()
-        # Cells of rows that are values, and cells that are read at all.
-        self.is_value = np.zeros(self.cells.content.size, bool)
+        # Elements of rows that are values.
+        self.is_value = np.zeros(self.locations.content.size, bool)
         self.integers = {
-            name for name in self.cells.tensors() if filler.dtype(name) == "int8" and name not in self.stored
+            name
+            for name in self.locations.tensors()
+            if filler.dtype(name) == "int8" and name not in self.stored
         }
 
     def fill(self) -> None:
@@ -63,7 +65,7 @@ class AttentionFiller:
     # The probe --------------------------------------------------------------------------------------------
 
     def _probe(self) -> tuple[Array, Array]:
-        cells, s = self.cells, self.sizes
+        locations, s = self.locations, self.sizes
         requantised = any(isinstance(node, BlockRequantize) for node in self.draft.graph.nodes)
         # With weights of a half, half of 127 steps would be a tie of rounding.
         base = 2.2 if requantised else 2.0
@@ -74,17 +76,17 @@ class AttentionFiller:
             self.rng, s["N"], s["K"], max(self._keys(), 1), s["D"], step, carrying=self._carrying()
         )
         query = ledger.query_rows(s["B"], s["Q"])
-        for keys, values in zip(cells.keys, cells.values, strict=True):
+        for keys, values in zip(locations.keys, locations.values, strict=True):
             for b in range(s["B"]):
                 for k in range(s["K"]):
-                    self._probe_rows(ledger, cells.rows(keys, b, k), cells.rows(values, b, k), k)
+                    self._probe_rows(ledger, locations.rows(keys, b, k), locations.rows(values, b, k), k)
         return query, ledger.bias()
 
     def _carrying(self) -> Array | None:
         """The channels of keys that are no channels of values at the same time; None if all may carry."""
-        for keys, values in zip(self.cells.keys, self.cells.values, strict=True):
+        for keys, values in zip(self.locations.keys, self.locations.values, strict=True):
             for b in range(self.sizes["B"]):
-                mine, others = self.cells.rows(keys, b, 0), self.cells.rows(values, b, 0)
+                mine, others = self.locations.rows(keys, b, 0), self.locations.rows(values, b, 0)
                 if mine.size and others.size:
                     alone = ~np.isin(mine[0], others[0])
                     return alone if alone.any() and not alone.all() else None
@@ -93,23 +95,23 @@ class AttentionFiller:
     def _probe_rows(self, ledger: probes.Ledger, keys: Array, values: Array, k: int) -> None:
         if not keys.size:
             return
-        fresh = np.asarray(~self.cells.written[values].any(axis=1))
+        fresh = np.asarray(~self.locations.written[values].any(axis=1))
         overlap = np.isin(values[0], keys[0]).any()
         if not overlap or ledger.carrying is not None:
             self.is_value[values] = True
-            self.cells.write(values, ledger.signs(k, fresh, values.shape[1]))
-        self.cells.write(keys, ledger.key_rows(k, len(keys)))
+            self.locations.write(values, ledger.signs(k, fresh, values.shape[1]))
+        self.locations.write(keys, ledger.key_rows(k, len(keys)))
 
     def _size_values(self) -> None:
         """Values in proportion to the largest row sum, which the scores that are there by now tell."""
-        io, content = self.filler.io, self.cells.content
+        io, content = self.filler.io, self.locations.content
         size = probes.size_of_values(self._row_sum(), io)
-        for name, (first, last) in self.cells.ranges().items():
+        for name, (first, last) in self.locations.ranges().items():
             part = slice(first, last)
             value = self.is_value[part]
             own = size if name not in self.integers else 64.0
             content[part][value] *= own
-            unread = ~self.cells.written[part]
+            unread = ~self.locations.written[part]
             content[part][unread] = probes.ALARM * own if value.any() else 0.0
         if self.integers:
             for name in self.filler.roles.named(roles.OUT_FACTOR):
@@ -144,26 +146,26 @@ class AttentionFiller:
     # Random values ----------------------------------------------------------------------------------------
 
     def _random(self, kind: str) -> tuple[Array, Array]:
-        cells, s, rng = self.cells, self.sizes, self.rng
+        locations, s, rng = self.locations, self.sizes, self.rng
         query = rng.standard_normal((s["B"], s["N"], s["Q"], s["D"]))
-        cells.content[:] = rng.standard_normal(cells.content.size)
+        locations.content[:] = rng.standard_normal(locations.content.size)
         codes = rng.choice([-1.0, 1.0], (s["B"], s["N"], s["D"]))
         reach = abs(self.factor) * s["D"] or 1.0
         slope = rng.choice([-1.0, 1.0])
-        for keys, values in zip(cells.keys, cells.values, strict=True):
+        for keys, values in zip(locations.keys, locations.values, strict=True):
             for b in range(s["B"]):
                 for k in range(s["K"]):
-                    places, others = cells.rows(keys, b, k), cells.rows(values, b, k)
+                    places, others = locations.rows(keys, b, k), locations.rows(values, b, k)
                     if not places.size:
                         continue
-                    cells.written[places] = cells.written[others] = True
+                    locations.written[places] = locations.written[others] = True
                     self.is_value[others] = True
                     if kind == SATURATED:
                         self._spotlights(places, codes[b], k)
                     elif kind == "ramp":
                         along = np.linspace(0, 1, len(places))[:: int(slope)]
                         code = codes[b, k * self._group]
-                        cells.content[places] = 0.1 * cells.content[places] + code * along[:, None]
+                        locations.content[places] = 0.1 * locations.content[places] + code * along[:, None]
         group = self._group
         if kind == SATURATED:
             query = np.repeat(codes[:, :, None], s["Q"], axis=2) * np.clip(SPREAD / reach, 2**-14, 2**14)
@@ -171,20 +173,20 @@ class AttentionFiller:
             code = np.repeat(codes[:, ::group], group, axis=1)[:, :, None]
             query = 0.1 * query + code * min(30.0 / reach, 1e4)
         elif kind == "tiny":
-            cells.content[self.is_value] *= 2.0**-12
-        cells.content[~cells.written] = np.nan if rng.random() < 0.5 else 1000.0
+            locations.content[self.is_value] *= 2.0**-12
+        locations.content[~locations.written] = np.nan if rng.random() < 0.5 else 1000.0
         bias = rng.standard_normal((s["N"], max(self._keys(), 1)))
         return query, bias
 
     def _spotlights(self, places: Array, codes: Array, k: int) -> None:
         """Each query head has one key, mostly at an edge of a tile, that takes (almost) all the weight."""
         rng, tile, count = self.rng, self.filler.key_tile, len(places)
-        self.cells.content[places] = rng.integers(-4, 5, places.shape) / 16.0
+        self.locations.content[places] = rng.integers(-4, 5, places.shape) / 16.0
         rows = np.arange(count)
         edges = rows[np.isin(rows % tile, (0, 1, tile - 2, tile - 1)) | (rows >= count - 2)]
         for n in range(k * self._group, (k + 1) * self._group):
             at = rng.choice(edges if rng.random() < 0.8 else rows)
-            self.cells.content[places[at]] = codes[n, : places.shape[1]]
+            self.locations.content[places[at]] = codes[n, : places.shape[1]]
 
     # Storing ----------------------------------------------------------------------------------------------
 
@@ -196,7 +198,7 @@ class AttentionFiller:
         return max(self.draft.extents.get("T", 1), self.draft.extents.get("U", 0))
 
     def _store_queries(self, query: Array) -> None:
-        for name, stored in self.cells.queries(query).items():
+        for name, stored in self.locations.queries(query).items():
             dtype = self.filler.dtype(name)
             shape = self.filler.shape(name)
             if DTYPES[dtype].kind == "i":
@@ -215,7 +217,7 @@ class AttentionFiller:
     def _stored_rows(self) -> dict[str, list[Array]]:
         """The stored tensors in their dtypes, quantised where they are."""
         found = {}
-        for name, parts in self.cells.tensors().items():
+        for name, parts in self.locations.tensors().items():
             dtype = DTYPES[self.filler.dtype(name)]
             if name in self.stored:
                 parts = [self._dequantisable(name, part) for part in parts]

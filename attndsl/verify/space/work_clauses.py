@@ -1,4 +1,4 @@
-"""Clauses about the work of a case: small enough to run, and as long, scarce or plentiful as its class says."""
+"""Clauses about the work of a case: small enough to run, and long, scarce or plentiful as its class says."""
 
 from __future__ import annotations
 

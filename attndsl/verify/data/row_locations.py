@@ -59,7 +59,7 @@ def stored_inputs(node: Node) -> Iterator[Input]:
         yield from stored_inputs(getattr(node, name))
 
 
-class Cells:
+class RowLocations:
     """The elements of all stored tensors of a call in one flat array.
 
     ``keys`` and ``values``: the key sources of scores and of weighted sums, in the order of segments;
@@ -130,7 +130,7 @@ class Cells:
         }
 
     def ranges(self) -> dict[str, tuple[int, int]]:
-        """First cell of each stored tensor, and the end."""
+        """First element of each stored tensor, and the end."""
         return {name: (places[0][0].start, places[-1][0].stop) for name, places in self._places.items()}
 
     def queries(self, values: Array) -> dict[str, Array]:
