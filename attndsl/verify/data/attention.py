@@ -18,7 +18,7 @@ from attndsl.spec.contract.split import one_row, one_row_sizes
 from attndsl.verify.data import probes
 from attndsl.verify.data.draws import Draws
 from attndsl.verify.data.row_locations import RowLocations
-from attndsl.verify.space import argument_roles as roles
+from attndsl.verify.space import argument_roles
 from attndsl.verify.space.values import FILL, PROBE, SATURATED
 
 SPREAD = 1000.0
@@ -32,7 +32,7 @@ class AttentionFiller:
     def __init__(self, filler: Draws, draft: Call) -> None:
         self.filler, self.draft, self.rng = filler, draft, filler.rng
         self.locations = RowLocations(draft)
-        self.stored = roles.stored(draft.graph)
+        self.stored = argument_roles.stored(draft.graph)
         self.sizes = {**dict.fromkeys("BNKQDE", 1), **draft.extents}
         self.factor = filler.factor()
         # Elements of rows that are values.
@@ -52,7 +52,7 @@ class AttentionFiller:
         else:
             query, bias = self._random(kind)
         self._store_queries(query)
-        for name in self.filler.roles.named(roles.BIAS):
+        for name in self.filler.roles.named(argument_roles.BIAS):
             if name in made:
                 continue
             shape = (s["B"], s["N"], s["Q"], self._keys())
@@ -69,7 +69,7 @@ class AttentionFiller:
         requantised = any(isinstance(node, BlockRequantize) for node in self.draft.graph.nodes)
         # With weights of a half, half of 127 steps would be a tie of rounding.
         base = 2.2 if requantised else 2.0
-        queries = self.filler.roles.named(roles.QUERY)
+        queries = self.filler.roles.named(argument_roles.QUERY)
         dtype = self.filler.dtype(queries[0]) if queries else "float16"
         step = probes.step(self.factor, dtype, base)
         ledger = probes.Ledger(
@@ -114,7 +114,7 @@ class AttentionFiller:
             unread = ~self.locations.written[part]
             content[part][unread] = probes.ALARM * own if value.any() else 0.0
         if self.integers:
-            for name in self.filler.roles.named(roles.OUT_FACTOR):
+            for name in self.filler.roles.named(argument_roles.OUT_FACTOR):
                 made = self.filler.made[name]
                 made[...] = size / 64.0 * self.rng.choice([1.0, -1.0, 0.5], made.shape)
 
@@ -140,7 +140,7 @@ class AttentionFiller:
 
     def _quantised_now(self, arrays: dict[str, Array]) -> dict[str, Array]:
         """Queries as they are stored, in the shapes of the bound call."""
-        names = self.filler.roles.named(roles.QUERY)
+        names = self.filler.roles.named(argument_roles.QUERY)
         return {name: self.filler.made[name].reshape(arrays[name].shape) for name in names}
 
     # Random values ----------------------------------------------------------------------------------------
@@ -267,7 +267,7 @@ class AttentionFiller:
     def _shape_or(self, name: str) -> tuple[int, ...]:
         return self.filler.shape(name) if name else ()
 
-    def _of_channels(self, name: str, how: roles.Stored, factor: Array) -> Array:
+    def _of_channels(self, name: str, how: argument_roles.Stored, factor: Array) -> Array:
         """An offset, shaped to broadcast against the canonical axes of the rows of tensor ``name``."""
         layout = self.filler.layout(how.offset)
         view = layout.view(factor, self.draft.env(), self.draft.extents)

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from attndsl.spec.contract.layout import Layout
-from attndsl.verify.space.argument_roles import Roles
+from attndsl.verify.space.argument_roles import ArgumentRoles
 
 
 class Draws(Protocol):
@@ -21,7 +21,7 @@ class Draws(Protocol):
     assignment: Mapping[str, Any]
     made: dict[str, Any]
     rng: np.random.Generator
-    roles: Roles
+    roles: ArgumentRoles
     probe: bool
 
     @property
