@@ -264,7 +264,7 @@ def _usual_values(space: CaseSpace, wanted: Mapping[str, Any]) -> dict[str, Any]
         return passed(space.optional, ())
     params = space.operator.params
     counts = {each.name for each in params if each.type is int and not each.choices}
-    told = space.variables.keys() - (counts - space.operator.settings)
+    told = space.variables.keys() - (counts - space.operator.specialization_parameters)
     return passed(space.optional, choice.present) | {
         name: each for name, each in choice.settings.items() if name in told
     }

@@ -116,7 +116,7 @@ def test_integer_queries_are_pooled_by_the_dtype_of_their_results():
     space = next(
         member.space
         for member in Stream(ops.self_attention).members
-        if "quantType" in member.space.operator.settings
+        if "quantType" in member.space.operator.specialization_parameters
     )
     rng = np.random.default_rng(0)
     assignment = solve(space, rng, {"quantType": 3, "outDataType": 27, FILL: "normal", WORKLOAD: "any"})

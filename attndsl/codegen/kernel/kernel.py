@@ -23,7 +23,7 @@ from attndsl.compiler.compile import Compiled
 from attndsl.expr.symbolic import Const, Expr
 from attndsl.lowering.signature.specialisation import Specialisation, feature_names, kernel_suffix
 from attndsl.spec.contract.contract import Contract
-from attndsl.spec.operator.settings import spelled
+from attndsl.spec.operator.specialization_parameters import spelled
 from attndsl.target import ATLAS_A2, Core
 from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.instructions.base import cxx

@@ -18,7 +18,7 @@ from attndsl.graph.optional_inputs import presence_matters
 from attndsl.spec.contract.contract import Contract
 from attndsl.spec.contract.layout import Layout
 from attndsl.spec.errors import SpecError
-from attndsl.spec.operator.settings import first_settings, spelled
+from attndsl.spec.operator.specialization_parameters import default_specialization, spelled
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +93,8 @@ def setting_word(name: str, value: Any, dtype: str) -> str:
 
 def settings_of(operator: Contract, special: Specialisation) -> dict[str, Any]:
     """The values that conditions of the graph ask for."""
-    known = {name: value for name, value in first_settings(operator).items() if name in operator.settings}
+    asked, first = operator.specialization_parameters, default_specialization(operator)
+    known = {name: value for name, value in first.items() if name in asked}
     return {**known, **dict(special.settings)}
 
 
@@ -153,7 +154,7 @@ def specialised_on(
     ``buckets``: of the head sizes of keys and of values.
     """
     features = features_told(operator, present, values)
-    settings = tuple((name, values.get(name)) for name in sorted(operator.settings))
+    settings = tuple((name, values.get(name)) for name in sorted(operator.specialization_parameters))
     one_size = operator.axis_extents["E"].same(operator.axis_extents["D"])
     return Specialisation(
         dtype=dtype,
@@ -171,7 +172,8 @@ def canonical_settings(operator: Contract, features: frozenset[str], settings: S
     Those that change nothing are left out, so that one kernel serves all calls that compute the same. A
     layout counts as changed where it has other axes than the first, a dtype where the call chooses it.
     """
-    present, defaults, chosen = kernel_inputs(operator, features), first_settings(operator), dict(settings)
+    present, chosen = kernel_inputs(operator, features), dict(settings)
+    defaults = default_specialization(operator)
     graph = operator.graph(present, chosen)
     wanted, read = graph.key, names_read(graph.outputs)
     layouts = {layout_of(spec.name).name: spec.layouts for spec in operator.tensors}

@@ -111,7 +111,7 @@ class Contract(Protocol):
         """What the layouts demand of the passed shapes, as constraints over ``name.shape[i]``."""
 
     @property
-    def settings(self) -> frozenset[str]:
+    def specialization_parameters(self) -> frozenset[str]:
         """Parameters, dtypes and layouts on which a kernel depends."""
 
     @property

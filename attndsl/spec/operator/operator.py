@@ -27,7 +27,12 @@ from attndsl.spec.contract.layout import Axis, Layout, parse_layout
 from attndsl.spec.contract.shape_rules import shape_constraints
 from attndsl.spec.operator.backends import run
 from attndsl.spec.operator.modes import Modes
-from attndsl.spec.operator.settings import as_stored, first_settings, setting_samples, stored_dtypes
+from attndsl.spec.operator.specialization_parameters import (
+    as_stored,
+    default_specialization,
+    specialization_samples,
+    stored_dtypes,
+)
 
 
 class Operator(Declarations):
@@ -133,11 +138,11 @@ class Operator(Declarations):
             GraphError: the spec breaks a rule of the graph.
         """
         names = frozenset(present) | {spec.name for spec in self.tensors if spec.required}
-        chosen = first_settings(self) if env is None else env
-        settings = {name: chosen.get(name) for name in sorted(self.settings)}
-        key = (names, *settings.items())
+        chosen = default_specialization(self) if env is None else env
+        values = {name: chosen.get(name) for name in sorted(self.specialization_parameters)}
+        key = (names, *values.items())
         if key not in self._graphs:
-            results = specialize(self.roots, names, settings)
+            results = specialize(self.roots, names, values)
             outputs = tuple(as_stored(node) for node in results if isinstance(node, Output))
             if len(outputs) != len(self._results) or not outputs:
                 raise errors.IncompleteSpecError(
@@ -147,7 +152,7 @@ class Operator(Declarations):
         return self._graphs[key]
 
     @cached_property
-    def settings(self) -> frozenset[str]:
+    def specialization_parameters(self) -> frozenset[str]:
         """Parameters, dtypes and layouts on which a kernel depends.
 
         Those in conditions (``attend.when``), and dtypes that calls choose (:attr:`free_tensors`).
@@ -253,8 +258,8 @@ class Operator(Declarations):
                     )
         self.outputs  # noqa: B018 - resolves every layout
         for present in (frozenset[str](), frozenset(spec.name for spec in self.tensors)):
-            for settings in setting_samples(self, self.settings, present):
-                self.graph(present, settings)
+            for values in specialization_samples(self, self.specialization_parameters, present):
+                self.graph(present, values)
         for mode in self.modes:
             mode.check()
 

@@ -82,7 +82,8 @@ def kernel_variables(space: CaseSpace) -> tuple[str, ...]:
     """The variables that decide which kernel runs."""
     main = dtype_of(space.operator.outputs[0].like).name
     givens = (given(name).name for name in space.optional)
-    return tuple(dict.fromkeys((main, head_variable(space), *givens, *sorted(space.operator.settings))))
+    parameters = sorted(space.operator.specialization_parameters)
+    return tuple(dict.fromkeys((main, head_variable(space), *givens, *parameters)))
 
 
 def kernel_key(space: CaseSpace, assignment: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:

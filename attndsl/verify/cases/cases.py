@@ -137,7 +137,7 @@ class _Member:
             name
             for name in space.variables
             if kind_of(name) in heavy
-            or name in (GROUP, FILL, self._head, *space.operator.settings)
+            or name in (GROUP, FILL, self._head, *space.operator.specialization_parameters)
             or any(param.name == name and param.choices for param in space.operator.params)
         }
 

@@ -1,6 +1,7 @@
-"""What the shape of a computation depends on besides the presence of tensors: parameters, dtypes, layouts.
+"""Specialization parameters: what the shape of a computation depends on besides the presence of tensors.
 
-These are the symbols in conditions of ``attend.when``; a kernel is specialised on their values.
+These are parameters, dtypes and layouts: the symbols in conditions of ``attend.when``. A kernel is specialised
+on their values.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from attndsl.spec.contract.contract import Contract
 from attndsl.spec.errors import InputCountError
 
 
-def first_settings(operator: Contract) -> dict[str, Any]:
+def default_specialization(operator: Contract) -> dict[str, Any]:
     """Defaults of the parameters, first dtypes and layouts of the tensors.
 
     A parameter without default that conditions ask for has the legal value next to 0.
@@ -25,7 +26,7 @@ def first_settings(operator: Contract) -> dict[str, Any]:
     for param in operator.params:
         if param.optional:
             found[param.name] = param.choices.get(param.default, param.default)
-        elif param.name in operator.settings:
+        elif param.name in operator.specialization_parameters:
             found[param.name] = _next_to_zero(param)
     for spec in operator.tensors:
         found[dtype_of(spec.name).name] = next(iter(spec.dtypes), None)
@@ -47,14 +48,15 @@ def _next_to_zero(spec: ParamSpec) -> Any:
 
 
 def spelled(operator: Contract, name: str, value: Any) -> str:
-    """A setting's value in the contract's word for it, where it has one: the name of an enumerator."""
+    """The value of a specialization parameter in the contract's word for it, where it has one: the name of an
+    enumerator."""
     param = operator.find_param(name)
     choices = {} if param is None else param.choices
     words = (each for each, meant in choices.items() if meant == value and isinstance(each, str))
     return next(words, str(value).lower() if isinstance(value, bool) else str(value))
 
 
-def setting_samples(
+def specialization_samples(
     operator: Contract, names: frozenset[str], present: frozenset[str]
 ) -> Iterator[dict[str, Any]]:
     """For calls that pass ``present``: the defaults, then each value of each of ``names`` with the others at
@@ -66,7 +68,7 @@ def setting_samples(
         values[dtype_of(spec.name).name] = list(spec.dtypes)
         values[layout_of(spec.name).name] = list(spec.layouts)
         values[split_of(spec.name).name] = [False, True]
-    defaults = first_settings(operator)
+    defaults = default_specialization(operator)
     passed = {given(spec.name).name: spec.name in present for spec in operator.tensors}
     yield defaults
     for name in sorted(names):
