@@ -128,11 +128,12 @@ def test_every_package_says_what_it_is() -> None:
     assert folders == {path.parent for path in packages().values()}
 
 
-def test_the_page_has_a_place_for_every_package() -> None:
-    """A heading of its own, or a row of a table."""
-    text = PAGE.read_text()
-    found = re.findall(r"^(?:### attndsl/(\w+)|\| `(\w+)` \|)", text, re.MULTILINE)
-    assert set(tops()) - {heading or row for heading, row in found} == set()
+def test_the_page_has_a_row_for_every_package_in_this_order() -> None:
+    """And each package has a page of its own, to which its row leads."""
+    table = PAGE.read_text().split("## The packages")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| \[`(\w+)`\]\((packages/\w+\.md)\) \|", table, re.MULTILINE)
+    assert [name for name, _ in rows] == [part for layer in LAYERS for part in layer if part in tops()]
+    assert [link for name, link in rows if not (PAGE.parent / link).is_file()] == []
 
 
 def _parsed(path: Path) -> ast.Module:

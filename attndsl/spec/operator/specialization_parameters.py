@@ -1,7 +1,7 @@
 """Specialization parameters: what the shape of a computation depends on besides the presence of tensors.
 
-These are parameters, dtypes and layouts: the symbols in conditions of ``attend.when``. A kernel is specialised
-on their values.
+These are parameters, dtypes and layouts: the symbols in conditions of ``attend.when``. A kernel is
+specialised on their values.
 """
 
 from __future__ import annotations
