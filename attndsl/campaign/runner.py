@@ -327,7 +327,10 @@ def _run_all(
     with warnings.catch_warnings():  # here, for all threads: filters are one state of the process
         warnings.simplefilter("ignore")
         with ThreadPoolExecutor(max(1, cores())) as pool:
-            list(pool.map(run, groups.values()))
+            try:
+                list(pool.map(run, groups.values()))
+            finally:
+                ended.set()  # an interrupt of the main thread ends the others with their case too
     return tuple(done[case.number] for case in cases)
 
 

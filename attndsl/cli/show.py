@@ -26,6 +26,8 @@ def describe_stages(operator: Operator, request: KernelRequest, stages: Sequence
     """
     texts: dict[str, str] = {}
     operator, request = chosen_mode(operator, request)
+    if request != KernelRequest():  # what is asked for is checked, whatever is shown
+        wanted_specialisations(operator, request)
     for stage in stages:
         if stage == "contract":
             texts[stage] = operator.contract_text()
@@ -53,4 +55,5 @@ def _stage_text(stage: str, compiled: Compiled) -> str:
         return print_memory_map(compiled.program)
     if stage == "cores":
         return print_program(compiled.program)
+
     return device_files([compiled])[kernel_path(compiled)]
