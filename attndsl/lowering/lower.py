@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from attndsl.expr.symbolic import Const
+from attndsl.lowering.attention.key_range import key_range
 from attndsl.lowering.attention.matmul_stages import with_query
-from attndsl.lowering.emit.context import Context
+from attndsl.lowering.attention.scale_absorption import row_factors
+from attndsl.lowering.context.attention_context import Context
+from attndsl.lowering.context.modifiers import Modifiers, together
 from attndsl.lowering.emit.inventory import Inventory
 from attndsl.lowering.emit.loop_scalars import ITEM, LOWEST, REPEAT_LANES, SMALLEST, SPLIT, TASK
-from attndsl.lowering.emit.modifiers import Modifiers, together
 from attndsl.lowering.emit.vector_buffers import vector_buffers
-from attndsl.lowering.keys.channel_quantization import with_factors
-from attndsl.lowering.keys.folded_query import row_factors
-from attndsl.lowering.keys.key_range import key_range
+from attndsl.lowering.keys.channel_quantization import with_quantization
 from attndsl.lowering.keys.key_source import KeySource
 from attndsl.lowering.keys.source_rules import key_source
 from attndsl.lowering.match.attention_pattern import Attention, Computation
+from attndsl.lowering.match.padded_queries import existing_queries
 from attndsl.lowering.match.schedule_options import Schedule
 from attndsl.lowering.named_reads import named_reads
 from attndsl.lowering.phases import Place, Work, phases
-from attndsl.lowering.rows.padding_rows import existing_queries
-from attndsl.lowering.rows.row_groups import grouped_rows
-from attndsl.lowering.rows.row_space import row_space
+from attndsl.lowering.rows.grouped_rows import grouped_rows
+from attndsl.lowering.rows.row_rules import row_space
 from attndsl.lowering.scores.score_rules import lower_modifier
 from attndsl.lowering.signature.kernel_signature import KernelInterface
 from attndsl.lowering.work_partition import add_work_fields, place_workspace
@@ -79,18 +77,25 @@ def _context(
     schedule: Schedule,
     inventory: Inventory,
 ) -> Context:
-    keys, values = key_source(attention.keys, "key"), key_source(attention.values, "value")
-    one_position = interface.extents.get("Q", Const(1)).same(Const(1))
-    rows = row_space(attention.query, one_position, existing_queries(computation))
-    if computation.selection is not None:
-        rows = replace(rows, whole_positions=True)  # a position's heads are added on one core
+    rows = row_space(
+        attention.query,
+        one_position=interface.extents.get("Q", Const(1)).same(Const(1)),
+        existing=existing_queries(computation),
+        whole_positions=computation.selection is not None,  # a position's heads are added on one core
+    )
+    rows = grouped_rows(rows, computation, attention, schedule.max_rows)
+    keys = key_source(attention.keys, "key", rows.list_entry())
+    values = key_source(attention.values, "value", rows.list_entry())
+    quantized = keys.quantization is not None or values.quantization is not None
     return Context(
         interface=interface,
         computation=computation,
         attention=attention,
         schedule=schedule,
         inventory=inventory,
-        rows=grouped_rows(rows, computation, attention, schedule.max_rows),
+        where=computation.output.where,
+        cube_dtype="float16" if quantized else interface.dtype,
+        rows=rows,
         keys=keys,
         values=values,
         suffix=_suffix(computation, attention, keys),
@@ -119,6 +124,9 @@ def _item_loop(work: Work) -> Statement:
     on_rows: Statement = Alloc(buffers=vector_buffers(context).row_state, body=phases(Place.ITEM, work))
     if row_factors(context):
         on_rows = Alloc(buffers=row_factors(context), body=seq(on_rows))
+    quantizations = [
+        each.quantization for each in (context.keys, context.values) if each.quantization is not None
+    ]
     body = seq(
         Let(symbol=SPLIT, value=ITEM % context.splits),
         Let(symbol=TASK, value=ITEM // context.splits),
@@ -127,6 +135,6 @@ def _item_loop(work: Work) -> Statement:
         *context.rows.share(),
         *context.keys.enter(context),
         *context.values.enter(context),
-        with_factors(context, with_query(context, on_rows)),
+        with_quantization(context, quantizations, with_query(context, on_rows)),
     )
     return For(var=ITEM, begin=BLOCK_INDEX, end=context.items, step=BLOCK_COUNT, body=body)

@@ -10,11 +10,12 @@ from typing import Protocol
 
 from attndsl.expr.symbolic import Const, Expr, Load, Symbol
 from attndsl.graph import nodes
-from attndsl.lowering.emit.context import Context, whole
+from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import CHUNK
+from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.errors import NotLowered
+from attndsl.lowering.match.padded_queries import pads_rows
 from attndsl.lowering.match.stored_inputs import stored_plain
-from attndsl.lowering.rows.padding_rows import pads_rows
 from attndsl.lowering.rows.row_space import Run
 from attndsl.lowering.scores.row_values import row_value
 from attndsl.tile.buffers import Buffer
@@ -42,7 +43,7 @@ def finish_rows(context: Context, source: Buffer, offset: Expr, each_run: EachRu
         NotLowered: for a node without a rule.
     """
     steps: list[Statement] = []
-    for node in context.computation.finish:
+    for node in context.computation.epilogue:
         rule = _FINISH_RULES.get(type(node))
         if rule is None:
             raise NotLowered(f"{type(node).__name__} of the result", node.where)

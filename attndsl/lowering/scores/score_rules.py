@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from attndsl.graph import nodes
-from attndsl.lowering.emit.context import Context
-from attndsl.lowering.emit.modifiers import Modifier
+from attndsl.lowering.context.attention_context import Context
+from attndsl.lowering.context.modifiers import Modifier
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.errors import NotLowered
-from attndsl.lowering.masks.mask_rules import replace_rule
+from attndsl.lowering.masks.mask_rules import lower_mask
 from attndsl.lowering.match.attention_pattern import has_scores, other_operand, score_operand
 from attndsl.lowering.scores.elementwise_ops import OPERATIONS
 from attndsl.lowering.scores.expressions import expression, name_of
@@ -60,5 +60,5 @@ def _title(node: nodes.Elementwise) -> str:
 
 _MODIFIER_RULES: dict[type[nodes.Node], Callable[[Context, nodes.Node], Modifier]] = {
     nodes.Elementwise: _elementwise,
-    nodes.Replace: replace_rule,
+    nodes.Replace: lower_mask,
 }
