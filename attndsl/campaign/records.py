@@ -8,6 +8,7 @@ that it is stale.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -59,12 +60,28 @@ class Record:
         return FAILED if counts.get(MISS) else CHECKED
 
 
+@functools.cache
 def digest(operator: str, backend: str) -> str:
-    """A digest of the spec of a shipped operator and of all sources that ``backend`` is made of."""
-    total = hashlib.sha256()
-    for path, name in (*_files(backend), (specs_dir() / f"{operator}.py", "spec")):
-        total.update(f"{name}\0".encode() + path.read_bytes() + b"\0")
+    """A digest of the spec of a shipped operator and of all sources that ``backend`` is made of.
+
+    Computed once a process, which runs the code of its start; every feature of every operator asks for it.
+    """
+    total = _source_digest(backend).copy()
+    _add_file(total, specs_dir() / f"{operator}.py", "spec")
     return total.hexdigest()[:32]
+
+
+@functools.cache
+def _source_digest(backend: str) -> hashlib._Hash:
+    """The part of a digest that all operators share."""
+    total = hashlib.sha256()
+    for path, name in _files(backend):
+        _add_file(total, path, name)
+    return total
+
+
+def _add_file(total: hashlib._Hash, path: Path, name: str) -> None:
+    total.update(f"{name}\0".encode() + path.read_bytes() + b"\0")
 
 
 def _files(backend: str) -> Iterator[tuple[Path, str]]:

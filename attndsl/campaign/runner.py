@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from attndsl.api.backends import BACKENDS, run_checked
+from attndsl.base.disk_cache import CacheNotWritable
 from attndsl.base.errors import InternalError, UserError
 from attndsl.campaign.results import BEYOND_TARGET, MISS, NOT_LOWERED, PASS, BackendResult, Row, Verification
 from attndsl.compiler.prepare_launch import Launch, prepare
-from attndsl.emulator.errors import CacheNotWritable, CompilerMissing, EmulatorNotCompiled
+from attndsl.emulator.errors import CompilerMissing, EmulatorNotCompiled
 from attndsl.emulator.report import Report
 from attndsl.graph.nodes import BlockRequantize, Dequantize
 from attndsl.lowering.errors import NotLowered
@@ -325,7 +326,10 @@ def _run_all(
     with warnings.catch_warnings():  # here, for all threads: filters are one state of the process
         warnings.simplefilter("ignore")
         with ThreadPoolExecutor(max(1, cores())) as pool:
-            list(pool.map(run, groups.values()))
+            try:
+                list(pool.map(run, groups.values()))
+            finally:
+                ended.set()  # an interrupt of the main thread ends the others with their case too
     return tuple(done[case.number] for case in cases)
 
 

@@ -13,8 +13,6 @@ from itertools import product
 from math import prod
 from typing import Any
 
-import networkx as nx
-
 from attndsl.codegen.host.problem_members import (
     HEAD_SIZE,
     VALUE_SIZE,
@@ -234,6 +232,8 @@ def _all_hold(group: Sequence[Decision], values: Mapping[str, Any]) -> bool:
 
 def _sharing_symbols(settled: Sequence[Decision]) -> list[list[Decision]]:
     """The decisions in groups that have no symbol in common."""
+    import networkx as nx  # here: those who only show a kernel need no graphs
+
     graph = nx.Graph()
     for number, (condition, _) in enumerate(settled):
         graph.add_node(number)

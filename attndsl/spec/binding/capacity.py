@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from attndsl.expr.argument_facts import given
 from attndsl.expr.symbolic import Compare, Expr, Load, Symbol, negation
@@ -22,10 +22,10 @@ def capacity_constraints(
     constraint in ``known`` says is not said again.
     """
     said = [rule.condition for rule in known]
-    for rows, when in _dense(root, None, "", set()):
+    if not {"B", "T"} <= axes.keys():
+        return
+    for rows, when in _Reads(root, lambda rows: rows.start is None and _counted_by(rows.length) in lengths):
         name = _counted_by(rows.length)
-        if rows.start is not None or name not in lengths or not {"B", "T"} <= axes.keys():
-            continue
         condition, text = Load(name, _B) <= axes["T"], f"must be at most {axes['T']}, the rows there are"
         if any(_says(each, name, axes["T"]) for each in said):
             continue
@@ -48,36 +48,74 @@ def _says(condition: Expr, name: str, rows: Expr) -> bool:
     return isinstance(left, Load) and left.source == name and right.same(rows)
 
 
-def _dense(
-    node: Node, when: Expr | None, told: str, seen: set[tuple[int, str]]
-) -> Iterator[tuple[Dense, Expr | None]]:
-    """The rows that calls read of tensors, and when they do; ``told`` is ``when`` as a text, which takes long
-    to make for each node."""
-    if (id(node), told) in seen:
-        return
-    seen.add((id(node), told))
+class _Reads:
+    """The rows among ``wanted`` that calls read, and when they do.
 
-    def under(below: Node, condition: Expr | None) -> Iterator[tuple[Dense, Expr | None]]:
-        both = _both(when, condition)
-        return _dense(below, both, told if both is when else str(both), seen)
+    The paths through a graph double with each choice. So what all branches of a choice read in any case is
+    looked at once, under the condition of the choice itself, and branches without wanted rows not at all.
+    """
 
+    def __init__(self, root: Node, wanted: Callable[[Dense], bool]) -> None:
+        self._root, self._wanted = root, wanted
+        self._order: dict[int, int] = {}
+        self._always: dict[int, frozenset[Node]] = {}
+        """By node, the wanted rows, and choices between them, that are reached whatever is chosen."""
+        for node in root.walk():
+            self._order[id(node)] = len(self._order)
+            below = [self._always[id(each)] for each in node.operands()]
+            if isinstance(node, Conditional | Choose):
+                always = self._common(node)
+                own = any(below)
+            else:
+                always = frozenset[Node]().union(*below)
+                own = isinstance(node, Dense) and wanted(node)
+            self._always[id(node)] = always | {node} if own else always
+
+    def __iter__(self) -> Iterator[tuple[Dense, Expr | None]]:
+        """Rows and the condition under which they are read, in the order of the graph."""
+        nothing = frozenset[Node]()
+        # Nodes with their condition, its text (which takes long to make), and what is looked at elsewhere.
+        open_: list[tuple[Node, Expr | None, str, frozenset[Node]]] = [(self._root, None, "", nothing)]
+        seen: set[tuple[int, str]] = set()
+        while open_:
+            node, when, told, elsewhere = open_.pop()
+            if (id(node), told) in seen or node in elsewhere or not self._always[id(node)]:
+                continue
+            seen.add((id(node), told))
+            if isinstance(node, Conditional | Choose):
+                common = self._common(node)
+                below = []
+                for branch, condition in _branches(node):
+                    both = _both(when, condition)
+                    text = told if both is when else str(both)
+                    below.append((branch, both, text, elsewhere | common))
+                ordered = sorted(common, key=lambda each: self._order[id(each)])
+                below += [(each, when, told, elsewhere) for each in ordered]
+            else:
+                if isinstance(node, Dense) and self._wanted(node):
+                    yield node, when
+                below = [(operand, when, told, elsewhere) for operand in node.operands()]
+            open_ += reversed(below)
+
+    def _common(self, node: Conditional | Choose) -> frozenset[Node]:
+        first, *others = (self._always[id(branch)] for branch, _ in _branches(node))
+        return first.intersection(*others)
+
+
+def _branches(node: Conditional | Choose) -> Iterator[tuple[Node, Expr | None]]:
+    """The nodes between which one chooses, with the condition of each."""
     if isinstance(node, Conditional):
-        yield from under(node.then, node.condition)
-        yield from under(node.otherwise, negation(node.condition))
-    elif isinstance(node, Choose):
-        missed: Expr | None = None
-        for needs, each in zip(node.needs, node.alternatives, strict=False):
-            passed: Expr | None = None
-            for name in sorted(needs):
-                passed = _both(passed, given(name))
-            yield from under(each, _both(missed, passed))
-            missed = _both(missed, None if passed is None else negation(passed))
-        yield from under(node.alternatives[-1], missed)
-    else:
-        if isinstance(node, Dense):
-            yield node, when
-        for operand in node.operands():
-            yield from _dense(operand, when, told, seen)
+        yield node.then, node.condition
+        yield node.otherwise, negation(node.condition)
+        return
+    missed: Expr | None = None
+    for needs, each in zip(node.needs, node.alternatives, strict=False):
+        passed: Expr | None = None
+        for name in sorted(needs):
+            passed = _both(passed, given(name))
+        yield each, _both(missed, passed)
+        missed = _both(missed, None if passed is None else negation(passed))
+    yield node.alternatives[-1], missed
 
 
 def _both(first: Expr | None, second: Expr | None) -> Expr | None:

@@ -50,11 +50,19 @@ class Constraint:
 
     def tensors(self) -> frozenset[str]:
         """Integer tensors whose elements are read."""
+        return self._tensors
+
+    @cached_property
+    def _tensors(self) -> frozenset[str]:
         parts = [self.condition] + ([self.when] if self.when is not None else [])
         return frozenset(node.source for part in parts for node in part.walk() if isinstance(node, Load))
 
     def symbols(self) -> frozenset[str]:
         """Dimensions, parameters and features that the condition depends on."""
+        return self._symbols
+
+    @cached_property
+    def _symbols(self) -> frozenset[str]:
         return self.condition.symbols() | (self.when.symbols() if self.when is not None else frozenset())
 
     def decided_by(self, known: Collection[str]) -> bool:
