@@ -19,6 +19,7 @@ from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.masks.mask_rules import mask_kind
 from attndsl.lowering.match.attention_pattern import Computation
 from attndsl.lowering.match.schedule_options import GRANULE, resolve
+from attndsl.lowering.results.epilogue_rules import EPILOGUE_RULES
 from attndsl.lowering.selection.selection_buffers import KEPT
 from attndsl.lowering.signature.tensor_layouts import legal_layouts
 from attndsl.lowering.signature.window_bounds import MOST_CARRIED, parameter_ranges, range_of, window_limits
@@ -98,13 +99,10 @@ def padding_is_added_last(c: Candidate) -> Iterator[Finding]:
     """Padded positions are zeros in the result itself: nothing behind may make other numbers of them."""
     padded = False
     for node in c.computation.epilogue:
-        if padded and not isinstance(node, nodes.Cast | nodes.Replace) and not _keeps_zeros(node):
+        rule = EPILOGUE_RULES.get(type(node))
+        if padded and (rule is None or not rule.keeps_zeros(node)):
             yield f"{type(node).__name__} behind the zeros of padded positions", node.where
         padded = padded or isinstance(node, nodes.Replace)
-
-
-def _keeps_zeros(node: nodes.Node) -> bool:
-    return isinstance(node, nodes.Quantize) and node.offset is None
 
 
 def statistics_have_eight_copies(c: Candidate) -> Iterator[Finding]:
@@ -284,9 +282,8 @@ def output_follows_the_query(c: Candidate) -> Iterator[Finding]:
     output = _spec(c, c.computation.output)
     if output.dtype:
         yield f"result {output.name} of dtype {output.dtype}", c.computation.output.where
-    if c.dtype == "int8" and not any(
-        isinstance(n, nodes.Cast | nodes.Quantize) for n in c.computation.epilogue
-    ):
+    rules = [EPILOGUE_RULES.get(type(node)) for node in c.computation.epilogue]
+    if c.dtype == "int8" and not any(rule is not None and rule.rounds for rule in rules):
         yield f"result {output.name} in int8 that nothing rounds", c.computation.output.where
 
 

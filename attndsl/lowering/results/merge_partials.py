@@ -16,7 +16,7 @@ from attndsl.lowering.emit.row_operations import scale_rows
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES, partial_max, partial_out, partial_sum
-from attndsl.lowering.results.epilogue_rules import finish_rows
+from attndsl.lowering.results.epilogue_rules import epilogue
 from attndsl.lowering.results.write_rows import row_total
 from attndsl.lowering.rows.row_space import Run
 from attndsl.target import ATLAS_A2, Core
@@ -64,7 +64,7 @@ def _merge_stage(contexts: tuple[Context, ...]) -> Stage:
         Note(text="result = accumulator / sum; a row without keys has sum 0 and gives zeros"),
         WithScalar(op="Maxs", dst=merged_sum, src=merged_sum, scalar=SMALLEST),
         scale_rows(context, "Div", accumulator, 0, b.merged_sum),
-        finish_rows(context, accumulator, as_expr(0), _each_run),
+        epilogue(context, accumulator, as_expr(0), _each_run),
     )
     one_unit = seq(
         Let(symbol=R0, value=_UNIT % _STEPS * step),

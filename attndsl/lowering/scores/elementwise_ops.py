@@ -54,6 +54,10 @@ class Operation:
     ordered: bool = False
     own: OwnForm | None = None
 
+    def of(self, operand: str) -> str:
+        """How titles write an operation of one operand."""
+        return f"{self.sign}({operand})" if self.sign.isidentifier() else f"{self.sign}{operand}"
+
 
 def _instruction(op: str) -> OwnForm:
     def form(context: Context, buffer: Buffer, where: SourceLine) -> list[Statement]:

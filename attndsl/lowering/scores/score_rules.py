@@ -1,6 +1,7 @@
-"""Lowering rules of score modifiers: one entry of a table for each kind of graph node.
+"""Score modifiers: one entry of a table for each kind of graph node.
 
-A rule turns a node into a :class:`Modifier`. Adding a modifier is adding a rule here.
+A rule turns a node into a :class:`Modifier`. A new modifier is a rule in a module here, a line in the table
+below, and its test; a new elementwise operation is a line in elementwise_ops.py.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def _elementwise(context: Context, node: nodes.Node) -> Modifier:
 def _title(node: nodes.Elementwise) -> str:
     operation = OPERATIONS[node.op]
     if operation.own is not None:
-        return "= -score" if node.op == "negate" else f"= {node.op}(score)"
+        return f"= {operation.of('score')}"
     other = other_operand(node)
     if other is None or sum(map(has_scores, node.inputs)) > 1:
         return f"= {node.op} of two functions of it"
