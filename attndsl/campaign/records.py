@@ -25,7 +25,7 @@ from attndsl.spec.operator.operator import Operator
 from attndsl.verify.cases.cases import spaces
 from attndsl.verify.cases.features import named, possible_features
 from attndsl.verify.space.solve import solve
-from attndsl.verify.space.values import REGIME
+from attndsl.verify.space.values import WORKLOAD
 
 FOLDER = Path(__file__).parent / "recorded"
 CHECKED, FAILED, STALE, UNCHECKED = "checked", "failed", "stale", "unchecked"
@@ -141,7 +141,7 @@ def impossible_features(operator: Operator, seen: Iterable[str]) -> Iterator[str
         rng = np.random.default_rng(0)
         for feature, pins in possible_features(space).items():
             name = named(operator.name, space.operator.name, feature)
-            if name not in known and solve(space, rng, {**pins, REGIME: "any"}, walks=10) is None:
+            if name not in known and solve(space, rng, {**pins, WORKLOAD: "any"}, walks=10) is None:
                 yield name
 
 

@@ -28,7 +28,7 @@ from attndsl.verify.data.data import Filler
 from attndsl.verify.data.integers import Integers
 from attndsl.verify.space.solve import solve
 from attndsl.verify.space.space import CaseSpace
-from attndsl.verify.space.values import FILL, REGIME, Values, fill_of
+from attndsl.verify.space.values import FILL, WORKLOAD, Values, fill_of
 
 CALIBRATION = "uncalibrated"
 """How well predictions agree with hardware: nothing was compared yet."""
@@ -233,7 +233,7 @@ def _size_names(space: CaseSpace) -> set[str]:
     """Sizes, integer parameters and lengths that a shape may give; those that follow from others are none."""
     named = {*space.operator.dims_by_name, *(each.name for each in space.operator.params if each.type is int)}
     named |= {longest_of(spec.name).name for spec in space.operator.tensors}
-    return {name for name in named if name in space.variables and name not in space.ties.bounded}
+    return {name for name in named if name in space.variables and name not in space.derived.bounded}
 
 
 def _counts(operator: Operator) -> list[str]:
@@ -266,7 +266,7 @@ def _usual_values(space: CaseSpace, wanted: Mapping[str, Any]) -> dict[str, Any]
         return passed(space.optional, ())
     params = space.operator.params
     counts = {each.name for each in params if each.type is int and not each.choices}
-    told = space.variables.keys() - (counts - space.operator.settings)
+    told = space.variables.keys() - (counts - space.operator.specialization_parameters)
     return passed(space.optional, choice.present) | {
         name: each for name, each in choice.settings.items() if name in told
     }
@@ -284,7 +284,7 @@ def _usual_sizes(space: CaseSpace) -> dict[str, Any]:
 def _find(operator: Operator, space: CaseSpace, wanted: Mapping[str, Any]) -> Call | None:
     """A call of a mode with these values of its variables; numbers are normal, lengths full."""
     full = {fill_of(spec.name): "full" for spec in space.integers}
-    pins = {FILL: "normal", REGIME: "any", **full, **wanted}
+    pins = {FILL: "normal", WORKLOAD: "any", **full, **wanted}
     rng = np.random.default_rng(0)
     for _ in range(_TRIES):
         assignment = solve(space, rng, pins, walks=4)

@@ -8,9 +8,8 @@ import pytest
 from attndsl.api import ops
 from attndsl.base.errors import UserError
 from attndsl.expr.symbolic import Expr
-from attndsl.spec import Operator, errors
-from attndsl.spec.authoring import attend
-from attndsl.spec.binding.binding import capacity
+from attndsl.spec import Operator, attend, errors
+from attndsl.spec.contract import capacity
 from attndsl.spec.operator.loader import load
 
 FILE = Path(__file__).parent / "my_window.py"

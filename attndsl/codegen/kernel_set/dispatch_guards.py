@@ -140,7 +140,7 @@ def _contract(
 def _layouts_of_kernel(operator: Operator, interface: KernelInterface) -> Iterator[str]:
     """The layouts that the computation asks for, of tensors that the kernel takes."""
     for name in interface.layouts:
-        if layout_of(name).name in operator.settings:
+        if layout_of(name).name in operator.specialization_parameters:
             yield layout_of(name).name
 
 

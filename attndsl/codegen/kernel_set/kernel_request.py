@@ -26,7 +26,7 @@ from attndsl.lowering.signature.specialisation import (
 from attndsl.lowering.supported import LARGEST_HEAD
 from attndsl.spec.operator.covering import Choice, choosable, nearest_choice
 from attndsl.spec.operator.operator import Operator
-from attndsl.spec.operator.settings import spelled
+from attndsl.spec.operator.specialization_parameters import spelled
 from attndsl.target import ATLAS_A2
 
 # ASCII digits alone: int() and float() also read 1_000, blanks, other scripts, inf and nan.
@@ -154,7 +154,7 @@ def _covering(operator: Operator) -> Iterator[tuple[str, dict[str, Any]]]:
     yield "", {}
     for name in feature_names(operator):
         yield name, {given(name).name: True}
-    for name in sorted(operator.settings):
+    for name in sorted(operator.specialization_parameters):
         for value in choosable(operator).get(name, ()):
             yield f"{name}={spelled(operator, name, value)}", {name: value} | _passed(operator, name)
 

@@ -13,16 +13,16 @@ from typing import Any
 from attndsl.expr.argument_facts import asks
 from attndsl.lowering.errors import KernelsOfOneName
 from attndsl.lowering.signature.specialisation import Specialisation, feature_names
-from attndsl.spec.operator.operator import Operator
-from attndsl.spec.operator.settings import spelled
+from attndsl.spec.contract.contract import Contract
+from attndsl.spec.operator.specialization_parameters import spelled
 
 
-def kernel_suffix(operator: Operator, special: Specialisation) -> str:
+def kernel_suffix(operator: Contract, special: Specialisation) -> str:
     """``float16_d128_attn_mask``: what tells a kernel's name from those of an operator's other kernels."""
     return "_".join(_words(operator, special))
 
 
-def check_kernel_names(operator: Operator, specials: Iterable[Specialisation]) -> None:
+def check_kernel_names(operator: Contract, specials: Iterable[Specialisation]) -> None:
     """Hold the names of an operator's kernels, which are made together, to be different.
 
     Raises:
@@ -53,7 +53,7 @@ def setting_word(name: str, value: Any, dtype: str) -> str:
     return f"{argument}_{word}"
 
 
-def _words(operator: Operator, special: Specialisation) -> Iterator[str]:
+def _words(operator: Contract, special: Specialisation) -> Iterator[str]:
     yield special.dtype
     yield f"d{special.bucket}"
     if special.value_bucket is not None:
@@ -65,7 +65,7 @@ def _words(operator: Operator, special: Specialisation) -> Iterator[str]:
             yield word
 
 
-def _spelling(operator: Operator, name: str, value: Any) -> Any:
+def _spelling(operator: Contract, name: str, value: Any) -> Any:
     """The contract's word for a value of a parameter with choices; any other value itself."""
     param = operator.find_param(name)
     return spelled(operator, name, value) if param is not None and param.choices else value

@@ -27,12 +27,11 @@ from attndsl.spec.authoring.argument_checks import (
     wrong,
 )
 from attndsl.spec.authoring.declared import DeclaredTensor, inherits_layout, resolve_tensor
+from attndsl.spec.authoring.prefix_sums import PrefixSums
 from attndsl.spec.authoring.values import TensorValue, Value
-from attndsl.spec.binding.capacity import capacity_constraints
 from attndsl.spec.contract.arguments import DTYPES, REQUIRED, Dim, ParamSpec
+from attndsl.spec.contract.capacity import capacity_constraints
 from attndsl.spec.contract.constraint import Constraint
-from attndsl.spec.contract.prefix_sums import PrefixSums
-from attndsl.spec.operator.modes import Modes
 
 Dtypes: TypeAlias = "str | TensorValue | tuple[str | TensorValue, ...]"
 Layouts: TypeAlias = "str | list[str] | Mapping[str, object]"
@@ -92,7 +91,6 @@ class Declarations:
         self._arguments: dict[str, DeclaredTensor | ParamSpec] = {}
         self._results: dict[str, tuple[Output, str, dict[str, str | tuple[str, Expr]]]] = {}
         self._group = _Group()
-        self._modes = Modes()
         self._keyword_only = False
 
     def dims(self, names: str, *, default: int | None = None) -> tuple[Symbol, ...]:
