@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from attndsl.expr.symbolic import Const
 from attndsl.lowering.attention.key_range import key_range
 from attndsl.lowering.attention.matmul_stages import with_query
 from attndsl.lowering.attention.scale_absorption import row_factors
 from attndsl.lowering.context.attention_context import Context
+from attndsl.lowering.context.make_context import attention_contexts
 from attndsl.lowering.context.modifiers import Modifiers, together
 from attndsl.lowering.emit.inventory import Inventory
 from attndsl.lowering.emit.loop_scalars import ITEM, LOWEST, REPEAT_LANES, SMALLEST, SPLIT, TASK
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.keys.channel_quantization import with_quantization
-from attndsl.lowering.keys.key_source import KeySource
-from attndsl.lowering.keys.source_rules import key_source
-from attndsl.lowering.match.attention_pattern import Attention, Computation
-from attndsl.lowering.match.padded_queries import existing_queries
+from attndsl.lowering.match.attention_pattern import Computation
 from attndsl.lowering.match.schedule_options import Schedule
 from attndsl.lowering.named_reads import named_reads
 from attndsl.lowering.phases import Place, Work, phases
-from attndsl.lowering.rows.grouped_rows import grouped_rows
-from attndsl.lowering.rows.row_rules import row_space
 from attndsl.lowering.scores.score_rules import lower_modifier
 from attndsl.lowering.signature.kernel_signature import KernelInterface
 from attndsl.lowering.work_partition import add_work_fields, place_workspace
 from attndsl.tile.instructions.cube import FRACTAL_SIZE, INT8_DEPTH
-from attndsl.tile.naming import camel
 from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, Program
 from attndsl.tile.statements import Alloc, For, Let, Statement, seq
 
@@ -37,10 +31,7 @@ def lower(computation: Computation, interface: KernelInterface, schedule: Schedu
         NotLowered: for a node without a rule.
     """
     inventory = Inventory()
-    contexts = tuple(
-        _context(computation, attention, interface, schedule, inventory)
-        for attention in computation.attentions
-    )
+    contexts = attention_contexts(computation, interface, schedule, inventory)
     add_work_fields(contexts)
     works = [
         Work(context=context, modifiers=modifiers, contexts=contexts)
@@ -68,48 +59,6 @@ _EXTREMES = (
 )
 
 _OF_INT8 = ((INT8_DEPTH, "columns of a cube fractal of int8"),)
-
-
-def _context(
-    computation: Computation,
-    attention: Attention,
-    interface: KernelInterface,
-    schedule: Schedule,
-    inventory: Inventory,
-) -> Context:
-    rows = row_space(
-        attention.query,
-        one_position=interface.extents.get("Q", Const(1)).same(Const(1)),
-        existing=existing_queries(computation),
-        whole_positions=computation.selection is not None,  # a position's heads are added on one core
-    )
-    rows = grouped_rows(rows, computation, attention, schedule.max_rows)
-    keys = key_source(attention.keys, "key", rows.list_entry())
-    values = key_source(attention.values, "value", rows.list_entry())
-    quantized = keys.quantization is not None or values.quantization is not None
-    return Context(
-        interface=interface,
-        computation=computation,
-        attention=attention,
-        schedule=schedule,
-        inventory=inventory,
-        where=computation.output.where,
-        cube_dtype="float16" if quantized else interface.dtype,
-        rows=rows,
-        keys=keys,
-        values=values,
-        suffix=_suffix(computation, attention, keys),
-    )
-
-
-def _suffix(computation: Computation, attention: Attention, keys: KeySource) -> str:
-    """What tells an attention from others: its keys, and its number where another has the same."""
-    if len(computation.attentions) == 1:
-        return ""
-    name = camel(keys.name)
-    names = [key_source(each.keys, "key").name for each in computation.attentions]
-    number = str(computation.attentions.index(attention) + 1) if names.count(keys.name) > 1 else ""
-    return name[:1].upper() + name[1:] + number
 
 
 def _modifiers(contexts: tuple[Context, ...]) -> tuple[Modifiers, ...]:
