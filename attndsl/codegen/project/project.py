@@ -21,6 +21,7 @@ from attndsl.compiler.compile import Compiled
 from attndsl.compiler.prepare_launch import compiled_for
 from attndsl.compiler.stored_programs import Parts, parts_of, with_operator
 from attndsl.lowering.errors import NotLowered
+from attndsl.lowering.signature.kernel_names import check_kernel_names
 from attndsl.lowering.signature.specialisation import Specialisation, feature_names
 from attndsl.spec.operator.operator import Operator
 
@@ -92,6 +93,7 @@ def plan_project(operator: Operator, request: KernelRequest) -> Project:
 
     Raises:
         AlikeNames: CANN does not tell the names of two arguments or results apart.
+        KernelsOfOneName: two of its kernels have names of the same words.
         UserError: the request names what the operator does not have, or does not allow.
         NotLowered: a combination that was asked for by name has no kernel yet.
         ScheduleError: the stated schedule does not fit.
@@ -109,6 +111,7 @@ def plan_project(operator: Operator, request: KernelRequest) -> Project:
             missing.setdefault(wanted.label, error)
             continue
         kernels.setdefault(selectors(compiled), compiled)
+    check_kernel_names(operator, (each.specialisation for each in kernels.values()))
     lacking = tuple(label for label in missing if label)
     if not kernels:
         reason = str(next(iter(missing.values())))
