@@ -11,6 +11,9 @@ from hypothesis import settings
 
 GOLDEN = Path(__file__).parent / "golden"
 
+# Helpers say what differs as tests do.
+pytest.register_assert_rewrite("tests.support", "tests.passes.trees")
+
 # The same examples in every run; `--hypothesis-profile=search` looks for new ones.
 settings.register_profile("attndsl", deadline=None, derandomize=True)
 settings.register_profile("search", deadline=None)

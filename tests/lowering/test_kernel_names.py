@@ -9,8 +9,7 @@ import pytest
 from attndsl.base.errors import InternalError
 from attndsl.lowering.signature.specialisation import Specialisation, kernel_suffix
 from attndsl.spec.operator.operator import Operator
-
-from .small_specs import DECODE_RESULT, DECODE_SCORES, decode_spec
+from tests.support.small_specs import DECODE_RESULT, DECODE_SCORES, decode_spec
 
 
 def name(*settings: tuple[str, Any], dtype: str = "float16", value_bucket: int | None = None) -> str:

@@ -14,8 +14,7 @@ from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.masks.visibility import hidden_keys, visible_interval
 from attndsl.lowering.masks.visible_interval import key_interval
 from tests.support.self_attention_calls import causal
-
-from .small_specs import (
+from tests.support.small_specs import (
     DECODE_RESULT,
     DECODE_SCORES,
     PACKED_RESULT,
