@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from attndsl.codegen.kernel_set.kernel_request import KernelRequest, chosen_mode, wanted_specialisations
+from attndsl.codegen.kernel_set.kernel_request import chosen_mode, wanted_specialisations
+from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.codegen.samples.device_files import device_files, kernel_path
 from attndsl.compiler.compile import Compiled
 from attndsl.compiler.prepare_launch import compiled_for
@@ -25,6 +26,8 @@ def describe_stages(operator: Operator, request: KernelRequest, stages: Sequence
     """
     texts: dict[str, str] = {}
     operator, request = chosen_mode(operator, request)
+    if request != KernelRequest():  # what is asked for is checked, whatever is shown
+        wanted_specialisations(operator, request)
     for stage in stages:
         if stage == "contract":
             texts[stage] = operator.contract_text()
@@ -52,4 +55,5 @@ def _stage_text(stage: str, compiled: Compiled) -> str:
         return print_memory_map(compiled.program)
     if stage == "cores":
         return print_program(compiled.program)
+
     return device_files([compiled])[kernel_path(compiled)]

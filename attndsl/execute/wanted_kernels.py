@@ -14,7 +14,7 @@ from attndsl.lowering.signature.specialisation import feature_names, setting_wor
 from attndsl.spec.binding.call import Call
 from attndsl.spec.operator.covering import choosable
 from attndsl.spec.operator.operator import Operator
-from attndsl.spec.operator.settings import first_settings, spelled
+from attndsl.spec.operator.specialization_parameters import default_specialization, spelled
 from attndsl.target import ATLAS_A2
 from attndsl.verify.cases.cases import WantedKernel
 
@@ -43,13 +43,13 @@ def wanted_kernel(operator: Operator, name: str) -> WantedKernel:
         named = {
             word: value
             for value in values
-            if setting in operator.settings
+            if setting in operator.specialization_parameters
             and (word := setting_word(setting, _spelling(operator, setting, value), dtype))
             and _has(words, word)
         }
         if named:
             pins[setting] = named[max(named, key=len)]
-    likely: dict[str, Any] = {**features, **first_settings(operator)}
+    likely: dict[str, Any] = {**features, **default_specialization(operator)}
     if (choice := legal_choice(operator, pins, dtype)) is not None:
         likely = {**passed((spec.name for spec in operator.tensors), choice.present), **choice.settings}
     numbers = {spec.name for spec in operator.params if not spec.choices}  # left to the case

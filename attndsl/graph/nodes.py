@@ -51,16 +51,18 @@ class Node:
 
     def walk(self) -> Iterator[Node]:
         """Every node below and including this one, operands first, each once."""
-        seen: set[int] = set()
-
-        def visit(node: Node) -> Iterator[Node]:
-            if id(node) not in seen:
-                seen.add(id(node))
-                for operand in node.operands():
-                    yield from visit(operand)
+        seen = {id(self)}
+        open_ = [(self, iter(self.operands()))]  # no recursion: chains may be long
+        while open_:
+            node, operands = open_[-1]
+            for operand in operands:
+                if id(operand) not in seen:
+                    seen.add(id(operand))
+                    open_.append((operand, iter(operand.operands())))
+                    break
+            else:
+                open_.pop()
                 yield node
-
-        yield from visit(self)
 
     def at(self, where: SourceLine) -> Node:
         """The same node, attributed to another spec line."""

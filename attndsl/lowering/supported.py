@@ -247,7 +247,10 @@ def rows_are_contiguous(c: Candidate) -> Iterator[Finding]:
 def lists_are_told_apart(c: Candidate) -> Iterator[Finding]:
     """A kernel reads one tensor or a list, so that the computation has to ask which."""
     for node in _inputs(c):
-        if c.operator.tensor(node.name).split and split_of(node.name).name not in c.operator.settings:
+        if (
+            c.operator.tensor(node.name).split
+            and split_of(node.name).name not in c.operator.specialization_parameters
+        ):
             yield (
                 f"{node.name}, one tensor or a list, without attend.when({node.name}.split, ...)",
                 node.where,

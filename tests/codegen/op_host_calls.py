@@ -13,7 +13,7 @@ import pytest
 
 from attndsl.codegen.host.host_files import definition_files, host_files
 from attndsl.codegen.host.tiling_text import Row, host_text
-from attndsl.codegen.kernel_set.kernel_request import KernelRequest
+from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.codegen.names.arguments import names_of
 from attndsl.codegen.project.project import plan_project
 from attndsl.codegen.samples.device_files import device_files

@@ -10,7 +10,7 @@ import pytest
 
 from attndsl.api import ops
 from attndsl.codegen.host.tiling_text import host_text
-from attndsl.codegen.kernel_set.kernel_request import KernelRequest
+from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.compiler.prepare_launch import prepare
 from attndsl.emulator.toolchain import find_compiler
 from attndsl.execute.execute import plan_of, written

@@ -11,7 +11,7 @@ import pytest
 
 from attndsl.api import ops
 from attndsl.codegen.host.tiling_text import host_text, waits_for_all
-from attndsl.codegen.kernel_set.kernel_request import KernelRequest
+from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.codegen.project.project import plan_project
 from attndsl.codegen.samples.device_cases import device_cases
 from attndsl.compiler.prepare_launch import prepare

@@ -9,7 +9,7 @@ from attndsl.api import ops
 from attndsl.base.errors import UserError
 from attndsl.expr.symbolic import Expr
 from attndsl.spec import Operator, attend, errors
-from attndsl.spec.binding import capacity
+from attndsl.spec.contract import capacity
 from attndsl.spec.operator.loader import load
 
 FILE = Path(__file__).parent / "my_window.py"
@@ -200,7 +200,7 @@ def test_the_twin_of_all_those_mistakes_is_legal():
 BROKEN_FILES = {
     "raises": ("import attndsl\nx = 1 / 0\n", r"s\.py:2: ZeroDivisionError"),
     "raises inside the package": (
-        "from attndsl.spec import Operator\nop = Operator('a')\nop.dims(3)\n",
+        "from attndsl.spec import Operator\nop = Operator('a')\nop.ahead(3)\n",
         r"s\.py:3: AttributeError",
     ),
     "syntax": ("x = (\n", r"s\.py:1: .*never closed"),

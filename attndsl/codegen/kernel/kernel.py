@@ -22,8 +22,8 @@ from attndsl.codegen.text.scalar_helpers import Helper, kernel_helpers
 from attndsl.compiler.compile import Compiled
 from attndsl.expr.symbolic import Const, Expr
 from attndsl.lowering.signature.specialisation import Specialisation, feature_names, kernel_suffix
-from attndsl.spec.operator.operator import Operator
-from attndsl.spec.operator.settings import spelled
+from attndsl.spec.contract.contract import Contract
+from attndsl.spec.operator.specialization_parameters import spelled
 from attndsl.target import ATLAS_A2, Core
 from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.instructions.base import cxx
@@ -141,7 +141,7 @@ def kernel_name(compiled: Compiled) -> str:
     return name_of(compiled.operator, compiled.specialisation)
 
 
-def name_of(operator: Operator, special: Specialisation) -> str:
+def name_of(operator: Contract, special: Specialisation) -> str:
     """The name that the kernel of a specialisation has."""
     suffix = plain(kernel_suffix(operator, special))
     return f"{names_of(operator).op}_{shortened(suffix, _LONGEST_SUFFIX)}"

@@ -13,8 +13,6 @@ from itertools import product
 from math import prod
 from typing import Any
 
-import networkx as nx
-
 from attndsl.codegen.host.problem_members import (
     HEAD_SIZE,
     VALUE_SIZE,
@@ -142,7 +140,7 @@ def _contract(
 def _layouts_of_kernel(operator: Operator, interface: KernelInterface) -> Iterator[str]:
     """The layouts that the computation asks for, of tensors that the kernel takes."""
     for name in interface.layouts:
-        if layout_of(name).name in operator.settings:
+        if layout_of(name).name in operator.specialization_parameters:
             yield layout_of(name).name
 
 
@@ -234,6 +232,8 @@ def _all_hold(group: Sequence[Decision], values: Mapping[str, Any]) -> bool:
 
 def _sharing_symbols(settled: Sequence[Decision]) -> list[list[Decision]]:
     """The decisions in groups that have no symbol in common."""
+    import networkx as nx  # here: those who only show a kernel need no graphs
+
     graph = nx.Graph()
     for number, (condition, _) in enumerate(settled):
         graph.add_node(number)

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from attndsl.base.jobs import fork_map
 from attndsl.codegen.kernel_set.dispatch_guards import ignored_features
 from attndsl.codegen.kernel_set.kernel_request import legal_choice
 from attndsl.compiler.compile import Compiled
@@ -28,11 +29,11 @@ from attndsl.spec.contract.arguments import DTYPES, TensorSpec
 from attndsl.spec.contract.layout import Array
 from attndsl.spec.errors import CallError, ContractWarning
 from attndsl.spec.operator.operator import Operator
-from attndsl.verify.cases.cases import Case
+from attndsl.verify.cases.case import Case
 from attndsl.verify.data.integers import Integers
 from attndsl.verify.space.solve import solve
 from attndsl.verify.space.space import CaseSpace
-from attndsl.verify.space.values import GROUP, REGIME, WARNED, Values
+from attndsl.verify.space.values import GROUP, WARNED, WORKLOAD, Values
 
 ATTEMPTS = 24
 MOST_INPUTS, MOST_RESULTS, MOST_STORED = 400_000, 8_000, 20_000
@@ -130,9 +131,8 @@ def device_cases(kernels: Sequence[Compiled], each: int = 1) -> tuple[DeviceCase
     """``each`` calls for every kernel, small enough to travel as text."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ContractWarning)  # such calls are legal, and cases like others
-        return tuple(
-            case for number, compiled in enumerate(kernels) for case in _of_kernel(compiled, each, number)
-        )
+        found = fork_map(lambda number: tuple(_of_kernel(kernels[number], each, number)), range(len(kernels)))
+        return tuple(case for of_kernel in found for case in of_kernel)
 
 
 def _of_kernel(compiled: Compiled, each: int, number: int) -> Iterator[DeviceCase]:
@@ -197,7 +197,7 @@ def _settled(compiled: Compiled) -> dict[str, Any]:
     told = frozenset(feature_names(operator)) - ignored_features(operator, special)
     wanted: dict[str, Any] = passed(told, special.features)
     choice = legal_choice(operator, wanted | dict(special.settings), special.dtype)
-    pins: dict[str, Any] = {REGIME: "any", WARNED: False}
+    pins: dict[str, Any] = {WORKLOAD: "any", WARNED: False}
     pins |= {split_of(spec.name).name: False for spec in operator.tensors}
     if choice is None:
         return pins

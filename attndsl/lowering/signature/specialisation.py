@@ -15,10 +15,10 @@ from attndsl.expr.argument_facts import asks, dtype_of, layout_of
 from attndsl.graph.errors import GraphError
 from attndsl.graph.nodes import names_read
 from attndsl.graph.optional_inputs import presence_matters
+from attndsl.spec.contract.contract import Contract
 from attndsl.spec.contract.layout import Layout
 from attndsl.spec.errors import SpecError
-from attndsl.spec.operator.operator import Operator
-from attndsl.spec.operator.settings import first_settings, spelled
+from attndsl.spec.operator.specialization_parameters import default_specialization, spelled
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +55,7 @@ class Specialisation:
         return self.dtype, self.bucket, self.value_bucket, self.features, frozenset(settings)
 
 
-def kernel_suffix(operator: Operator, special: Specialisation) -> str:
+def kernel_suffix(operator: Contract, special: Specialisation) -> str:
     """The suffix of a kernel's name, which no other kernel of the operator has.
 
     Raises:
@@ -71,7 +71,7 @@ def kernel_suffix(operator: Operator, special: Specialisation) -> str:
 
 
 @cache
-def _named(operator: Operator) -> dict[str, Specialisation]:
+def _named(operator: Contract) -> dict[str, Specialisation]:
     """The suffixes that were given to an operator's kernels, and to which first."""
     return {}
 
@@ -91,13 +91,14 @@ def setting_word(name: str, value: Any, dtype: str) -> str:
     return f"{argument}_{word}"
 
 
-def settings_of(operator: Operator, special: Specialisation) -> dict[str, Any]:
+def settings_of(operator: Contract, special: Specialisation) -> dict[str, Any]:
     """The values that conditions of the graph ask for."""
-    known = {name: value for name, value in first_settings(operator).items() if name in operator.settings}
+    asked, first = operator.specialization_parameters, default_specialization(operator)
+    known = {name: value for name, value in first.items() if name in asked}
     return {**known, **dict(special.settings)}
 
 
-def kernel_inputs(operator: Operator, features: frozenset[str]) -> frozenset[str]:
+def kernel_inputs(operator: Contract, features: frozenset[str]) -> frozenset[str]:
     """The tensors that a kernel with these features takes."""
     chosen = features | _choosing_lengths(operator)
     always = (spec.name for spec in operator.tensors if spec.required or spec.kind == "lengths")
@@ -105,14 +106,14 @@ def kernel_inputs(operator: Operator, features: frozenset[str]) -> frozenset[str
 
 
 @cache
-def _choosing_lengths(operator: Operator) -> frozenset[str]:
+def _choosing_lengths(operator: Contract) -> frozenset[str]:
     """Optional lengths whose presence the computation asks for, so that kernels are specialised on it."""
     lengths = (spec.name for spec in operator.tensors if spec.optional and spec.kind == "lengths")
     return frozenset(name for name in lengths if presence_matters(operator.roots, name))
 
 
 @cache
-def feature_names(operator: Operator) -> tuple[str, ...]:
+def feature_names(operator: Contract) -> tuple[str, ...]:
     """The optional tensors a kernel can be specialised on, in signature order.
 
     Tensors that the computation never looks at (reserved arguments) are none, nor lengths whose absence
@@ -125,7 +126,7 @@ def feature_names(operator: Operator) -> tuple[str, ...]:
     return tuple(spec.name for spec in operator.tensors if spec.name in told | choosing)
 
 
-def features_told(operator: Operator, present: frozenset[str], settings: Mapping[str, Any]) -> frozenset[str]:
+def features_told(operator: Contract, present: frozenset[str], settings: Mapping[str, Any]) -> frozenset[str]:
     """Of the tensors ``present`` in a call, those that it reads or without which it computes something else.
 
     What a call passes and does not look at tells no kernels apart.
@@ -142,7 +143,7 @@ Settings = tuple[tuple[str, Any], ...]
 
 
 def specialised_on(
-    operator: Operator,
+    operator: Contract,
     present: frozenset[str],
     values: Mapping[str, Any],
     dtype: str,
@@ -153,7 +154,7 @@ def specialised_on(
     ``buckets``: of the head sizes of keys and of values.
     """
     features = features_told(operator, present, values)
-    settings = tuple((name, values.get(name)) for name in sorted(operator.settings))
+    settings = tuple((name, values.get(name)) for name in sorted(operator.specialization_parameters))
     one_size = operator.axis_extents["E"].same(operator.axis_extents["D"])
     return Specialisation(
         dtype=dtype,
@@ -165,13 +166,14 @@ def specialised_on(
 
 
 @lru_cache(maxsize=4096)
-def canonical_settings(operator: Operator, features: frozenset[str], settings: Settings) -> Settings:
+def canonical_settings(operator: Contract, features: frozenset[str], settings: Settings) -> Settings:
     """The settings in which a computation differs from that of the defaults.
 
     Those that change nothing are left out, so that one kernel serves all calls that compute the same. A
     layout counts as changed where it has other axes than the first, a dtype where the call chooses it.
     """
-    present, defaults, chosen = kernel_inputs(operator, features), first_settings(operator), dict(settings)
+    present, chosen = kernel_inputs(operator, features), dict(settings)
+    defaults = default_specialization(operator)
     graph = operator.graph(present, chosen)
     wanted, read = graph.key, names_read(graph.outputs)
     layouts = {layout_of(spec.name).name: spec.layouts for spec in operator.tensors}

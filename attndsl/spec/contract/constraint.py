@@ -22,7 +22,7 @@ from attndsl.expr.array_evaluation import evaluate_arrays
 from attndsl.expr.reductions import Fold, with_presence
 from attndsl.expr.symbolic import Expr, Load, Logic, Select, Symbol
 from attndsl.spec.contract.divisions import guarded
-from attndsl.spec.contract.nearest import nearest
+from attndsl.spec.contract.nearest import Rival, nearest
 from attndsl.spec.contract.wording import spoken
 from attndsl.spec.errors import UnclassifiedError
 
@@ -50,11 +50,19 @@ class Constraint:
 
     def tensors(self) -> frozenset[str]:
         """Integer tensors whose elements are read."""
+        return self._tensors
+
+    @cached_property
+    def _tensors(self) -> frozenset[str]:
         parts = [self.condition] + ([self.when] if self.when is not None else [])
         return frozenset(node.source for part in parts for node in part.walk() if isinstance(node, Load))
 
     def symbols(self) -> frozenset[str]:
         """Dimensions, parameters and features that the condition depends on."""
+        return self._symbols
+
+    @cached_property
+    def _symbols(self) -> frozenset[str]:
         return self.condition.symbols() | (self.when.symbols() if self.when is not None else frozenset())
 
     def decided_by(self, known: Collection[str]) -> bool:
@@ -112,7 +120,8 @@ class Constraint:
         values = "; ".join(f"{spoken(name)} is {value}" for name, value in self._values(env))
         found = ""
         with contextlib.suppress(ZeroDivisionError):
-            found = nearest(self._shown(env), env, rivals, self.subject)
+            kept = [rule._rival() for rule in rivals if rule._bounds_advice()]
+            found = nearest(self._shown(env), env, kept, self.subject)
         parts = (found, self.hint)
         advice = "; ".join(part for part in parts if part)
         message = (
@@ -125,6 +134,19 @@ class Constraint:
             warnings.warn_explicit(message, self.error, caller.file, caller.line)
         else:
             raise self.error(message)
+
+    def _bounds_advice(self) -> bool:
+        """Whether advice on another constraint must keep this one: a rule of every call on single values."""
+        return not (self.target or self.over or issubclass(self.error, Warning))
+
+    def _rival(self) -> Rival:
+        """This constraint for advice: kept as well where what it reads is not known."""
+        read = bool(self.tensors())
+
+        def kept(env: Mapping[str, Any]) -> bool:
+            return read or not self.symbols() <= env.keys() or self.violation(env) is None
+
+        return Rival(self.condition, kept)
 
     def describe(self) -> str:
         """The condition as text, with its scope."""

@@ -15,7 +15,7 @@ from attndsl.spec.operator.operator import Operator
 
 
 @dataclass(frozen=True)
-class Tie:
+class DerivedVariable:
     """``name`` is ``source`` where ``when`` holds; ``bound``: at least that, and some more."""
 
     name: str
@@ -35,35 +35,35 @@ class Tie:
 
 
 @dataclass(frozen=True)
-class Ties:
-    """All of an operator. ``exact`` and ``bounded``: the names that are tied in either way; ``always``: the
+class DerivedVariables:
+    """All of an operator. ``exact`` and ``bounded``: the names that follow in either way; ``always``: the
     sizes whose value never has to be chosen."""
 
-    ties: tuple[Tie, ...]
+    variables: tuple[DerivedVariable, ...]
     exact: frozenset[str]
     bounded: frozenset[str]
     always: frozenset[str] = field(default=frozenset())
 
     @staticmethod
-    def of(operator: Operator) -> Ties:
-        """The ties that the constraints of ``operator`` make."""
-        found = tuple(tie for rule in operator.constraints for tie in _ties(operator, rule))
-        bounded = frozenset(tie.name for tie in found if tie.bound)
-        exact = frozenset(tie.name for tie in found if not tie.bound)
+    def of(operator: Operator) -> DerivedVariables:
+        """Those that the constraints of ``operator`` make."""
+        found = tuple(each for rule in operator.constraints for each in _derived(operator, rule))
+        bounded = frozenset(each.name for each in found if each.bound)
+        exact = frozenset(each.name for each in found if not each.bound)
         params = frozenset(spec.name for spec in operator.params)
-        always = frozenset(tie.name for tie in found if not tie.bound and tie.when is None) - params
-        return Ties(found, exact & params, bounded, always)
+        always = frozenset(each.name for each in found if not each.bound and each.when is None) - params
+        return DerivedVariables(found, exact & params, bounded, always)
 
     @cached_property
     def _functions(self) -> tuple[tuple[str, Function | None, Function, bool], ...]:
-        return tuple((tie.name, tie.applies, tie.value, tie.bound) for tie in self.ties)
+        return tuple((each.name, each.applies, each.value, each.bound) for each in self.variables)
 
     def sources(self, name: str) -> tuple[Expr, ...]:
         """What ``name`` may follow from."""
-        return tuple(tie.source for tie in self.ties if tie.name == name)
+        return tuple(each.source for each in self.variables if each.name == name)
 
     def apply(self, env: dict[str, Any], shown: set[str], assignment: Mapping[str, Any]) -> None:
-        """Give the tied names their values, as far as ``env`` tells what they follow from."""
+        """Give the derived variables their values, as far as ``env`` tells what they follow from."""
         least: dict[str, int] = {}
         exact: set[str] = set()
         for name, applies, value_of, bound in self._functions:
@@ -106,7 +106,7 @@ def _is_absence(condition: Compare) -> bool:
     return presence and condition.op == "==" and isinstance(right, Const) and not right.value
 
 
-def _ties(operator: Operator, rule: Constraint) -> Iterator[Tie]:
+def _derived(operator: Operator, rule: Constraint) -> Iterator[DerivedVariable]:
     """The size, or the parameter that is a size, that a comparison gives; masks' elements give none."""
     condition = rule.condition
     integers = {spec.name for spec in operator.tensors if spec.kind == "lengths"}
@@ -126,11 +126,11 @@ def _ties(operator: Operator, rule: Constraint) -> Iterator[Tie]:
         read = rule.tensors()
         by_sizes = bool(other.symbols()) and other.symbols() <= set(dims)
         if condition.op == "==" and one.name in free and (read or by_sizes):
-            yield Tie(one.name, other, rule.when, False)
+            yield DerivedVariable(one.name, other, rule.when, False)
             return
         if condition.op == "==" and one.name in params and by_sizes and rule.when is None:
-            yield Tie(one.name, other, None, False)
+            yield DerivedVariable(one.name, other, None, False)
             return
         if condition.op == ("<=" if swapped else ">=") and one.name in free and read:
-            yield Tie(one.name, other, rule.when, True)
+            yield DerivedVariable(one.name, other, rule.when, True)
             return

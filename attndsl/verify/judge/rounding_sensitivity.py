@@ -14,10 +14,9 @@ import numpy as np
 
 from attndsl.graph.nodes import BlockRequantize, Node, Output, Softmax, WeightedSum
 from attndsl.reference.blocks import Block
-from attndsl.reference.rows import reader
 from attndsl.reference.scores import evaluate
 from attndsl.reference.state import Labelled, State
-from attndsl.reference.whole import whole
+from attndsl.reference.whole import new_state
 from attndsl.spec.contract.layout import Array
 from attndsl.verify.judge.whole_rows import alike, weighted_sum
 
@@ -40,11 +39,11 @@ def shifted(state: State, output: Output) -> State | None:
     if not sums:
         return None
     found = {id(node): _moved(state, node) for node in sums}
-    return State(state.call, state.real, values=found)
+    return new_state(state.call, state.real, values=found)
 
 
 def _moved(state: State, node: WeightedSum) -> Labelled:
-    plain, change = whole(state, node), changes(state, node)
+    plain, change = state.whole(node), changes(state, node)
     return Labelled(plain.axes, plain.data + change.aligned(plain.axes))
 
 
@@ -56,15 +55,15 @@ def changes(state: State, node: WeightedSum) -> Labelled:
     """
     assert isinstance(node.weights, BlockRequantize) and isinstance(node.weights.source, Softmax)
     requantize, scores = node.weights, node.weights.source.scores
-    single = State(state.call, _FLOAT32)
+    single = new_state(state.call, _FLOAT32)
 
     def attend(block: Block, table: Array) -> Array:
         exact = _flat(state, scores, block)
-        float32 = _flat(single, scores, alike(single, node, reader, block))
+        float32 = _flat(single, scores, alike(single, node, State.reader, block))
         return _over_blocks(exact, float32, np.abs(table), _given(state, requantize, block), size)
 
     size = int(requantize.block.evaluate(state.env))
-    return weighted_sum(state, node, reader, attend)
+    return weighted_sum(state, node, State.reader, attend)
 
 
 def _over_blocks(exact: Array, float32: Array, sizes: Array, given: Array | None, size: int) -> Array:
@@ -85,8 +84,8 @@ def _over_blocks(exact: Array, float32: Array, sizes: Array, given: Array | None
         step = powers.max(axis=1) / _LARGEST if given is None else given
         step = np.where(step == 0, 1, step)
         decay = np.exp(top - base)
-        flips = _at_boundary(powers, roughly, step[:, None])
-        result = result * decay[:, None] + (flips * np.abs(step)[:, None]) @ sizes[part]
+        turned = _at_boundary(powers, roughly, step[:, None])
+        result = result * decay[:, None] + (turned * np.abs(step)[:, None]) @ sizes[part]
         total = total * decay + powers.sum(axis=1)
         top = best
     found: Array = result / np.where(total == 0, 1, total)[:, None]

@@ -3,17 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from attndsl.expr.argument_facts import longest_of
 from attndsl.expr.symbolic import Const, Expr, ExprLike, Symbol, as_expr, compare, select
 from attndsl.spec.authoring.values import TensorValue
-from attndsl.spec.contract.layout import Array
-
-if TYPE_CHECKING:
-    from attndsl.spec.operator.operator import Operator
 
 
 class PrefixSums(TensorValue):
@@ -39,17 +31,3 @@ class PrefixSums(TensorValue):
         yield self[b] >= self.start(b), "prefix sums must begin at 0 or above and not decrease", {b: count}
         if total is not None:
             yield self[count - 1] == total, f"the last prefix sum must be {total}", None
-
-
-def lengths_in(ends: Array) -> Array:
-    """The length of each batch row."""
-    return np.diff(ends.reshape(-1), prepend=0)
-
-
-def longest_rows(operator: Operator, arrays: dict[str, Array]) -> dict[str, Any]:
-    """The values of ``longest_of`` for the sums of a call, which are checked only later."""
-    return {
-        longest_of(spec.name).name: max(0, int(lengths_in(arrays[spec.name]).max(initial=0)))
-        for spec in operator.tensors
-        if spec.prefix_sums and spec.name in arrays
-    }

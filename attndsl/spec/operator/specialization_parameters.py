@@ -1,24 +1,23 @@
-"""What the shape of a computation depends on besides the presence of tensors: parameters, dtypes, layouts.
+"""Specialization parameters: what the shape of a computation depends on besides the presence of tensors.
 
-These are the symbols in conditions of ``attend.when``; a kernel is specialised on their values.
+These are parameters, dtypes and layouts: the symbols in conditions of ``attend.when``. A kernel is
+specialised on their values.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attndsl.expr.argument_facts import dtype_of, given, layout_of, split_of
 from attndsl.graph.nodes import Cast, Conditional, Node, Output, Quantize
 from attndsl.spec.contract.arguments import ParamSpec
+from attndsl.spec.contract.contract import Contract
 from attndsl.spec.errors import InputCountError
 
-if TYPE_CHECKING:
-    from attndsl.spec.operator.operator import Operator
 
-
-def first_settings(operator: Operator) -> dict[str, Any]:
+def default_specialization(operator: Contract) -> dict[str, Any]:
     """Defaults of the parameters, first dtypes and layouts of the tensors.
 
     A parameter without default that conditions ask for has the legal value next to 0.
@@ -27,7 +26,7 @@ def first_settings(operator: Operator) -> dict[str, Any]:
     for param in operator.params:
         if param.optional:
             found[param.name] = param.choices.get(param.default, param.default)
-        elif param.name in operator.settings:
+        elif param.name in operator.specialization_parameters:
             found[param.name] = _next_to_zero(param)
     for spec in operator.tensors:
         found[dtype_of(spec.name).name] = next(iter(spec.dtypes), None)
@@ -48,16 +47,17 @@ def _next_to_zero(spec: ParamSpec) -> Any:
     return next(fits, spec.type(0))
 
 
-def spelled(operator: Operator, name: str, value: Any) -> str:
-    """A setting's value in the contract's word for it, where it has one: the name of an enumerator."""
+def spelled(operator: Contract, name: str, value: Any) -> str:
+    """The value of a specialization parameter in the contract's word for it, where it has one: the name of an
+    enumerator."""
     param = operator.find_param(name)
     choices = {} if param is None else param.choices
     words = (each for each, meant in choices.items() if meant == value and isinstance(each, str))
     return next(words, str(value).lower() if isinstance(value, bool) else str(value))
 
 
-def setting_samples(
-    operator: Operator, names: frozenset[str], present: frozenset[str]
+def specialization_samples(
+    operator: Contract, names: frozenset[str], present: frozenset[str]
 ) -> Iterator[dict[str, Any]]:
     """For calls that pass ``present``: the defaults, then each value of each of ``names`` with the others at
     their defaults, as far as the constraints that read no tensor and no size allow it."""
@@ -68,7 +68,7 @@ def setting_samples(
         values[dtype_of(spec.name).name] = list(spec.dtypes)
         values[layout_of(spec.name).name] = list(spec.layouts)
         values[split_of(spec.name).name] = [False, True]
-    defaults = first_settings(operator)
+    defaults = default_specialization(operator)
     passed = {given(spec.name).name: spec.name in present for spec in operator.tensors}
     yield defaults
     for name in sorted(names):

@@ -31,11 +31,10 @@ from attndsl.graph.nodes import (
     Windowed,
 )
 from attndsl.reference.query_space import boundaries
-from attndsl.reference.rows import reader
-from attndsl.reference.state import State
+from attndsl.reference.whole import new_state
 from attndsl.spec.binding.call import Call
 from attndsl.spec.contract.layout import Array
-from attndsl.verify.data.roles import stored as quantised
+from attndsl.verify.space.argument_roles import stored as quantised
 
 _FLOAT64 = np.dtype(np.float64)
 _BELOW: dict[type[Node], tuple[str, ...]] = {
@@ -60,7 +59,7 @@ def stored_inputs(node: Node) -> Iterator[Input]:
         yield from stored_inputs(getattr(node, name))
 
 
-class Cells:
+class RowLocations:
     """The elements of all stored tensors of a call in one flat array.
 
     ``keys`` and ``values``: the key sources of scores and of weighted sums, in the order of segments;
@@ -82,7 +81,7 @@ class Cells:
                     total = self._place(tensor.name, total)
         self.content = np.zeros(total)
         self.written = np.zeros(total, bool)
-        self._state = State(self._numbered(), _FLOAT64)
+        self._state = new_state(self._numbered(), _FLOAT64)
 
     def _place(self, name: str, total: int) -> int:
         found = []
@@ -112,7 +111,7 @@ class Cells:
 
     def rows(self, source: Rows, b: int, k: int) -> Array:
         """The places of the rows of batch row ``b`` and key/value head ``k``: (rows, channels)."""
-        found = reader(self._state, source, b, k)
+        found = self._state.reader(source, b, k)
         if found.count == 0:
             return np.zeros((0, 0), np.int64)
         return found.fetch(found.first, found.first + found.count).astype(np.int64)
@@ -131,7 +130,7 @@ class Cells:
         }
 
     def ranges(self) -> dict[str, tuple[int, int]]:
-        """First cell of each stored tensor, and the end."""
+        """First element of each stored tensor, and the end."""
         return {name: (places[0][0].start, places[-1][0].stop) for name, places in self._places.items()}
 
     def queries(self, values: Array) -> dict[str, Array]:

@@ -35,7 +35,7 @@ IN_SCALE, IN_OFFSET, OUT_SCALE, OUT_OFFSET = "in scale", "in offset", "out scale
 
 
 @dataclass(frozen=True)
-class Roles:
+class ArgumentRoles:
     """``of``: the role of each tensor that the computation reads."""
 
     of: dict[str, str]
@@ -119,7 +119,7 @@ def _input(node: Node | None) -> str:
     )
 
 
-def roles(graph: Graph) -> Roles:
+def roles_of(graph: Graph) -> ArgumentRoles:
     """The roles of the tensors that ``graph`` reads; a tensor with several keeps the first."""
     found: dict[str, str] = {}
 
@@ -152,7 +152,7 @@ def roles(graph: Graph) -> Roles:
     for node in graph.nodes:
         if isinstance(node, Elementwise):
             _mark_operands(node, found)
-    return Roles(found)
+    return ArgumentRoles(found)
 
 
 def _mark_operands(node: Elementwise, found: dict[str, str]) -> None:
