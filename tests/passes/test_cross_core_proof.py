@@ -23,7 +23,6 @@ from attndsl.passes.split_cores import split_cores
 from attndsl.target import Core, MemorySpace, Pipe
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import Convert, Fill, Fixpipe, Instruction, LoadNz, LoadRows, StoreRows
-from attndsl.tile.pipeline_skew import guard, tiles
 from attndsl.tile.program import Program
 from attndsl.tile.statements import (
     Alloc,
@@ -428,26 +427,3 @@ def test_a_device_tensor_is_read_once_behind_its_writer(where):
     else:
         with pytest.raises(InternalError, match="Merge reads partial of all blocks, so it runs once"):
             derive_flags(made)
-
-
-# The steps of a skewed loop.
-
-
-@pytest.mark.parametrize("extent", [0, 1, 2, 5])
-@pytest.mark.parametrize(("lag", "deepest"), [(0, 0), (0, 2), (1, 2), (2, 2), (1, 1), (3, 7)])
-def test_a_stage_has_each_tile_once(lag, deepest, extent):
-    found = tiles(lag, deepest, extent)
-    assert [tile for tile in found if tile is not None] == list(range(extent))
-    assert len(found) == extent + deepest
-
-
-@pytest.mark.parametrize(
-    ("lag", "text"),
-    [(0, "step < tiles"), (1, "step >= 1 and step < tiles + 1"), (2, "step >= 2")],
-)
-def test_a_guard_leaves_out_what_the_loop_implies(lag, text):
-    assert str(guard(Symbol("step"), lag, 2, Symbol("tiles"))) == text
-
-
-def test_a_loop_without_lags_needs_no_guard():
-    assert guard(Symbol("step"), 0, 0, Symbol("tiles")) is None
