@@ -12,11 +12,12 @@ from itertools import pairwise
 
 from attndsl.errors import InternalError
 from attndsl.hardware import ATLAS_A2, Core
-from attndsl.symbolic import Element, Expr
+from attndsl.symbolic import Element
 from attndsl.tile.buffers import Buffer, GlobalTensor
+from attndsl.tile.facts import kept
 from attndsl.tile.instructions import Instruction
 from attndsl.tile.program import CORE_SCALARS, SUB_BLOCK, Program, Property
-from attndsl.tile.scalars import defined, expressions, free, loads, own_names
+from attndsl.tile.scalars import defined, free, loads_of, names_of, own_names
 from attndsl.tile.statements import (
     Alloc,
     Collect,
@@ -54,10 +55,15 @@ def check(program: Program, after: str, established: Collection[Property]) -> Pr
     return program
 
 
+@kept
+def _violations(item: Instruction) -> tuple[str, ...]:
+    return tuple(item.violations())
+
+
 def operands_are_legal(program: Program) -> Iterator[str]:
     """Every instruction satisfies its own operand limits, as far as numbers are constant."""
     for item in program.instructions():
-        for problem in item.violations():
+        for problem in _violations(item):
             yield f"'{item.describe()}' ({item.where}): {problem}"
 
 
@@ -110,7 +116,7 @@ def flags_are_uniform(program: Program) -> Iterator[str]:
 
 def _uniform(statement: Statement, varying: frozenset[str]) -> Iterator[str]:
     for child in statement.children():
-        depends = {name for expr in expressions(child) for name in _names(expr)} & varying
+        depends = names_of(child) & varying
         if depends and defined(child):
             varying = varying.union(defined(child))
         if depends and isinstance(child, Collect):
@@ -118,10 +124,6 @@ def _uniform(statement: Statement, varying: frozenset[str]) -> Iterator[str]:
         if depends and isinstance(child, For | If | Pipelined) and _has_flag(child):
             yield f"a cross-core flag stands under a condition on {', '.join(sorted(depends))}"
         yield from _uniform(child, varying)
-
-
-def _names(expr: Expr) -> frozenset[str]:
-    return expr.symbols() | {node.source for node in loads(expr)}
 
 
 def _has_flag(statement: Statement) -> bool:
@@ -142,7 +144,7 @@ def _chosen(statement: Statement, ready: set[str]) -> Iterator[str]:
     for tensor in tensors:
         if tensor.listed and tensor.name not in ready:
             yield f"'{_name(statement)}' touches {tensor.name}, of which no element was picked"
-    for node in (node for expr in expressions(statement) for node in loads(expr)):
+    for node in loads_of(statement):
         if isinstance(node, Element) and node.source not in ready:
             yield f"{node} is read where {node.source} was not collected"
     inside = set(ready) if isinstance(statement, For | If | Pipelined) else ready

@@ -14,6 +14,7 @@ from attndsl.hardware import Core, Pipe
 from attndsl.source_line import UNKNOWN_LINE, SourceLine
 from attndsl.symbolic import Const, Expr, Symbol
 from attndsl.tile.buffers import Buffer, GlobalTensor, ScalarArray
+from attndsl.tile.facts import kept
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -32,9 +33,19 @@ class Statement:
 
     def walk(self) -> Iterator[Statement]:
         """This statement and all inside it, in program order."""
-        yield self
+        return iter(self.inside())
+
+    @kept
+    def inside(self) -> tuple[Statement, ...]:
+        """This statement and all inside it, in program order."""
+        found: list[Statement] = []
+        self._add_inside(found)
+        return tuple(found)
+
+    def _add_inside(self, found: list[Statement]) -> None:
+        found.append(self)
         for child in self.children():
-            yield from child.walk()
+            child._add_inside(found)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
