@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from functools import cache
+from typing import Any
 
 from attndsl.hardware import MemorySpace
 from attndsl.symbolic import Expr, Load, Symbol
