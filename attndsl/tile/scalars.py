@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
-from functools import cache
-from typing import Any
 
 from attndsl.hardware import MemorySpace
 from attndsl.symbolic import Expr, Load, Symbol
@@ -61,19 +59,14 @@ def own_names(program: Program) -> frozenset[str]:
 def expressions(statement: Statement) -> tuple[Expr, ...]:
     """Every expression that the statement itself (not its children) uses."""
     found: list[Expr] = []
-    for name in _read_fields(type(statement)):
-        value = getattr(statement, name)
-        if isinstance(value, Expr):
+    defines = _BINDERS.get(type(statement), ())
+    for item in fields(statement):
+        value = getattr(statement, item.name)
+        if isinstance(value, Expr) and item.name not in defines:
             found.append(value)
         elif isinstance(value, Region | GlobalRegion):
             found += extents_of(value)
     return tuple(found)
-
-
-@cache
-def _read_fields(kind: type[Any]) -> tuple[str, ...]:
-    """The fields of a kind of statement but for the scalars that it defines."""
-    return tuple(item.name for item in fields(kind) if item.name not in _BINDERS.get(kind, ()))
 
 
 def extents_of(region: Region | GlobalRegion) -> tuple[Expr, Expr, Expr, Expr]:
