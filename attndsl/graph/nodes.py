@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 
+from attndsl.facts import kept
 from attndsl.source_line import UNKNOWN_LINE, SourceLine
 from attndsl.symbolic import Expr, Load
 
@@ -38,6 +39,7 @@ class Node:
 
     where: SourceLine = UNKNOWN_LINE
 
+    @kept
     def operands(self) -> tuple[Node, ...]:
         """The nodes this one reads, in field order."""
         found: list[Node] = []
@@ -51,16 +53,21 @@ class Node:
 
     def walk(self) -> Iterator[Node]:
         """Every node below and including this one, operands first, each once."""
-        seen: set[int] = set()
+        return iter(self.inside())
 
-        def visit(node: Node) -> Iterator[Node]:
-            if id(node) not in seen:
-                seen.add(id(node))
+    @kept
+    def inside(self) -> tuple[Node, ...]:
+        """Every node below and including this one, operands first, each once."""
+        found: dict[int, Node] = {}
+
+        def visit(node: Node) -> None:
+            if id(node) not in found:
                 for operand in node.operands():
-                    yield from visit(operand)
-                yield node
+                    visit(operand)
+                found.setdefault(id(node), node)
 
-        yield from visit(self)
+        visit(self)
+        return tuple(found.values())
 
     def at(self, where: SourceLine) -> Node:
         """The same node, attributed to another spec line."""

@@ -14,10 +14,11 @@ flags promise is checked at the end (ring_order.py).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from attndsl.errors import InternalError
+from attndsl.facts import kept
 from attndsl.hardware import ATLAS_A2, Core, Pipe
 from attndsl.schedule.errors import TooManyEvents
 from attndsl.schedule.hazards import find_problems, insert_barriers, superfluous_events
@@ -142,27 +143,24 @@ def _merge(edges: list[_Edge]) -> list[_Edge]:
     return kept if len(kept) == len(edges) else _merge(kept)
 
 
-def _uses(statement: Statement) -> dict[Buffer, set[_Use]]:
+@kept
+def _uses(statement: Statement) -> Mapping[Buffer, frozenset[_Use]]:
     """Who touches which buffer inside, lifetimes that begin and end inside aside."""
-    found: dict[Buffer, set[_Use]] = {}
-    _collect_uses(statement, frozenset(), found)
-    return found
-
-
-def _collect_uses(statement: Statement, ended: frozenset[Buffer], found: dict[Buffer, set[_Use]]) -> None:
+    found: dict[Buffer, frozenset[_Use]] = {}
     if isinstance(statement, Instruction):
         for buffers, writes in ((statement.reads(), False), (statement.writes(), True)):
             for buffer in buffers:
-                if buffer not in ended:
-                    found.setdefault(buffer, set()).add((statement.pipe, writes))
-    if isinstance(statement, Alloc):
-        ended = ended | frozenset(statement.buffers)
+                found[buffer] = found.get(buffer, frozenset()) | {(statement.pipe, writes)}
+    ended = statement.buffers if isinstance(statement, Alloc) else ()
     for child in statement.children():
-        _collect_uses(child, ended, found)
+        for buffer, uses in _uses(child).items():
+            if buffer not in ended:
+                found[buffer] = found.get(buffer, frozenset()) | uses
+    return found
 
 
 def _edges_between(
-    a: dict[Buffer, set[_Use]], b: dict[Buffer, set[_Use]], first: int, second: int
+    a: Mapping[Buffer, frozenset[_Use]], b: Mapping[Buffer, frozenset[_Use]], first: int, second: int
 ) -> Iterable[_Edge]:
     for buffer in a:
         for source, writes in sorted(a[buffer], key=_use_order):

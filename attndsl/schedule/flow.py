@@ -9,7 +9,7 @@ masks that they need; a :class:`Walk` runs them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from attndsl.hardware import Pipe
@@ -75,17 +75,16 @@ class Rows:
         up: the first bit of the row of the events that may be up.
     """
 
-    def __init__(self, index: TouchIndex, events: Iterable[SetEvent]) -> None:
+    def __init__(self, index: TouchIndex) -> None:
         self._width = index.width * (index.ages + 1)
         self.row = (1 << self._width) - 1
         self._pipes = {pipe: number * self._width for number, pipe in enumerate(index.pipes)}
         self._events: dict[str, int] = {}
         end = len(index.pipes) * self._width
         self.pipes = (1 << end) - 1
-        for event in events:
-            if event.name not in self._events:
-                self._events[event.name] = end
-                end += self._width * index.ids(event)
+        for name, event in index.events.items():
+            self._events[name] = end
+            end += self._width * index.ids(event)
         self.up = end
         self._every = sum(1 << first for first in range(0, end, self._width)) if self._width else 0
 
@@ -422,10 +421,8 @@ class Flow:
         self._index, self._sure, self._merge = index, sure, merge
         self._clashing = index.clashing if clashing is None else clashing
         self._split_at = split_at
-        self.rows = Rows(index, index.events)
-        self.marks = {
-            name: 1 << number for number, name in enumerate(dict.fromkeys(e.name for e in index.events))
-        }
+        self.rows = Rows(index)
+        self.marks = {name: 1 << number for number, name in enumerate(index.events)}
         self._instructions = self._loops = 0
         self.steps = self._body(tree)
 
@@ -436,7 +433,7 @@ class Flow:
     def traces(self, name: str) -> int:
         """The bits of an event in any state: its ids' rows, its waits, and whether it may be up."""
         rows, waits = self.rows, self._index.at_any_age(self._index.waits[name])
-        ids = next(self._index.ids(event) for event in self._index.events if event.name == name)
+        ids = self._index.ids(self._index.events[name])
         return rows.everywhere(waits) | waits << rows.up | rows.ids(name, ids)
 
     def _body(self, statement: Statement) -> tuple[Step, ...]:

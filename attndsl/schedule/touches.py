@@ -8,7 +8,9 @@ iterations of a disjoint loop made.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 
+from attndsl.facts import kept
 from attndsl.hardware import Pipe
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import Instruction
@@ -38,7 +40,7 @@ class TouchIndex:
         clashing: what must be complete before an instruction starts: one of the two writes.
         rings: touches of rings.
         bit_of: the bit of each touch of an instruction, at age 0.
-        events: one statement of each event.
+        events: one statement of each event, by name.
         slot_events: events with an id for each slot, by the group whose slots they follow.
     """
 
@@ -46,69 +48,78 @@ class TouchIndex:
         self, tree: Statement, wanted: Callable[[Touch], bool] = _every, *, waits: bool = True
     ) -> None:
         """``waits``: whether waits are touches of their events; else events that overrun are not found."""
-        items = list(tree.walk())
-        self._wanted = wanted
+        self._wanted, self._waits = wanted, waits
         self._touches: list[Touch | None] = []
         self._of_buffer: dict[Buffer, Touches] = {}
         self._writes_of: dict[Buffer, Touches] = {}
         self.of: dict[Instruction, Touches] = {}
         self.bit_of: dict[Touch, Touches] = {}
         self.waits: dict[str, Touches] = {}
+        self.events: dict[str, SetEvent] = {}
         self.rings: Touches = 0
         mine: dict[Pipe, Touches] = {}
-        for item in items:
-            if isinstance(item, Instruction) and item not in self.of:
-                self._number(item)
-                mine[item.pipe] = mine.get(item.pipe, 0) | self.of[item]
-            elif isinstance(item, SetEvent) and item.name not in self.waits:
-                self.waits[item.name] = self._new(None) if waits else 0
+        lifetimes: list[Group] = []
+        for item in tree.inside():
+            if isinstance(item, Instruction):
+                mine[item.pipe] = mine.get(item.pipe, 0) | self._number(item)
+            elif isinstance(item, SetEvent):
+                self._await(item)
+                mine |= {pipe: mine.get(pipe, 0) for pipe in (item.source, item.target)}
+            elif isinstance(item, Barrier | SetCrossFlag):
+                mine.setdefault(item.pipe, 0)
+            elif isinstance(item, Alloc) and item.buffers[0].slots > 1:
+                lifetimes.append(item.buffers)
         self.width = len(self._touches)
-        lifetimes = [item.buffers for item in items if isinstance(item, Alloc) and item.buffers[0].slots > 1]
-        self.events = _one_of_each(items)
         self._groups: dict[Buffer, Group] = {buffer: group for group in lifetimes for buffer in group}
         self.ages = max((group[0].slots for group in lifetimes), default=1)
-        used = _used_pipes(items)
-        self.pipes = tuple(pipe for pipe in Pipe if pipe in used)
-        self.of_pipe = {pipe: self.at_any_age(mine.get(pipe, 0)) for pipe in self.pipes}
+        self.pipes = tuple(pipe for pipe in Pipe if pipe in mine)
+        self.of_pipe = {pipe: self.at_any_age(mine[pipe]) for pipe in self.pipes}
         self.clashing = {item: self._clashing(item) for item in self.of}
-        self.slot_events = self._slot_events(items)
+        self.slot_events = self._slot_events()
         self._turning = {group: self._turn(group) for group in lifetimes}
 
     def _new(self, touch: Touch | None) -> Touches:
         self._touches.append(touch)
         return 1 << (len(self._touches) - 1)
 
-    def _number(self, item: Instruction) -> None:
-        self.of[item] = 0
-        writes = set(item.writes())
-        for buffer in dict.fromkeys((*item.reads(), *item.writes())):
-            if not self._wanted((item, buffer)):
-                continue
-            bit = self.bit_of[item, buffer] = self._new((item, buffer))
-            self.of[item] |= bit
-            self._of_buffer[buffer] = self._of_buffer.get(buffer, 0) | bit
-            if buffer in writes:
-                self._writes_of[buffer] = self._writes_of.get(buffer, 0) | bit
-        for tensor in dict.fromkeys((*item.gm_reads(), *item.gm_writes())):
-            if is_ring(tensor) and self._wanted((item, tensor)):
+    def _number(self, item: Instruction) -> Touches:
+        if item in self.of:
+            return self.of[item]
+        operands, found = _operands(item), 0
+        for buffer in dict.fromkeys((*operands.reads, *operands.writes)):
+            if self._wanted((item, buffer)):
+                bit = self.bit_of[item, buffer] = self._new((item, buffer))
+                found |= bit
+                self._of_buffer[buffer] = self._of_buffer.get(buffer, 0) | bit
+                if buffer in operands.writes:
+                    self._writes_of[buffer] = self._writes_of.get(buffer, 0) | bit
+        for tensor in operands.rings:
+            if self._wanted((item, tensor)):
                 bit = self.bit_of[item, tensor] = self._new((item, tensor))
-                self.of[item] |= bit
+                found |= bit
                 self.rings |= bit
+        self.of[item] = found
+        return found
+
+    def _await(self, event: SetEvent) -> None:
+        if event.name not in self.events:
+            self.events[event.name] = event
+            self.waits[event.name] = self._new(None) if self._waits else 0
 
     def _clashing(self, item: Instruction) -> Touches:
-        found = 0
-        for buffer in item.writes():
+        operands, found = _operands(item), 0
+        for buffer in operands.writes:
             found |= self._of_buffer.get(buffer, 0)
-        for buffer in item.reads():
+        for buffer in operands.reads:
             found |= self._writes_of.get(buffer, 0)
         return found
 
-    def _slot_events(self, items: Iterable[Statement]) -> dict[Group, tuple[str, ...]]:
-        found: dict[Group, dict[str, None]] = {}
-        for item in items:
-            if isinstance(item, SetEvent) and self.ages_with_slots(item):
-                assert item.slot_of is not None
-                found.setdefault(self._groups[item.slot_of], {})[item.name] = None
+    def _slot_events(self) -> dict[Group, tuple[str, ...]]:
+        found: dict[Group, list[str]] = {}
+        for name, event in self.events.items():
+            if self.ages_with_slots(event):
+                assert event.slot_of is not None
+                found.setdefault(self._groups[event.slot_of], []).append(name)
         return {group: tuple(names) for group, names in found.items()}
 
     def _turn(self, group: Group) -> tuple[Touches, Touches]:
@@ -158,19 +169,16 @@ class TouchIndex:
             touches &= touches - 1
 
 
-def _one_of_each(items: Iterable[Statement]) -> tuple[SetEvent, ...]:
-    found: dict[str, SetEvent] = {}
-    for item in items:
-        if isinstance(item, SetEvent):
-            found.setdefault(item.name, item)
-    return tuple(found.values())
+@dataclass(frozen=True, slots=True)
+class _Operands:
+    """What an instruction touches: buffers on the chip, and rings in global memory."""
+
+    reads: tuple[Buffer, ...]
+    writes: tuple[Buffer, ...]
+    rings: tuple[GlobalTensor, ...]
 
 
-def _used_pipes(items: Iterable[Statement]) -> set[Pipe]:
-    used: set[Pipe] = set()
-    for item in items:
-        if isinstance(item, Instruction | Barrier | SetCrossFlag):
-            used.add(item.pipe)
-        elif isinstance(item, SetEvent):
-            used |= {item.source, item.target}
-    return used
+@kept
+def _operands(item: Instruction) -> _Operands:
+    tensors = dict.fromkeys((*item.gm_reads(), *item.gm_writes()))
+    return _Operands(item.reads(), item.writes(), tuple(tensor for tensor in tensors if is_ring(tensor)))

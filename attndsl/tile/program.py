@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
+from attndsl.facts import kept
 from attndsl.hardware import ATLAS_A2, Core, MemorySpace
 from attndsl.symbolic import Expr, Named, Symbol
 from attndsl.tile.buffers import Buffer, GlobalTensor
-from attndsl.tile.facts import kept
 from attndsl.tile.instructions import Instruction
 from attndsl.tile.statements import Alloc, Seq, Statement
 

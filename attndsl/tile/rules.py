@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from attndsl.errors import InternalError
+from attndsl.facts import kept
 from attndsl.hardware import ATLAS_A2, Core
 from attndsl.symbolic import Element
 from attndsl.tile.buffers import Buffer, GlobalTensor
-from attndsl.tile.facts import kept
 from attndsl.tile.instructions import Instruction
 from attndsl.tile.program import CORE_SCALARS, SUB_BLOCK, Program, Property
 from attndsl.tile.scalars import defined, free, loads_of, names_of, own_names
@@ -121,19 +121,33 @@ def _uniform(statement: Statement, varying: frozenset[str]) -> Iterator[str]:
             varying = varying.union(defined(child))
         if depends and isinstance(child, Collect):
             varying = varying | {child.array.name}
-        if depends and isinstance(child, For | If | Pipelined) and _has_flag(child):
+        if not _has_flag(child):
+            continue
+        if depends and isinstance(child, For | If | Pipelined):
             yield f"a cross-core flag stands under a condition on {', '.join(sorted(depends))}"
         yield from _uniform(child, varying)
 
 
+@kept
 def _has_flag(statement: Statement) -> bool:
-    return any(isinstance(item, SetCrossFlag | WaitCrossFlag) for item in statement.walk())
+    return isinstance(statement, SetCrossFlag | WaitCrossFlag) or any(map(_has_flag, statement.children()))
 
 
 def what_is_read_was_chosen(program: Program) -> Iterator[str]:
     """On every path an element of a list was picked, and an array collected, before it is read."""
     for tree in program.trees():
-        yield from _chosen(tree, set())
+        if any(map(_needs_choice, tree.inside())):
+            yield from _chosen(tree, set())
+
+
+@kept
+def _needs_choice(statement: Statement) -> bool:
+    """Whether the statement itself touches a list, or reads an array that is collected."""
+    tensors: tuple[GlobalTensor, ...] = ()
+    if isinstance(statement, Instruction):
+        tensors = (*statement.gm_reads(), *statement.gm_writes())
+    reads_array = any(isinstance(node, Element) for node in loads_of(statement))
+    return reads_array or any(tensor.listed for tensor in tensors)
 
 
 def _chosen(statement: Statement, ready: set[str]) -> Iterator[str]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 
+from attndsl.facts import kept
 from attndsl.hardware import MemorySpace
 from attndsl.symbolic import Expr, Load, Symbol
 from attndsl.tile.buffers import GlobalRegion, Region
-from attndsl.tile.facts import kept
 from attndsl.tile.naming import gm_member, list_member
 from attndsl.tile.program import CORE_SCALARS, Program
 from attndsl.tile.statements import Collect, For, Let, Pipelined, Seq, Statement

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
+from attndsl.facts import kept
 from attndsl.hardware import Core, Pipe
 from attndsl.source_line import UNKNOWN_LINE, SourceLine
 from attndsl.symbolic import Const, Expr, Symbol
 from attndsl.tile.buffers import Buffer, GlobalTensor, ScalarArray
-from attndsl.tile.facts import kept
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
