@@ -5,22 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from attndsl.codegen.arguments import names_of
+from attndsl.codegen.dtype_parameter import text_name
 from attndsl.codegen.entry import entry_text
 from attndsl.codegen.host import host_text
-from attndsl.codegen.kernel import kernel_name, kernel_text
+from attndsl.codegen.kernel import kernel_text
 from attndsl.codegen.render import render
 from attndsl.schedule.compile import Compiled
 
 
 def kernel_path(compiled: Compiled) -> str:
-    """The file of a specialisation, in the project."""
-    return f"op_kernel/{kernel_name(compiled)}.h"
+    """The file of a specialisation's text, in the project."""
+    return f"op_kernel/{text_name(compiled)}.h"
 
 
 def device_files(kernels: Sequence[Compiled]) -> dict[str, str]:
     """The files by path in the project."""
     names, host = names_of(kernels[0].operator), host_text(kernels)
-    found = {kernel_path(each): render("op_kernel/kernel.h.j2", kernel=kernel_text(each)) for each in kernels}
+    texts = {kernel_path(each): each for each in kernels}
+    found = {path: render("op_kernel/kernel.h.j2", kernel=kernel_text(each)) for path, each in texts.items()}
     found[f"op_kernel/{names.kernel}.cpp"] = render("op_kernel/entry.cpp.j2", entry=entry_text(kernels))
     found[f"op_kernel/{names.op}_tiling.h"] = render("op_kernel/tiling.h.j2", host=host)
     found[f"op_host/{names.op}_plan.h"] = render("op_host/plan.h.j2", host=host)

@@ -12,6 +12,7 @@ from attndsl.codegen.device_cases import DeviceCase, device_cases
 from attndsl.codegen.device_files import device_files
 from attndsl.codegen.direct import SMALLEST, UNITS, direct_text
 from attndsl.codegen.host_files import definition_files, guard_of, host_files
+from attndsl.codegen.kernel_list import KERNEL_LIST, kernel_list
 from attndsl.codegen.op_definition import SOCS
 from attndsl.codegen.render import render
 from attndsl.codegen.torch_text import torch_text
@@ -41,6 +42,7 @@ def project_files(kernels: Sequence[Compiled], page: Page) -> dict[str, str]:
     found |= build_files(names, page, samples=smallest is not None)
     found |= binding_files(names, page)
     found |= launch_files(names, smallest)
+    found[KERNEL_LIST] = kernel_list(kernels)
     return found | (test_files(names, cases) if cases else {})
 
 

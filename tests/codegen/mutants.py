@@ -17,8 +17,8 @@ import numpy as np
 from attndsl import emulator
 from attndsl.codegen.arguments import names_of
 from attndsl.codegen.device_files import device_files, kernel_path
+from attndsl.codegen.dtype_parameter import text_name
 from attndsl.codegen.execute import arguments_of, plan_of, written
-from attndsl.codegen.kernel import kernel_name
 from attndsl.schedule.compile import Compiled
 from attndsl.schedule.launch import Launch
 
@@ -91,7 +91,7 @@ def _switched_source(compiled: Compiled, source: str) -> str:
     lines = source.split("\n")
     for number, statement in enumerate(sync_statements(source)):
         lines[statement.line] = f"if (Present({number})) {statement.text}"
-    start = f"\nnamespace {kernel_name(compiled)} {{\n"
+    start = f"\nnamespace {text_name(compiled)} {{\n"
     switched = "\n".join(lines)
     assert switched.count(start) == 1
     text = whole_source(compiled, switched.replace(start, f"\n{_SWITCH}{start}"))

@@ -11,8 +11,9 @@ import numpy as np
 
 from attndsl import emulator, ops
 from attndsl.codegen.device_files import device_files, kernel_path
+from attndsl.codegen.dtype_parameter import text_name
 from attndsl.codegen.execute import plan_of, written
-from attndsl.codegen.kernel import kernel_name, kernel_text
+from attndsl.codegen.kernel import kernel_text
 from attndsl.interpret.tile import interpret
 from attndsl.schedule.compile import Compiled, compile_operator
 from attndsl.schedule.launch import Launch
@@ -83,7 +84,7 @@ def emulate(made: Launch) -> emulator.Report:
     compiled, folder = made.compiled, written(made.compiled)
     names = [tensor.name for tensor in compiled.program.parameters]
     text = _ENTRY.format(
-        name=kernel_name(compiled),
+        name=text_name(compiled),
         struct=kernel_text(compiled).tiling_struct,
         parameters="".join(f"GM_ADDR {name}, " for name in names),
         arguments="".join(f"{name}, " for name in names),
