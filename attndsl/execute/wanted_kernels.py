@@ -10,7 +10,8 @@ from attndsl.codegen.kernel_set.kernel_request import legal_choice
 from attndsl.codegen.names.arguments import names_of
 from attndsl.compiler.prepare_launch import specialisation_of
 from attndsl.expr.argument_facts import dtype_of, given, passed
-from attndsl.lowering.signature.specialisation import feature_names, setting_word
+from attndsl.lowering.signature.kernel_names import setting_word
+from attndsl.lowering.signature.specialisation import feature_names
 from attndsl.spec.binding.call import Call
 from attndsl.spec.operator.covering import choosable
 from attndsl.spec.operator.operator import Operator

@@ -21,7 +21,8 @@ from attndsl.codegen.names.spelling import (
 from attndsl.codegen.text.scalar_helpers import Helper, kernel_helpers
 from attndsl.compiler.compile import Compiled
 from attndsl.expr.symbolic import Const, Expr
-from attndsl.lowering.signature.specialisation import Specialisation, feature_names, kernel_suffix
+from attndsl.lowering.signature.kernel_names import kernel_suffix
+from attndsl.lowering.signature.specialisation import Specialisation, feature_names
 from attndsl.spec.contract.contract import Contract
 from attndsl.spec.operator.specialization_parameters import spelled
 from attndsl.target import ATLAS_A2, Core

@@ -1,14 +1,16 @@
-"""Result rows of queries that do not exist: where batch rows are padded to one number of positions, the
-positions behind the last query of a batch row are zeros.
+"""Zeros for result rows of queries that do not exist.
+
+Batch rows are padded to one number of positions; those after the last query of a batch row are zeros.
 """
 
 from __future__ import annotations
 
-from attndsl.expr.symbolic import Compare, Const, Expr, Symbol, as_expr
-from attndsl.graph import nodes
-from attndsl.lowering.emit.context import Context, chunks, whole
+from attndsl.expr.symbolic import Const, Expr, Symbol, as_expr
+from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import HEAD, QUERY, R0
-from attndsl.lowering.match.attention_pattern import Computation
+from attndsl.lowering.emit.shorthands import chunks, whole
+from attndsl.lowering.errors import NotLowered
+from attndsl.lowering.match.padded_queries import pads_rows
 from attndsl.lowering.rows.row_space import Run
 from attndsl.target import ATLAS_A2, Core
 from attndsl.tile.instructions import Convert, Fill, StoreRows
@@ -18,40 +20,17 @@ from attndsl.tile.statements import For, If, Let, Stage, seq
 _TOKEN = Symbol("token")
 
 
-def existing_queries(computation: Computation) -> nodes.Scalar | None:
-    """The queries of each batch row, where results of further ones are replaced by zeros."""
-    for node in computation.finish:
-        bound = _first_padded(node)
-        if bound is not None:
-            return nodes.Scalar(value=bound, axes=("B",), where=node.where)
-    return None
-
-
-def _first_padded(node: nodes.Node) -> Expr | None:
-    if not isinstance(node, nodes.Replace) or node.value != 0:
-        return None
-    if not isinstance(node.condition, nodes.IndexCondition):
-        return None
-    condition = node.condition.condition
-    query = isinstance(condition, Compare) and condition.op == ">=" and condition.left.same(Symbol("i"))
-    if not query or {"i", "j", "n"} & condition.right.symbols():  # type: ignore[attr-defined]
-        return None
-    right: Expr = condition.right  # type: ignore[attr-defined]
-    return right
-
-
-def pads_rows(node: nodes.Node) -> bool:
-    """Whether a step behind finished rows is done by :func:`zero_padding`."""
-    return _first_padded(node) is not None
-
-
 def has_padding(context: Context) -> bool:
     """Whether batch rows are padded to one number of positions."""
-    return any(pads_rows(node) for node in context.computation.finish)
+    return any(pads_rows(node) for node in context.computation.epilogue)
 
 
 def zero_padding(context: Context) -> Stage:
-    """Zeros in all rows behind the last query of their batch row; the vector cores share the positions."""
+    """Zeros in all rows after the last query of their batch row; the vector cores share the positions.
+
+    Raises:
+        NotLowered: batch rows are not padded: packed, or of one position each.
+    """
     s, where, pitch = context.schedule, context.where, as_expr(context.value_bucket)
     name, size = context.computation.output.name, s.rows * context.interface.value_bucket
     dtype = context.parameter(name).dtype
@@ -70,10 +49,10 @@ def zero_padding(context: Context) -> Stage:
         return [Let(symbol=HEAD, value=R0), StoreRows(dst=place, src=rows, where=where)]
 
     steps = chunks(heads, context.rows_per_step, lambda r0, chunk: list(one_step(r0, chunk)), where)
-    one = seq(
-        *context.rows.enter_token(context, _TOKEN),
-        If(condition=context.rows.query_count(context) <= QUERY, then=seq(steps)),
-    )
+    enter, existing = context.rows.enter_token(context, _TOKEN), context.rows.existing_queries(context)
+    if existing is None:
+        raise NotLowered("zeros for positions of batch rows that are not padded", where)
+    one = seq(*enter, If(condition=existing <= QUERY, then=seq(steps)))
     loop = For(
         var=_TOKEN,
         begin=BLOCK_INDEX * ATLAS_A2.aiv_per_aic + SUB_BLOCK,

@@ -1,11 +1,13 @@
-"""What the lowering rules of one attention share: its kernel's interface and the inventory it fills."""
+"""The emitter of an attention: host fields, sizes, strides, buffers, and spec expressions in the kernel.
+
+Whatever a rule asks for is noted in the inventory of the program, once.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from attndsl.base.reserved_names import is_taken, plain
 from attndsl.base.source_location import SourceLine
@@ -26,43 +28,36 @@ from attndsl.expr.symbolic import (
 )
 from attndsl.lowering.emit.floor_division import floored
 from attndsl.lowering.emit.inventory import Inventory
-from attndsl.lowering.emit.loop_scalars import CHUNK, LANES, R0, own_rows
+from attndsl.lowering.emit.loop_scalars import LANES, own_rows
 from attndsl.lowering.errors import NotLowered
-from attndsl.lowering.match.attention_pattern import Attention, Computation
 from attndsl.lowering.match.schedule_options import Schedule
 from attndsl.lowering.signature.host_scalars import HOST, length_count
 from attndsl.lowering.signature.kernel_signature import KernelInterface
 from attndsl.lowering.signature.tensor_layouts import stride_value
 from attndsl.target import MemorySpace
-from attndsl.tile.buffers import Buffer, GlobalRegion, GlobalTensor, Region
+from attndsl.tile.buffers import Buffer, GlobalRegion, GlobalTensor
 from attndsl.tile.entry_size import entry_size
 from attndsl.tile.naming import camel, gm_member
 from attndsl.tile.program import tiling_scalar
-from attndsl.tile.statements import For, Let, Statement, seq
-
-if TYPE_CHECKING:
-    from attndsl.lowering.keys.key_source import KeySource
-    from attndsl.lowering.rows.row_space import RowSpace
 
 
 @dataclass(frozen=True, kw_only=True)
-class Context:
-    """Everything a lowering rule may use.
+class Emitter:
+    """What rules write statements with: sizes, scalars, buffers and regions of one attention's kernel part.
 
     Attributes:
-        attention: the attention that is lowered, one of ``computation``.
-        suffix: what tells its stages, rings and fields from those of others; empty for the only one.
-        rows: where its query rows are. ``keys``, ``values``: where those are.
+        where: the spec line of the result.
+        cube_dtype: the dtype that the cube multiplies: the io dtype, or float16 where rows are quantized, as
+            it holds int8 numbers exactly.
+        suffix: what tells the stages, rings and fields of this attention from those of others; empty for the
+            only one.
     """
 
     interface: KernelInterface
-    computation: Computation
-    attention: Attention
     schedule: Schedule
     inventory: Inventory
-    rows: RowSpace
-    keys: KeySource
-    values: KeySource
+    where: SourceLine
+    cube_dtype: str
     suffix: str = ""
 
     @property
@@ -71,20 +66,9 @@ class Context:
         return self.interface.dtype
 
     @property
-    def cube_dtype(self) -> str:
-        """What the cube multiplies: the io dtype, or fp16, which holds integers that stand for numbers."""
-        folded = self.keys.factors is not None or self.values.factors is not None
-        return "float16" if folded else self.dtype
-
-    @property
     def product_dtype(self) -> str:
-        """What matrix multiplies give."""
+        """The dtype of the products of matrix multiplies."""
         return "int32" if self.cube_dtype == "int8" else "float32"
-
-    @property
-    def where(self) -> SourceLine:
-        """The spec line of the result."""
-        return self.computation.output.where
 
     def label(self, name: str) -> str:
         """The name of a stage, ring or field of this attention."""
@@ -321,14 +305,3 @@ def _check_host_knows(expr: Expr, where: SourceLine) -> None:
 
 def _is_index(node: Expr, known: Mapping[str, ExprLike]) -> bool:
     return isinstance(node, Symbol) and node.name in known
-
-
-def chunks(end: Expr, step: Expr, body: Callable[[Expr, Expr], list[Statement]], where: SourceLine) -> For:
-    """``for r0 in 0..end by step`` over ``body(r0, rows of this chunk)``."""
-    count = Let(symbol=CHUNK, value=minimum(step, end - R0), where=where)
-    return For(var=R0, end=end, step=step, body=seq(count, *body(R0, CHUNK)), where=where)
-
-
-def whole(buffer: Buffer, offset: Expr | int = 0, cols: Expr | int | None = None) -> Region:
-    """A contiguous part of a buffer."""
-    return buffer.region(offset, 1, cols)

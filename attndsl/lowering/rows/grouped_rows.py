@@ -10,37 +10,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from attndsl.expr.symbolic import Const, Expr, Symbol, ceil_div, maximum, minimum, select
+from attndsl.expr.symbolic import Expr, Symbol, ceil_div, maximum, minimum, select
 from attndsl.graph import nodes
-from attndsl.lowering.emit.context import Context
-from attndsl.lowering.emit.loop_scalars import (
-    BATCH,
-    CHUNK,
-    FIRST_HEAD,
-    HEAD,
-    HEADS,
-    KV_HEAD,
-    R0,
-    ROW_BEGIN,
-    ROW_FRACTALS,
-    TASK,
-    TASK_ROWS,
-)
+from attndsl.lowering.emit.emitter import Emitter
+from attndsl.lowering.emit.loop_scalars import BATCH, FIRST_HEAD, HEAD, HEADS, TASK
 from attndsl.lowering.match.attention_pattern import Attention, Computation, other_operand
+from attndsl.lowering.rows.decoding_rows import DecodingRows
 from attndsl.lowering.rows.row_space import RowSpace, Run
-from attndsl.tile.buffers import Buffer, GlobalRegion, ScalarArray
-from attndsl.tile.instructions.cube import FRACTAL_SIZE
+from attndsl.tile.buffers import Buffer, GlobalTensor, ScalarArray
 from attndsl.tile.program import earlier, tiling_scalar
 from attndsl.tile.statements import Collect, For, Let, Seq, Statement, seq
 
-LIST_ENTRY, MEMBER_TILE, MEMBERS = Symbol("listEntry"), Symbol("memberTile"), Symbol("members")
-ROW_BATCH = Symbol("rowBatch")
+LIST_ENTRY, ROW_BATCH = Symbol("listEntry"), Symbol("rowBatch")
+_MEMBER_TILE, _MEMBERS, _MEMBER = Symbol("memberTile"), Symbol("members"), Symbol("member")
 _FOUND, _CANDIDATE = Symbol("found"), Symbol("candidate")
-_MEMBER, _ROW = Symbol("member"), Symbol("row")
 
 
 @dataclass(frozen=True, kw_only=True)
-class GroupedRows(RowSpace):
+class GroupedRows(DecodingRows):
     """The rows of one attention, by the tensor of a list that they name.
 
     Attributes:
@@ -53,105 +40,81 @@ class GroupedRows(RowSpace):
     entries_axis: str
     member_rows: ScalarArray
 
+    @property
+    def one_batch_row(self) -> bool:
+        return False
+
+    @property
+    def batch(self) -> Symbol:
+        return ROW_BATCH
+
     def list_entry(self) -> Expr:
         return LIST_ENTRY
 
-    def may_be_empty(self) -> bool:
-        return True
-
     # Tasks ----------------------------------------------------------------------------------------------
 
-    def tasks(self, context: Context) -> Symbol:
-        add, extents, most = context.inventory.field, context.interface.extents, context.schedule.max_rows
-        heads = self.heads_per_task(context)
+    def task_sizes(self, emit: Emitter, heads: Expr) -> tuple[Expr, Expr]:
+        add, extents = emit.inventory.field, emit.interface.extents
         add("batchRows", extents["B"], "batch rows")
-        members = maximum(1, most // maximum(heads, 1))
+        members = maximum(1, emit.schedule.max_rows // maximum(heads, 1))
         add("membersPerTask", members, "batch rows of a task, at most")
         tiles = ceil_div(earlier("batchRows"), earlier("membersPerTask"))
         add("memberTiles", tiles, "tasks that share the batch rows of a list entry")
-        rows = heads * earlier("membersPerTask")
-        add(context.label("rowsPerTask"), rows, "query rows of a task, at most")
         entries = extents[self.entries_axis]
-        count = entries * earlier("kvHeads") * earlier("headTiles") * earlier("memberTiles")
-        return add(context.label("tasks"), count, "units of work before keys are split")
+        tasks = entries * earlier("kvHeads") * earlier("headTiles") * earlier("memberTiles")
+        return heads * earlier("membersPerTask"), tasks
 
-    def enter(self, context: Context) -> list[Statement]:
+    def enter(self, emit: Emitter) -> list[Statement]:
         member_tiles = tiling_scalar("memberTiles")
         return [
-            Let(symbol=MEMBER_TILE, value=TASK % member_tiles),
+            Let(symbol=_MEMBER_TILE, value=TASK % member_tiles),
             *self.enter_heads(TASK // member_tiles, LIST_ENTRY),
-            *self._members(context),
-            Let(symbol=TASK_ROWS, value=HEADS * MEMBERS),
-            Let(symbol=ROW_FRACTALS, value=ceil_div(TASK_ROWS, FRACTAL_SIZE)),
+            *self._members(emit),
+            *self.enter_rows(HEADS * _MEMBERS),
             # What depends on the entry alone is asked of its first member.
-            Let(symbol=BATCH, value=select(MEMBERS > 0, self.member_rows.at(0), 0)),
+            Let(symbol=BATCH, value=select(_MEMBERS > 0, self.member_rows.at(0), 0)),
         ]
 
-    def _members(self, context: Context) -> list[Statement]:
+    def _members(self, emit: Emitter) -> list[Statement]:
         """The batch rows of the task: of those that name the entry, a run of ``membersPerTask``."""
         per_task = tiling_scalar("membersPerTask")
-
         collect = Collect(
             array=self.member_rows,
             count=_FOUND,
             index=_CANDIDATE,
             extent=tiling_scalar("batchRows"),
-            condition=context.in_kernel(self.index, {"b": _CANDIDATE}) == LIST_ENTRY,
-            skip=MEMBER_TILE * per_task,
+            condition=emit.in_kernel(self.index, {"b": _CANDIDATE}) == LIST_ENTRY,
+            skip=_MEMBER_TILE * per_task,
             where=self.where,
         )
-        return [collect, Let(symbol=MEMBERS, value=minimum(_FOUND, per_task))]
+        return [collect, Let(symbol=_MEMBERS, value=minimum(_FOUND, per_task))]
 
-    @property
-    def one_batch_row(self) -> bool:
-        return False
-
-    def indices(self) -> dict[str, Expr]:
-        return {"b": ROW_BATCH, "n": HEAD, "i": Const(0)}
+    def may_be_empty(self) -> bool:
+        return True
 
     # Rows -----------------------------------------------------------------------------------------------
 
-    def load_query(self, context: Context, target: Buffer) -> Statement:
-        """The task's query rows to L1 in Nz, member by member."""
-        name = self.query.name
-        offset = self.offset(context, name, FIRST_HEAD, Const(0))
-        load = self.load_heads(context, target, context.parameter(name), _MEMBER * HEADS, offset)
+    def load_rows(self, emit: Emitter, target: Buffer, tensor: GlobalTensor) -> Statement:
+        """Member by member."""
+        offset = self.offset(emit, self.query.name, FIRST_HEAD, self.position)
+        load = self.load_heads(emit, target, tensor, emit.head_dim, _MEMBER * HEADS, offset)
         row = Let(symbol=ROW_BATCH, value=self.member_rows.at(_MEMBER))
-        return For(var=_MEMBER, end=MEMBERS, body=seq(row, load), disjoint=(target,), runs=True)
-
-    def offset(self, context: Context, tensor: str, head: Expr, query: Expr) -> Expr:
-        places = {"B": ROW_BATCH, "N": head, "K": KV_HEAD}
-        found: Expr = Const(0)
-        for axis, at in places.items():
-            if context.has_stride(tensor, axis):
-                found = found + at * context.stride(tensor, axis)
-        return found
+        return For(var=_MEMBER, end=_MEMBERS, body=seq(row, load), disjoint=(target,), runs=True)
 
     def first_of_step(self) -> list[Statement]:
         return []
 
-    def each_run(
-        self, body: Callable[[Run], Statement], touched: tuple[Buffer, ...] = (), *, spread: bool = True
-    ) -> Seq:
-        return seq(self.each_row(lambda row: body(Run(row, Const(1), "N")), touched))
+    def runs(self, body: Callable[[Run], Statement], by_row: Callable[[], For]) -> Seq:
+        return seq(by_row())
 
-    def each_row(self, body: Callable[[Expr], Statement], touched: tuple[Buffer, ...] = ()) -> For:
-        row = ROW_BEGIN + R0 + _ROW
-        place = [
+    def enter_row(self, row: Expr) -> list[Statement]:
+        return [
             Let(symbol=HEAD, value=FIRST_HEAD + row % HEADS),
             Let(symbol=ROW_BATCH, value=self.member_rows.at(row // HEADS)),
         ]
-        return For(var=_ROW, end=CHUNK, body=seq(*place, body(_ROW)), disjoint=touched, runs=True)
 
-    def place(self, context: Context, tensor: str, run: Run, cols: Expr) -> GlobalRegion:
-        return context.gm(tensor, self.offset(context, tensor, HEAD, Const(0)), run.rows, cols)
-
-    def identity(self, context: Context, run: Run) -> tuple[Expr, Expr]:
-        heads = context.host(context.interface.extents["N"], "query heads", "queryHeads")
-        return ROW_BATCH * heads + HEAD, Const(1)
-
-    def enter_token(self, context: Context, token: Expr) -> list[Statement]:
-        return [Let(symbol=BATCH, value=token), Let(symbol=ROW_BATCH, value=token)]
+    def enter_token(self, emit: Emitter, token: Expr) -> list[Statement]:
+        return [*super().enter_token(emit, token), Let(symbol=ROW_BATCH, value=token)]
 
 
 def grouped_rows(rows: RowSpace, computation: Computation, attention: Attention, max_rows: int) -> RowSpace:
@@ -163,7 +126,7 @@ def grouped_rows(rows: RowSpace, computation: Computation, attention: Attention,
     if not isinstance(keys, nodes.Listed) or not isinstance(keys.index, nodes.Scalar):
         return rows
     others = len(computation.attentions) > 1
-    if not (rows.one_position and others and all(map(_same_for_all, attention.modifiers))):
+    if not (isinstance(rows, DecodingRows) and others and all(map(_same_for_all, attention.modifiers))):
         return rows
     index, entry = keys.index.value, Symbol("entry")
     if keys.length is not None and not _depends_on_entry_alone(keys.length, index, entry):
@@ -172,10 +135,6 @@ def grouped_rows(rows: RowSpace, computation: Computation, attention: Attention,
     assert isinstance(tensors, nodes.Input)
     return GroupedRows(
         query=rows.query,
-        token_axis=rows.token_axis,
-        one_position=True,
-        valid=None,
-        ends=None,
         where=keys.where,
         index=index,
         entries_axis=tensors.axes[0],

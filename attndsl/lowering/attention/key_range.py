@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import reduce
 
 from attndsl.expr.symbolic import Symbol, ceil_div, maximum, minimum, select
-from attndsl.lowering.emit.context import Context
+from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import (
     FIRST_KEY,
     FIRST_TILE,

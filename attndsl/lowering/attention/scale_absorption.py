@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from attndsl.expr.symbolic import Const, Expr, Symbol
-from attndsl.lowering.emit.context import Context, chunks, whole
+from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import (
     CHUNK,
     KEYS,
@@ -29,8 +29,9 @@ from attndsl.lowering.emit.loop_scalars import (
     TILE,
 )
 from attndsl.lowering.emit.row_operations import C0, broadcast, row_blocks
+from attndsl.lowering.emit.shorthands import chunks, whole
 from attndsl.lowering.emit.vector_buffers import VectorBuffers, vector_buffers
-from attndsl.lowering.keys.channel_quantization import Factors, zero_tail
+from attndsl.lowering.keys.channel_quantization import ChannelQuantization, zero_tail
 from attndsl.lowering.rows.row_space import Run
 from attndsl.tile.buffers import Buffer, GlobalTensor, Region
 from attndsl.tile.instructions import (
@@ -54,7 +55,7 @@ _FRACTION = 23
 
 def row_factors(context: Context) -> tuple[Buffer, ...]:
     """Factor and, where keys have an offset, shift of each of an item's rows; none for keys of numbers."""
-    factors = context.keys.factors
+    factors = context.keys.quantization
     if factors is None:
         return ()
     rows = context.schedule.rows_per_core
@@ -91,7 +92,7 @@ def scale_scores(context: Context) -> list[Statement]:
     return found
 
 
-def fold_query(context: Context, factors: Factors) -> Statement:
+def fold_query(context: Context, factors: ChannelQuantization) -> Statement:
     """The rows of this vector core folded and stored, at the first tile of an item."""
     rows = chunks(
         ROWS, context.rows_per_step, lambda r0, chunk: _fold_step(context, factors), context.rows.where
@@ -99,7 +100,7 @@ def fold_query(context: Context, factors: Factors) -> Statement:
     return If(condition=TILE == 0, then=seq(rows))
 
 
-def _fold_step(context: Context, factors: Factors) -> list[Statement]:
+def _fold_step(context: Context, factors: ChannelQuantization) -> list[Statement]:
     b = vector_buffers(context)
     lanes, bucket = factors.lanes(context), context.interface.bucket
     wide, elements = context.channel_rows, context.schedule.rows * lanes
@@ -128,7 +129,7 @@ def _fold_step(context: Context, factors: Factors) -> list[Statement]:
     ]
 
 
-def _times_scale(context: Context, factors: Factors, wide: Buffer) -> Statement:
+def _times_scale(context: Context, factors: ChannelQuantization, wide: Buffer) -> Statement:
     """The query rows of a step times the scale of each channel, to ``wide`` in fp32."""
     name, bucket, lanes = context.rows.query.name, context.interface.bucket, factors.lanes(context)
     narrow = context.in_ub("queryRows", context.dtype, context.schedule.rows * bucket, "query rows")
@@ -172,7 +173,7 @@ def _largest(context: Context, b: VectorBuffers, wide: Buffer, lanes: int) -> li
 
 
 def _shift(
-    context: Context, factors: Factors, b: VectorBuffers, wide: Buffer, folded: Buffer
+    context: Context, factors: ChannelQuantization, b: VectorBuffers, wide: Buffer, folded: Buffer
 ) -> list[Statement]:
     """``shift = factor * sum(folded * offset)``."""
     if factors.offset is None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from attndsl.base.source_location import SourceLine
-from attndsl.lowering.emit.context import Context
+from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.errors import NotLowered
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.statements import Statement
