@@ -74,7 +74,7 @@ constexpr uint32_t kNewMax = 0x08920;  // 1 x 32: running maximum including the 
 constexpr uint32_t kRescale = 0x08940;  // 1 x 384: exp(old max - new max) of the tiles in flight
 constexpr uint32_t kStep = 0x08ac0;  // 1 x 384: steps of the probabilities of the tiles in flight
 constexpr uint32_t kRowBlocks = 0x08c40;  // 1 x 256: a row statistic, one block a row
-constexpr uint32_t kProb = 0x08d40;  // 2 x 1024: probabilities in the io dtype
+constexpr uint32_t kProb = 0x08d40;  // 2 x 1024: probabilities, as the cube multiplies them
 constexpr uint32_t kProbSlot = 1024;
 constexpr uint32_t kProbHalf = 0x09540;  // 1 x 2048: integral probabilities in fp16
 constexpr uint32_t kWholePartial = 0x09d40;  // 2 x 4096: integer weighted sum of one tile
@@ -413,10 +413,10 @@ private:
         return found;
     }
 
-    template <typename T>
-    __aicore__ inline void Bind(GlobalTensor<T> &tensor, GM_ADDR address)
+    template <typename Element>
+    __aicore__ inline void Bind(GlobalTensor<Element> &tensor, GM_ADDR address)
     {
-        tensor.SetGlobalBuffer(reinterpret_cast<__gm__ T *>(address));
+        tensor.SetGlobalBuffer(reinterpret_cast<__gm__ Element *>(address));
     }
 
     // Cube stages
