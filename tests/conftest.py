@@ -70,7 +70,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_make_parametrize_id(val: object) -> str | None:
     """Values that pytest would number are told: what a case passes, which shape or dtype it has."""
-    if val is None or isinstance(val, str | int | float | bytes | type | FunctionType):
+    if val is None or isinstance(val, str | int | float | bytes | type | FunctionType | BaseException):
         return None
     text = _told(val)
     if text is None or " at 0x" in text:
