@@ -13,7 +13,7 @@ from attndsl.codegen.samples.device_files import device_files, kernel_path
 from attndsl.compiler.compile import Compiled, compile_operator
 from attndsl.expr.symbolic import Const
 from attndsl.lowering.signature.specialisation import Specialisation
-from attndsl.spec.operator import Operator
+from attndsl.spec.operator.operator import Operator
 from attndsl.tile.program import Program
 from attndsl.tile.statements import Barrier, Seq, Statement
 
