@@ -11,6 +11,7 @@ import pytest
 
 import attndsl.verify
 from attndsl import ops
+from attndsl.interpret import reference
 from attndsl.questions import split_of
 from attndsl.spec.loader import load, shipped_names
 from attndsl.verify import cases
@@ -409,3 +410,11 @@ def test_no_operator_and_no_argument_is_named_in_the_package():
     names = {*shipped_names(), *(name for name in named if len(name) > 5)}
     generic = {"query", "key", "value"}
     assert [name for name in sorted(names - generic) if name in text] == []
+
+
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_elements_of_results_are_known_before_any_tensor_is_made(name):
+    smallest = sorted(made(name).cases, key=lambda case: case.result_elements())[:2]
+    for case in smallest:
+        results = reference.run(case.call())
+        assert sum(result.size for result in results) == case.result_elements()
