@@ -84,9 +84,18 @@ def _within_bucket(member: str, bucket: int) -> str:
 
 def _decisions(operator: Operator, special: Specialisation, more: frozenset[str]) -> tuple[Decision, ...]:
     present = kernel_inputs(operator, special.features | more)
-    return decisions(operator.roots, present, settings_of(operator, special))
+    return _decisions_of(operator, present, tuple(settings_of(operator, special).items()))
 
 
+@lru_cache(maxsize=4096)
+def _decisions_of(
+    operator: Operator, present: frozenset[str], settings: tuple[tuple[str, Any], ...]
+) -> tuple[Decision, ...]:
+    """Kernels that differ in dtypes alone are chosen by the same decisions."""
+    return decisions(operator.roots, present, dict(settings))
+
+
+@lru_cache(maxsize=1024)
 def ignored_features(operator: Operator, special: Specialisation) -> frozenset[str]:
     """The optional tensors that a call may pass without being computed any differently."""
     settings, ignored = settings_of(operator, special), frozenset[str]()
