@@ -8,14 +8,14 @@ import platform
 import tempfile
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
 from attndsl import __version__
-from attndsl.base.disk_cache import CacheNotWritable, cache_dir
+from attndsl.base.disk_cache import CacheNotWritable, cache_dir, entries
 from attndsl.base.package_files import specs_dir, templates_dir
+from attndsl.emulator.errors import WrongCompiler
 from attndsl.emulator.toolchain import find_compiler
 
-PACKAGES = ("click", "jinja2", "ml-dtypes", "networkx", "numpy", "rich", "sympy")
+PACKAGES = ("click", "jinja2", "ml-dtypes", "networkx", "numpy", "platformdirs", "rich", "sympy")
 
 _KERNEL = """
 #include "kernel_operator.h"
@@ -79,11 +79,15 @@ def _resources() -> Check:
 
 
 def _compiler() -> Check:
-    compiler = find_compiler()
+    try:
+        compiler = find_compiler()
+    except WrongCompiler as error:
+        return Check("compiler", False, str(error), "unset CXX, or mend it")
     if compiler is None:
         advice = "apt-get install g++, or set CXX, or pip install 'attndsl[cxx]'"
         return Check("compiler", False, "no C++17 compiler ($CXX, g++, clang++)", advice)
-    return Check("compiler", True, f"{compiler.path}: {compiler.version}")
+    stated = ", from CXX" if os.environ.get("CXX", "").strip() else ""
+    return Check("compiler", True, f"{compiler.path}: {compiler.version}{stated}")
 
 
 def _cache() -> Check:
@@ -93,8 +97,8 @@ def _cache() -> Check:
             pass
     except (CacheNotWritable, OSError) as error:
         return Check("cache", False, str(error), "make it writable")
-    entries = sum(1 for _ in Path(folder).iterdir())
-    return Check("cache", True, f"{folder} ({entries} entries{_override()})")
+    count = sum(1 for _ in entries(folder))
+    return Check("cache", True, f"{folder} ({count} entries{_override()})")
 
 
 def _override() -> str:
