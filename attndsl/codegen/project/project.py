@@ -19,7 +19,7 @@ from attndsl.codegen.project.files import write_files
 from attndsl.codegen.project.project_files import Page, project_files
 from attndsl.compiler.compile import Compiled
 from attndsl.compiler.prepare_launch import compiled_for
-from attndsl.compiler.stored_programs import Parts, parts_of, with_operator
+from attndsl.compiler.stored_programs import parts_of, with_operator
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.signature.kernel_names import check_kernel_names
 from attndsl.lowering.signature.specialisation import Specialisation, feature_names
@@ -122,7 +122,7 @@ def plan_project(operator: Operator, request: KernelRequest) -> Project:
 def _compiled(operator: Operator, specials: Sequence[Specialisation]) -> Iterator[Compiled | None]:
     """The compiled specialisations, by several processes; None where one has no lowering."""
 
-    def parts(special: Specialisation) -> Parts | None:
+    def parts(special: Specialisation) -> bytes | None:
         try:
             return parts_of(compiled_for(operator, special))
         except NotLowered:
