@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from attndsl.codegen.kernel_set.kernel_request import chosen_mode, wanted_specialisations
 from attndsl.codegen.kernel_set.request import KernelRequest
-from attndsl.codegen.samples.device_files import device_files, kernel_path
 from attndsl.compiler.compile import Compiled
 from attndsl.compiler.prepare_launch import compiled_for
 from attndsl.lowering.errors import NotLowered
@@ -55,5 +54,6 @@ def _stage_text(stage: str, compiled: Compiled) -> str:
         return print_memory_map(compiled.program)
     if stage == "cores":
         return print_program(compiled.program)
+    from attndsl.codegen.samples.device_files import device_files, kernel_path  # loads the templates
 
     return device_files([compiled])[kernel_path(compiled)]

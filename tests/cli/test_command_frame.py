@@ -12,13 +12,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import attndsl.cli
+import attndsl.campaign
 import attndsl.cli.call_files
 import attndsl.cli.doctor
 import attndsl.cli.profile
 import attndsl.cli.show
 import attndsl.emulator.program
-import attndsl.verify
 from attndsl.base.source_location import UNKNOWN_LINE
 from attndsl.campaign import records, runner
 from attndsl.cli.cli import cli
@@ -33,7 +32,7 @@ from attndsl.cli.command_frame import (
     run_command,
 )
 from attndsl.cli.doctor import Check
-from attndsl.codegen.project import project
+from attndsl.codegen.project import finished
 from attndsl.emulator.errors import FindingsError, KernelCrashed
 from attndsl.lowering.errors import NotLowered
 
@@ -75,13 +74,13 @@ KEYS = {
 # What each command calls to do its work.
 WORK = {
     "list": (records, "features_by_backend"),
-    "show": (attndsl.show, "describe_stages"),
-    "generate": (project, "plan_projects"),
-    "verify": (attndsl.verify, "verify"),
-    "run": (attndsl.call_files, "load_call"),
-    "profile": (attndsl.profile, "call_of_shape"),
+    "show": (attndsl.cli.show, "describe_stages"),
+    "generate": (finished, "finished_projects"),
+    "verify": (attndsl.campaign, "verify"),
+    "run": (attndsl.cli.call_files, "load_call"),
+    "profile": (attndsl.cli.profile, "call_of_shape"),
     "emulate": (attndsl.emulator.program, "build_program"),
-    "doctor": (attndsl.doctor, "examine"),
+    "doctor": (attndsl.cli.doctor, "examine"),
 }
 TAKES_A_SPEC = ["show", "generate", "verify", "run", "profile"]
 
@@ -123,7 +122,7 @@ def test_every_command_is_tested_here() -> None:
     assert set(COMMANDS) == set(KEYS) == set(WORK) == set(cli.commands)
 
 
-PAGE = Path(__file__).parent.parent / "docs" / "json.md"
+PAGE = Path(__file__).parents[2] / "docs" / "json.md"
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -11,8 +11,7 @@ from attndsl.lowering.errors import KernelsOfOneName, MalformedSpecialisation
 from attndsl.lowering.signature.kernel_names import check_kernel_names, kernel_suffix
 from attndsl.lowering.signature.specialisation import Specialisation
 from attndsl.spec.operator.operator import Operator
-
-from .small_specs import DECODE_RESULT, DECODE_SCORES, decode_spec
+from tests.support.small_specs import DECODE_RESULT, DECODE_SCORES, decode_spec
 
 PLAIN = Specialisation(dtype="float16", bucket=32)
 PLAIN_NAME = "float16_d32"

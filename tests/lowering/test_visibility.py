@@ -15,8 +15,7 @@ from attndsl.lowering.masks.interval_bounds import extreme
 from attndsl.lowering.masks.visibility import hidden_keys
 from attndsl.lowering.masks.visible_interval import key_interval, visible_interval
 from tests.support.self_attention_calls import causal
-
-from .small_specs import (
+from tests.support.small_specs import (
     DECODE_RESULT,
     DECODE_SCORES,
     PACKED_RESULT,

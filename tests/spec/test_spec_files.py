@@ -6,8 +6,7 @@ from attndsl.spec.errors import SpecFileError
 from attndsl.spec.operator.loader import load_file
 
 GOOD = """
-from attndsl.spec.authoring import attend
-from attndsl.spec import Operator
+from attndsl.spec import attend, Operator
 op = Operator("plain_attention", document="mine", summary="Attention, nothing else.")
 B, N, T, D = op.dims("B N T D")
 op.axes(B=B, N=N, K=N, Q=1, T=T, D=D, E=D)
