@@ -31,9 +31,9 @@ from .builders import (
     contexts,
     dense,
     elementwise,
-    interface,
     lines,
     scalar,
+    signature,
     tensor,
 )
 
@@ -76,7 +76,7 @@ def merged_parts() -> nodes.Output:
 def test_the_joint_program_of_a_small_attention(golden: Callable[[str, str], None]) -> None:
     """Decoding with dense caches and a scale: what the lowering makes, whole."""
     output = attention(scores=[elementwise("multiply", scalar(Symbol("scale")))])
-    program = lower(recognise((output,)), interface(output), Schedule(tile_k=128, split_kv=1))
+    program = lower(recognise((output,)), signature(output), Schedule(tile_k=128, split_kv=1))
     golden("small_attention.joint.txt", print_program(program) + "\n")
 
 

@@ -1,4 +1,4 @@
-"""Queries for keys of integers: the scale of each channel is folded into the query, the rest into the score.
+"""Scale absorption: queries absorb the scale of each channel of quantized keys, scores the rest.
 
     query . ((key + offset) * scale) = factor * (folded . key) + shift
     folded = query * scale / factor,  shift = factor * sum(folded * offset)
@@ -54,7 +54,7 @@ _FRACTION = 23
 
 
 def row_factors(context: Context) -> tuple[Buffer, ...]:
-    """Factor and, where keys have an offset, shift of each of an item's rows; none for keys of numbers."""
+    """Factor of each row of an item and, where keys have an offset, its shift; none for plain keys."""
     factors = context.keys.quantization
     if factors is None:
         return ()
@@ -67,7 +67,7 @@ def row_factors(context: Context) -> tuple[Buffer, ...]:
 
 def folded_query(context: Context) -> GlobalTensor:
     """The folded rows of the item, vector to cube."""
-    elements = earlier(context.label("rowsPerTask")) * context.interface.bucket
+    elements = earlier(context.label("rowsPerTask")) * context.signature.bucket
     name, meaning = context.label("foldedQuery"), "query rows of an item, scale of the keys included"
     return context.inventory.tensor(name, context.cube_dtype, elements, "block", meaning)
 
@@ -102,7 +102,7 @@ def fold_query(context: Context, factors: ChannelQuantization) -> Statement:
 
 def _fold_step(context: Context, factors: ChannelQuantization) -> list[Statement]:
     b = vector_buffers(context)
-    lanes, bucket = factors.lanes(context), context.interface.bucket
+    lanes, bucket = factors.lanes(context), context.signature.bucket
     wide, elements = context.channel_rows, context.schedule.rows * lanes
     folded = context.in_ub("queryFolded", context.cube_dtype, elements, "folded query rows")
     span = CHUNK * lanes
@@ -131,7 +131,7 @@ def _fold_step(context: Context, factors: ChannelQuantization) -> list[Statement
 
 def _times_scale(context: Context, factors: ChannelQuantization, wide: Buffer) -> Statement:
     """The query rows of a step times the scale of each channel, to ``wide`` in fp32."""
-    name, bucket, lanes = context.rows.query.name, context.interface.bucket, factors.lanes(context)
+    name, bucket, lanes = context.rows.query.name, context.signature.bucket, factors.lanes(context)
     narrow = context.in_ub("queryRows", context.dtype, context.schedule.rows * bucket, "query rows")
 
     def load(run: Run) -> Statement:
@@ -179,7 +179,7 @@ def _shift(
     if factors.offset is None:
         return []
     factor, shift = row_factors(context)
-    lanes, bucket = factors.lanes(context), context.interface.bucket
+    lanes, bucket = factors.lanes(context), context.signature.bucket
     span, step = CHUNK * lanes, whole(shift, R0, CHUNK)
     row = whole(wide, _ROW * lanes, bucket)
     times = Binary(op="Mul", dst=row, first=row, second=whole(factors.wide(context, "offset"), 0, bucket))

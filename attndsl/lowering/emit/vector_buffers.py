@@ -34,7 +34,7 @@ class VectorBuffers:
 
 def vector_buffers(emit: Emitter) -> VectorBuffers:
     """The buffers that the vector cores' stages share."""
-    s, ub, bucket = emit.schedule, emit.in_ub, emit.interface.value_bucket
+    s, ub, bucket = emit.schedule, emit.in_ub, emit.signature.value_bucket
     rows, tile = s.rows_per_core, s.rows * s.tile_k
     factors = "in the io dtype" if emit.cube_dtype == emit.dtype else f"in {emit.cube_dtype}"
     return VectorBuffers(

@@ -1,4 +1,4 @@
-"""Weighted sums of values that are integers, as sums of the numbers that these stand for.
+"""Dequantized weighted sums of quantized values.
 
     sum_j p_j (value_j + offset) * scale = (sum_j p_j value_j + rowSum * offset) * scale
 
@@ -24,12 +24,12 @@ _ROW = Symbol("row")
 
 
 def sums_integers(context: Context) -> bool:
-    """Whether values are integers that stand for numbers."""
+    """Whether values are quantized."""
     return context.values.quantization is not None
 
 
 def scale_sums(context: Context) -> Stage:
-    """The weighted sums of an item's rows, offset and scaled."""
+    """The weighted sums of an item's rows, dequantized."""
     factors = context.values.quantization
     assert factors is not None
     rows = chunks(ROWS, context.rows_per_step, lambda r0, chunk: _step(context, factors, r0), context.where)
