@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import FunctionType
 
+import numpy as np
 import pytest
 from hypothesis import settings
 
@@ -64,6 +66,29 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         of_file[item.path] = of_file.get(item.path, 0.0) + known.get(item.nodeid, 0.0)
     items.sort(key=lambda item: -of_file[item.path])
+
+
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Values that pytest would number are told: what a case passes, which shape or dtype it has."""
+    if val is None or isinstance(val, str | int | float | bytes | type | FunctionType | BaseException):
+        return None
+    text = _told(val)
+    if text is None or " at 0x" in text:
+        return None
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _told(val: object) -> str | None:
+    """A value in a few words, the same in every process."""
+    if isinstance(val, Mapping):
+        return ", ".join(f"{key}={_told(item)}" for key, item in val.items()) or "nothing"
+    if isinstance(val, set | frozenset):
+        return ", ".join(sorted(str(_told(item)) for item in val)) or "nothing"
+    if isinstance(val, list | tuple):
+        return f"({', '.join(str(_told(item)) for item in val)})"
+    if isinstance(val, np.ndarray):
+        return f"{val.dtype.name}{list(val.shape)}"
+    return getattr(val, "__name__", None) or str(val)
 
 
 @pytest.fixture

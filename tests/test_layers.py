@@ -68,6 +68,7 @@ INSIDE = {
         for part in parts
     },
     "attndsl.spec": {
+        "loader": ("operator",),
         "operator": ("authoring", "binding", "contract", "errors"),
         "authoring": ("contract", "errors"),
         "binding": ("contract", "errors"),

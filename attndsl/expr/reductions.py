@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,13 +62,12 @@ class Fold(Expr):
         extent = children[1] if len(children) > 1 else None
         return Fold(self.op, children[0], self.index, extent, self.cxx_name)
 
-    def walk(self) -> Iterator[Expr]:
+    def _add_nodes(self, found: list[Expr]) -> None:
         """All parts but the bound index, so that it is no free symbol."""
-        yield self
-        inner = (node for node in self.body.walk() if not self._is_bound(node))
-        yield from inner
+        found.append(self)
+        found += (node for node in self.body.nodes() if not self._is_bound(node))
         if self.extent is not None:
-            yield from self.extent.walk()
+            found += self.extent.nodes()
 
     def _is_bound(self, node: Expr) -> bool:
         return isinstance(node, Symbol) and node.name == self.index

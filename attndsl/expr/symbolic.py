@@ -13,9 +13,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 Value = int | float | bool | str
+_Fact = TypeVar("_Fact")
 ExprLike: TypeAlias = "Expr | int | float | bool | str"
 
 _PRECEDENCE = {"or": 1, "and": 2, "==": 3, "!=": 3, "<": 4, "<=": 4, ">": 4, ">=": 4}
@@ -61,9 +62,15 @@ class TakesScalars:
 
 
 class Expr:
-    """A symbolic scalar. Immutable; equal structure means equal hash."""
+    """A symbolic scalar. Immutable; equal structure means equal hash.
 
-    __slots__ = ()
+    What follows from the structure alone is found once an expression, when it is first asked for.
+    """
+
+    __slots__ = ("_nodes", "_structure", "_symbols")
+    _nodes: tuple[Expr, ...]
+    _structure: tuple[Any, ...]
+    _symbols: frozenset[str]
 
     def children(self) -> tuple[Expr, ...]:
         """The operands."""
@@ -85,13 +92,40 @@ class Expr:
 
     def walk(self) -> Iterator[Expr]:
         """This expression and everything below it."""
-        yield self
+        return iter(self.nodes())
+
+    def nodes(self) -> tuple[Expr, ...]:
+        """This expression and everything below it, each in front of its operands."""
+        try:
+            return self._nodes
+        except AttributeError:
+            found: list[Expr] = []
+            self._add_nodes(found)
+            return self._keep("_nodes", tuple(found))
+
+    def _add_nodes(self, found: list[Expr]) -> None:
+        found.append(self)
         for child in self.children():
-            yield from child.walk()
+            child._add_nodes(found)
 
     def symbols(self) -> frozenset[str]:
         """Names of the free symbols."""
-        return frozenset(node.name for node in self.walk() if isinstance(node, Symbol))
+        try:
+            return self._symbols
+        except AttributeError:
+            names = frozenset(node.name for node in self.nodes() if isinstance(node, Symbol))
+            return self._keep("_symbols", names)
+
+    def structure(self) -> tuple[Any, ...]:
+        """What is equal for expressions of equal structure, and hashable."""
+        try:
+            return self._structure
+        except AttributeError:
+            return self._keep("_structure", self._key())
+
+    def _keep(self, name: str, value: _Fact) -> _Fact:
+        object.__setattr__(self, name, value)
+        return value
 
     def substitute(self, values: Mapping[str, ExprLike]) -> Expr:
         """The expression with symbols replaced, constants folded."""
@@ -110,10 +144,12 @@ class Expr:
 
     def same(self, other: object) -> bool:
         """Structural equality."""
-        return isinstance(other, Expr) and self._key() == other._key()
+        if self is other:
+            return True
+        return isinstance(other, Expr) and self.structure() == other.structure()
 
     def __hash__(self) -> int:
-        return hash(self._key())
+        return hash(self.structure())
 
     def __str__(self) -> str:
         return self.text()
@@ -469,7 +505,7 @@ def select(condition: object, then: object, otherwise: object) -> Expr:
     test, a, b = as_expr(condition), as_expr(then), as_expr(otherwise)
     if a.same(b):
         return a
-    if not any(isinstance(node, Symbol | Load) for node in test.walk()):
+    if not any(isinstance(node, Symbol | Load) for node in test.nodes()):
         return a if test.evaluate({}) else b
     return Select(test, _where(test, True, a), _where(test, False, b))
 

@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 
+from attndsl.base.facts import kept
 from attndsl.base.source_location import UNKNOWN_LINE, SourceLine
 from attndsl.expr.symbolic import Expr, Load
 
@@ -38,6 +39,7 @@ class Node:
 
     where: SourceLine = UNKNOWN_LINE
 
+    @kept
     def operands(self) -> tuple[Node, ...]:
         """The nodes this one reads, in field order."""
         found: list[Node] = []
@@ -51,7 +53,12 @@ class Node:
 
     def walk(self) -> Iterator[Node]:
         """Every node below and including this one, operands first, each once."""
-        seen = {id(self)}
+        return iter(self.inside())
+
+    @kept
+    def inside(self) -> tuple[Node, ...]:
+        """Every node below and including this one, operands first, each once."""
+        found, seen = list[Node](), {id(self)}
         open_ = [(self, iter(self.operands()))]  # no recursion: chains may be long
         while open_:
             node, operands = open_[-1]
@@ -62,7 +69,8 @@ class Node:
                     break
             else:
                 open_.pop()
-                yield node
+                found.append(node)
+        return tuple(found)
 
     def at(self, where: SourceLine) -> Node:
         """The same node, attributed to another spec line."""

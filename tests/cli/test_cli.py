@@ -49,7 +49,7 @@ def test_generate_writes_once_and_then_touches_nothing(tmp_path: Path) -> None:
     assert first.returncode == 0, first.stderr
     folder = tmp_path / "incre_flash_attention"
     stamps = {path.name: path.stat().st_mtime_ns for path in folder.rglob("*")}
-    assert "incre_flash_attention_float16_d48.h" in stamps
+    assert "incre_flash_attention_d48.h" in stamps
     assert "0 written" in attndsl(*command).stdout
     assert stamps == {path.name: path.stat().st_mtime_ns for path in folder.rglob("*")}
     assert [path.name for path in tmp_path.iterdir()] == ["incre_flash_attention"]
@@ -216,7 +216,7 @@ def test_a_spec_of_ones_own(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(MINE)
     done = attndsl("generate", "mine.py", "--out", "out", *SMALL, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert (tmp_path / "out/plain_attention/op_kernel/plain_attention_float16_d128.h").is_file()
+    assert (tmp_path / "out/plain_attention/op_kernel/plain_attention_d128.h").is_file()
 
 
 def test_verify_ends_and_records_nothing_when_the_emulator_does_not_compile(tmp_path: Path) -> None:
@@ -254,7 +254,7 @@ def test_verify_runs_a_project_that_was_edited(tmp_path: Path) -> None:
     command = ("verify", "mine.py", "--cases", "1", "--project", "out/plain_attention")
     (shown,) = json.loads(attndsl(*command, "--json", cwd=tmp_path).stdout)["verifications"]
     assert shown["ok"] and shown["rows"][0]["reproduce"].endswith("--project out/plain_attention")
-    kernel = next((tmp_path / "out/plain_attention/op_kernel").glob("*_float16_d128.h"))
+    kernel = next((tmp_path / "out/plain_attention/op_kernel").glob("*_d128.h"))
     kernel.write_text(kernel.read_text().replace("PipeBarrier<PIPE_V>();", ""))
     done = attndsl(*command, cwd=tmp_path)
     assert done.returncode == 1 and re.search(rf"racecheck/\w+ at {kernel.name}:\d+", done.stdout), (

@@ -1,4 +1,4 @@
-"""Touches as bits: what an instruction clashes with, how sets age with slots, what iterations set apart."""
+"""Touches as bits: what an instruction clashes with, and what ages with the slots of a buffer."""
 
 from __future__ import annotations
 
@@ -56,48 +56,36 @@ def test_pipes_are_those_that_the_tree_uses():
     assert TouchIndex(seq(load(X))).pipes == (MTE2,)
 
 
-def test_touches_age_with_the_lifetimes_of_their_buffer_and_come_round():
-    """Of a buffer of three slots the touch is of another slot twice, then of this one again."""
-    written = fill(TRIPLE)
-    index = TouchIndex(seq(lifetime(TRIPLE, written), fill(X)))
-    fresh = index.of[written]
-    ages = [fresh]
-    for _ in range(3):
-        ages.append(index.turned((TRIPLE,), ages[-1]))
-    assert ages[3] == fresh and len(set(ages[:3])) == 3
-    assert [bool(age & index.clashing[written]) for age in ages] == [True, False, False, True]
-    assert all(age & index.of_pipe[V] for age in ages)
+def test_touches_of_several_ages_lie_apart():
+    """As many copies as the deepest lifetime has slots, and one for other iterations of a disjoint loop."""
+    written, other = fill(TRIPLE), fill(X)
+    index = TouchIndex(seq(lifetime(TRIPLE, written), other))
+    assert index.ages == 3
+    every = index.at_any_age(index.of[written])
+    assert every.bit_count() == 4 and every & index.of[written]
+    assert told(index, every) == {"V triple"}
+    assert index.of_pipe[V] == every | index.at_any_age(index.of[other])
 
 
-def test_touches_of_other_buffers_do_not_age():
-    written, other = fill(PAIR), fill(X)
-    index = TouchIndex(seq(lifetime(PAIR, written), other))
-    both = index.of[written] | index.of[other]
-    turned = index.turned((PAIR,), both)
-    assert turned & index.of[other] and not turned & index.of[written]
-    assert index.turned((PAIR,), turned) == both
-
-
-def test_an_event_with_an_id_for_each_slot_ages_with_its_buffer():
+def test_what_ages_with_a_lifetime_is_its_buffers_and_their_events():
     events = {"ids": 2, "slot_of": PAIR}
     up, down = raised("free", V, MTE2, **events), awaited("free", V, MTE2, **events)
-    index = TouchIndex(seq(lifetime(PAIR, load(PAIR), up, down)))
-    assert index.ages_with_slots(up) and index.slot_events == {(PAIR,): ("free",)}
-    wait = index.waits["free"]
-    assert index.turned((PAIR,), wait) != wait
-    assert index.turned((PAIR,), index.turned((PAIR,), wait)) == wait
+    loaded, other = load(PAIR), fill(X)
+    index = TouchIndex(seq(lifetime(PAIR, loaded, up, down), other))
+    assert index.ages_with_slots(up) and index.slot_events == {(PAIR,): ("free",)} and index.ids(up) == 2
+    every, oldest = index.turning((PAIR,))
+    assert every & index.of[loaded] and every & index.waits["free"] and not every & index.of[other]
+    assert oldest & every == oldest and not oldest & index.of[loaded]
+    assert oldest == (index.of[loaded] | index.waits["free"]) << index.width
     plain = raised("plain", V, MTE2)
-    assert not index.ages_with_slots(plain)
+    assert not index.ages_with_slots(plain) and index.ids(plain) == 1
 
 
-def test_what_other_iterations_touch_is_set_apart_and_taken_back():
-    one, other = fill(X), fill(Y)
-    index = TouchIndex(seq(one, other, lifetime(PAIR, fill(PAIR))))
-    both = index.of[one] | index.of[other]
-    apart = index.set_apart(index.of[one], both)
-    assert not apart & index.clashing[one] and apart & index.clashing[other]
-    assert apart & ~index.of[other] & index.of_pipe[V]
-    assert index.taken_back(index.of[one], apart) == both
+def test_only_what_is_wanted_is_numbered():
+    written, read = load(X), store(X)
+    index = TouchIndex(seq(written, read, fill(Y)), wanted=lambda touch: touch[1] is X)
+    assert index.width == 2 and index.clashing[read] == index.of[written]
+    assert set(index.bit_of) == {(written, X), (read, X)}
 
 
 def test_an_event_is_numbered_once_and_is_no_member():

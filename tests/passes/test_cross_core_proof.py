@@ -162,7 +162,7 @@ def test_a_flag_speaks_only_for_what_its_pipe_knows():
 
 def test_a_flag_that_is_early_is_an_error(monkeypatch):
     """What the events for flags would leave open does not pass in silence."""
-    monkeypatch.setattr(events_module, "_order_flags", lambda tree: tree)
+    monkeypatch.setattr(events_module, "_order_flags", lambda tree, _: tree)
     assert synchronised(three_stages(WORK["stored from what was loaded"]))
     for name in ("stored, then loaded", "loaded, then stored regardless"):
         with pytest.raises(

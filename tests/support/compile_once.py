@@ -1,23 +1,19 @@
 """Runs of the C++ compiler over host code, remembered by what they read.
 
-A run that succeeded without a word is not repeated for the same files, options and compiler. What is kept is
-the library or program that it made; what is said of wrong code is never kept. As in the emulator's own cache,
-the standard library counts with the compiler's version.
+A run that succeeded without a word is not repeated for the same files, options and compiler. What is kept
+is the library or program that it made; what is said of wrong code is never kept. It is an entry of the same
+cache as the kernels of the emulator; as there, the standard library counts with the compiler's version.
 """
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
-import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from attndsl.emulator.toolchain import Compiler, cache_dir, digest, find_compiler
-
-_DAYS_KEPT = 14
+from attndsl.base.disk_cache import content_key, find_entry, make_entry
+from attndsl.emulator.toolchain import Compiler, find_compiler
 
 
 def compile_once(arguments: Sequence[object], made: Path | None = None) -> tuple[int, str]:
@@ -29,18 +25,18 @@ def compile_once(arguments: Sequence[object], made: Path | None = None) -> tuple
     compiler = find_compiler()
     assert compiler is not None
     words = [str(argument) for argument in arguments]
-    kept = cache_dir() / f"test-{_key(compiler, words, made)}"
-    if kept.exists():
-        os.utime(kept)
+    name = f"test-{_key(compiler, words, made)}"
+    entry = find_entry(name)
+    if entry is not None:
         if made is not None:
             made.unlink(missing_ok=True)  # a library of this name may be loaded: it stays what it is
-            shutil.copy(kept, made)
+            shutil.copy(entry / "made", made)
         return 0, ""
     output = [] if made is None else ["-o", str(made)]
     done = subprocess.run([*compiler.command, *words, *output], capture_output=True, text=True)
     said = done.stderr or done.stdout
     if done.returncode == 0 and not said:
-        _keep(made, kept)
+        make_entry(name, lambda folder: None if made is None else shutil.copy(made, folder / "made"))
     return done.returncode, said
 
 
@@ -62,7 +58,7 @@ def _key(compiler: Compiler, words: list[str], made: Path | None) -> str:
         read.add(path if path.is_dir() else _around(path))
     for folder in sorted(read):
         parts += _texts(folder)
-    return digest(*parts)
+    return content_key(*parts)
 
 
 def _around(source: Path) -> Path:
@@ -77,14 +73,3 @@ def _texts(folder: Path) -> Iterator[str]:
         if path.suffix in (".h", ".cpp", ".hpp") and path.is_file():
             yield str(path.relative_to(folder))
             yield path.read_text(errors="surrogateescape")
-
-
-def _keep(made: Path | None, kept: Path) -> None:
-    with tempfile.NamedTemporaryFile(dir=kept.parent, prefix="test-", delete=False) as file:
-        if made is not None:
-            file.write(made.read_bytes())
-    Path(file.name).chmod(0o755)
-    Path(file.name).rename(kept)
-    for old in kept.parent.glob("test-*"):
-        if time.time() - old.stat().st_mtime > _DAYS_KEPT * 86400:
-            old.unlink(missing_ok=True)

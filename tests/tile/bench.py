@@ -9,6 +9,7 @@ import numpy as np
 from attndsl.expr.symbolic import Const, Expr, ExprLike, as_expr
 from attndsl.target import MemorySpace
 from attndsl.tile.buffers import NUMPY_DTYPES, Buffer, GlobalTensor
+from attndsl.tile.instructions.base import cxx
 
 
 def buffer(
@@ -63,6 +64,9 @@ class Names:
 
     def gm(self, target: GlobalTensor, offset: ExprLike) -> str:
         return target.name + _index(offset)
+
+    def ctype(self, target: Buffer | GlobalTensor) -> str:
+        return cxx(target.dtype)
 
 
 def _index(offset: ExprLike) -> str:

@@ -12,6 +12,7 @@ import pytest
 from rich.console import Console
 
 from attndsl.api import ops
+from attndsl.base.disk_cache import CacheNotWritable
 from attndsl.base.errors import InternalError
 from attndsl.base.package_files import specs_dir
 from attndsl.base.source_location import UNKNOWN_LINE
@@ -19,7 +20,6 @@ from attndsl.campaign import run_case, runner, verify
 from attndsl.campaign.results import BEYOND_TARGET, MISS, NOT_LOWERED, PASS, Verification
 from attndsl.compiler.prepare_launch import prepare
 from attndsl.emulator.errors import (
-    CacheNotWritable,
     CompileFailed,
     CompilerMissing,
     EmulatorNotCompiled,

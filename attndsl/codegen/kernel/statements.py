@@ -13,7 +13,6 @@ from attndsl.codegen.names.spelling import Spelling, constant, memory_member, sl
 from attndsl.expr.symbolic import Const, Symbol
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Instruction
-from attndsl.tile.instructions.base import cxx
 from attndsl.tile.naming import list_member
 from attndsl.tile.program import CORE_SCALARS, Program
 from attndsl.tile.scalars import binds, free
@@ -110,9 +109,8 @@ class Writer:
 
     def _pick(self, statement: PickTensor) -> str:
         tensor, index = statement.tensor, self._spelling.expr(statement.index)
-        element = (
-            f"{list_member(tensor.name)}.GetDataPtr<{cxx(tensor.dtype)}>(static_cast<uint32_t>({index}))"
-        )
+        ctype = self._spelling.ctype(tensor)
+        element = f"{list_member(tensor.name)}.GetDataPtr<{ctype}>(static_cast<uint32_t>({index}))"
         return f"{self._spelling.gm(tensor, 0)}.SetGlobalBuffer({element});"
 
     def _collect(self, statement: Collect) -> Iterator[str]:
@@ -175,8 +173,9 @@ class Writer:
         yield "{"
         for buffer in lifetime.buffers:
             place = f"{memory_member(buffer.space)}[{constant(buffer.name)} + {slot} * {_stride(buffer)}]"
-            tensor = f"LocalTensor<{cxx(buffer.dtype)}>"
-            yield f"{_INDENT}{tensor} {buffer.name} = {place}.ReinterpretCast<{cxx(buffer.dtype)}>();"
+            ctype = self._spelling.ctype(buffer)
+            tensor = f"LocalTensor<{ctype}>"
+            yield f"{_INDENT}{tensor} {buffer.name} = {place}.ReinterpretCast<{ctype}>();"
         yield from self._inside(lifetime.body, (*held, *lifetime.buffers))
         slots = lifetime.buffers[0].slots
         turn = f"{slot} ^= 1" if slots == 2 else f"{slot} = ({slot} + 1) % {slots}"

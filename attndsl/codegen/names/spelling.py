@@ -8,9 +8,13 @@ from attndsl.codegen.names.identifiers import pascal as pascal
 from attndsl.expr.symbolic import Const, Expr, ExprLike, as_expr
 from attndsl.target import MemorySpace
 from attndsl.tile.buffers import Buffer, GlobalTensor
+from attndsl.tile.instructions.base import cxx
 from attndsl.tile.naming import gm_member
 from attndsl.tile.program import Program
 from attndsl.tile.statements import Alloc, SetEvent
+
+PARAMETER = "T"
+"""The template parameter of a text that kernels of two dtypes share."""
 
 
 def constant(name: str) -> str:
@@ -31,7 +35,11 @@ def slot_member(group: tuple[Buffer, ...]) -> str:
 class Spelling:
     """How one program's operands are spelled; the ``Names`` that instructions ask."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(
+        self, program: Program, open_operands: frozenset[Buffer | GlobalTensor] = frozenset()
+    ) -> None:
+        """``open_operands``: those whose type is the text's template parameter."""
+        self._open = open_operands
         self.events = _event_constants(program)
         self.groups: Mapping[Buffer, tuple[Buffer, ...]] = {
             buffer: item.buffers
@@ -55,6 +63,10 @@ class Spelling:
     def gm(self, tensor: GlobalTensor, offset: ExprLike) -> str:
         """A GlobalTensor at an element offset."""
         return gm_member(tensor.name) + _index(as_expr(offset))
+
+    def ctype(self, operand: Buffer | GlobalTensor) -> str:
+        """The C++ type of an operand's elements."""
+        return PARAMETER if operand in self._open else cxx(operand.dtype)
 
     def event(self, event: SetEvent) -> str:
         """The id of an event, of the current slot where it has one id a slot."""

@@ -18,8 +18,8 @@ from attndsl.codegen.names.identifiers import comment
 from attndsl.codegen.project.files import write_files
 from attndsl.codegen.project.project_files import Page, project_files
 from attndsl.compiler.compile import Compiled
-from attndsl.compiler.prepare_launch import compiled_for
-from attndsl.compiler.stored_programs import Parts, parts_of, with_operator
+from attndsl.compiler.prepare_launch import compiled_for, keep_compiled
+from attndsl.compiler.stored_programs import parts_of, with_operator
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.signature.kernel_names import check_kernel_names
 from attndsl.lowering.signature.specialisation import Specialisation, feature_names
@@ -122,14 +122,14 @@ def plan_project(operator: Operator, request: KernelRequest) -> Project:
 def _compiled(operator: Operator, specials: Sequence[Specialisation]) -> Iterator[Compiled | None]:
     """The compiled specialisations, by several processes; None where one has no lowering."""
 
-    def parts(special: Specialisation) -> Parts | None:
+    def parts(special: Specialisation) -> bytes | None:
         try:
             return parts_of(compiled_for(operator, special))
         except NotLowered:
             return None
 
     for found in fork_map(parts, specials):
-        yield None if found is None else with_operator(found, operator)
+        yield None if found is None else keep_compiled(with_operator(found, operator))
 
 
 def _page(project: Project) -> Page:

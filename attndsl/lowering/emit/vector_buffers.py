@@ -36,10 +36,9 @@ def vector_buffers(emit: Emitter) -> VectorBuffers:
     """The buffers that the vector cores' stages share."""
     s, ub, bucket = emit.schedule, emit.in_ub, emit.signature.value_bucket
     rows, tile = s.rows_per_core, s.rows * s.tile_k
-    factors = "in the io dtype" if emit.cube_dtype == emit.dtype else f"in {emit.cube_dtype}"
     return VectorBuffers(
         score=ub("score", "float32", tile, "scores of the rows, then exp(score - max)", s.slots),
-        prob=ub("prob", emit.cube_dtype, tile, f"probabilities {factors}", s.slots),
+        prob=ub("prob", emit.cube_dtype, tile, "probabilities, as the cube multiplies them", s.slots),
         lanes=ub("lanes", "float32", s.rows * LANES, "reduction over the tile, one repeat a row"),
         tile_stat=ub("tileStat", "float32", s.rows, "maximum or sum of each row of the tile"),
         new_max=ub("newMax", "float32", s.rows, "running maximum including the tile"),

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from attndsl.base.facts import kept
 from attndsl.base.source_location import UNKNOWN_LINE, SourceLine, author_line
 from attndsl.expr.argument_facts import GIVEN, SPLIT, argument_of, kind_of
 from attndsl.expr.array_evaluation import evaluate_arrays
@@ -48,6 +49,7 @@ class Constraint:
     where: SourceLine = UNKNOWN_LINE
     early: bool = False
 
+    @kept
     def tensors(self) -> frozenset[str]:
         """Integer tensors whose elements are read."""
         return self._tensors
@@ -57,6 +59,7 @@ class Constraint:
         parts = [self.condition] + ([self.when] if self.when is not None else [])
         return frozenset(node.source for part in parts for node in part.walk() if isinstance(node, Load))
 
+    @kept
     def symbols(self) -> frozenset[str]:
         """Dimensions, parameters and features that the condition depends on."""
         return self._symbols
@@ -94,10 +97,27 @@ class Constraint:
 
     def _here(self, env: Mapping[str, Any]) -> Constraint:
         """The constraint with choices by presence made."""
-        condition = with_presence(self.condition, env)
-        when = None if self.when is None else with_presence(self.when, env)
-        over = {name: with_presence(extent, env) for name, extent in self.over.items()}
-        return replace(self, condition=condition, when=when, over=over)
+        given = tuple((name, bool(env[name])) for name in self._presence if name in env)
+        if not given:
+            return self
+        if given not in self._chosen:
+            known = dict(given)
+            condition = with_presence(self.condition, known)
+            when = None if self.when is None else with_presence(self.when, known)
+            over = {name: with_presence(extent, known) for name, extent in self.over.items()}
+            self._chosen[given] = replace(self, condition=condition, when=when, over=over)
+        return self._chosen[given]
+
+    @cached_property
+    def _presence(self) -> tuple[str, ...]:
+        """The questions in it whether an argument is there."""
+        extents = (name for extent in self.over.values() for name in extent.symbols())
+        return tuple(sorted(name for name in self.symbols().union(extents) if kind_of(name) == GIVEN))
+
+    @cached_property
+    def _chosen(self) -> dict[tuple[tuple[str, bool], ...], Constraint]:
+        """The constraint by the answers to them, each made when it is first asked for."""
+        return {}
 
     def _first_index(self, env: Mapping[str, Any]) -> dict[str, Any] | None:
         sizes = [int(extent.evaluate(env)) for extent in self.over.values()]

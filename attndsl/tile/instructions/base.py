@@ -60,6 +60,9 @@ class Names(Protocol):
     def gm(self, tensor: GlobalTensor, offset: ExprLike) -> str:
         """A GlobalTensor at an element offset."""
 
+    def ctype(self, operand: Buffer | GlobalTensor) -> str:
+        """The type of its elements."""
+
 
 @dataclass(frozen=True, slots=True)
 class OwnOrder:
