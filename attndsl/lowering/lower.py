@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from attndsl.expr.symbolic import Const
+from attndsl.expr import Const
 from attndsl.lowering.attention.matmul_stages import with_query
 from attndsl.lowering.emit.context import Context
 from attndsl.lowering.emit.inventory import Inventory

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from attndsl.base.errors import InternalError
-from attndsl.expr.symbolic import Element, Expr
+from attndsl.expr import Element, Expr
 from attndsl.target import ATLAS_A2, Core
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import Instruction

@@ -12,7 +12,7 @@ from dataclasses import replace
 import pytest
 
 from attndsl.base.errors import InternalError
-from attndsl.expr.symbolic import Const, Symbol
+from attndsl.expr import Const, Symbol
 from attndsl.passes.events import synchronise as events_module
 from attndsl.passes.events.hazards import find_problems
 from attndsl.passes.events.ring_order import find_early_flags

@@ -7,7 +7,7 @@ import pytest
 
 from attndsl.api import ops
 from attndsl.base.errors import UserError
-from attndsl.expr.symbolic import Expr
+from attndsl.expr import Expr
 from attndsl.spec import Operator, attend, errors
 from attndsl.spec.binding import capacity
 from attndsl.spec.operator.loader import load

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from attndsl.expr.symbolic import Const, Expr, ExprLike, as_expr
+from attndsl.codegen.names.members import cxx_type
+from attndsl.codegen.text.cxx_expressions import cxx_text
+from attndsl.expr import Const, Expr, ExprLike, as_expr
 from attndsl.target import MemorySpace
 from attndsl.tile.buffers import NUMPY_DTYPES, Buffer, GlobalTensor
 
@@ -56,7 +58,10 @@ class Names:
     """Operands spelled by their own names."""
 
     def expr(self, expr: ExprLike) -> str:
-        return as_expr(expr).text(cxx=True)
+        return cxx_text(as_expr(expr))
+
+    def dtype(self, dtype: str) -> str:
+        return cxx_type(dtype)
 
     def local(self, target: Buffer, offset: ExprLike) -> str:
         return target.name + _index(offset)
@@ -67,4 +72,4 @@ class Names:
 
 def _index(offset: ExprLike) -> str:
     place = as_expr(offset)
-    return "" if place.same(Const(0)) else f"[{place.text(cxx=True)}]"
+    return "" if place.same(Const(0)) else f"[{cxx_text(place)}]"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from attndsl import emulator
-from attndsl.expr.symbolic import Const, as_expr
+from attndsl.expr import Const, as_expr
 from attndsl.target import MemorySpace
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import (

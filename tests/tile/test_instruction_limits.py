@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from attndsl.expr.symbolic import Const, Symbol, as_expr
+from attndsl.expr import Const, Symbol, as_expr
 from attndsl.target import MemorySpace
 from attndsl.target.costs import COSTS
 from attndsl.tile.buffers import Buffer

@@ -10,24 +10,18 @@ from attndsl.base.reserved_names import plain
 from attndsl.codegen.kernel.shared_stages import Member, Segment, Shared, keys_of, share
 from attndsl.codegen.kernel.statements import Function, Writer
 from attndsl.codegen.names.arguments import Names, names_of
-from attndsl.codegen.names.identifiers import comment, shortened
-from attndsl.codegen.names.spelling import (
-    Spelling,
-    constant,
-    memory_member,
-    pascal,
-    slot_member,
-)
+from attndsl.codegen.names.identifiers import comment, pascal, shortened
+from attndsl.codegen.names.members import constant, cxx_type, gm_member, list_member, member
+from attndsl.codegen.names.spelling import Spelling, memory_member, slot_member
+from attndsl.codegen.text.cxx_expressions import cxx_text
 from attndsl.codegen.text.scalar_helpers import Helper, kernel_helpers
 from attndsl.compiler.compile import Compiled
-from attndsl.expr.symbolic import Const, Expr
+from attndsl.expr import Const, Expr
 from attndsl.lowering.signature.specialisation import Specialisation, feature_names, kernel_suffix
 from attndsl.spec.operator.operator import Operator
 from attndsl.spec.operator.settings import spelled
 from attndsl.target import ATLAS_A2, Core
 from attndsl.tile.buffers import GlobalTensor
-from attndsl.tile.instructions.base import cxx
-from attndsl.tile.naming import gm_member, list_member
 from attndsl.tile.program import Program, TilingField
 from attndsl.tile.scalars import expressions
 from attndsl.tile.statements import Alloc, Collect, Pipelined, SetCrossFlag, SetEvent, WaitCrossFlag
@@ -237,9 +231,9 @@ def _all_expressions(program: Program) -> Iterator[Expr]:
 
 def _constants(program: Program) -> Iterator[Constant]:
     for named, meaning in program.constants:
-        number = Const(named.value).text(cxx=True)
+        number = cxx_text(Const(named.value))
         ctype = "float" if isinstance(named.value, float) else "int64_t"
-        yield Constant(ctype, named.cxx_name, number, meaning)
+        yield Constant(ctype, constant(named.name), number, meaning)
 
 
 def _memories(program: Program, spelling: Spelling) -> Iterator[MemoryTable]:
@@ -251,7 +245,7 @@ def _memories(program: Program, spelling: Spelling) -> Iterator[MemoryTable]:
                 slot_name=f"{constant(buffer.name)}Slot",
                 slot_bytes=buffer.slot_stride,
                 slots=buffer.slots,
-                dtype=cxx(buffer.dtype),
+                dtype=cxx_type(buffer.dtype),
                 meaning=buffer.meaning,
                 variable=spelling.buffer(buffer),
             )
@@ -289,7 +283,7 @@ def _tensors(program: Program, names: Names) -> Iterator[TensorMember]:
     for tensor in (*program.parameters, *program.workspace):
         base = names.address(tensor.name) if tensor.role != "workspace" else f"workspace + {_at(tensor)}"
         listed = list_member(tensor.name) if tensor.listed else ""
-        yield TensorMember(gm_member(tensor.name), cxx(tensor.dtype), base, tensor.meaning, listed)
+        yield TensorMember(gm_member(tensor.name), cxx_type(tensor.dtype), base, tensor.meaning, listed)
 
 
 def _used(
@@ -302,7 +296,7 @@ def _used(
 
 
 def _at(tensor: GlobalTensor) -> str:
-    return tensor.offset.text(cxx=True)
+    return cxx_text(tensor.offset)
 
 
 def _used_fields(program: Program) -> tuple[TilingField, ...]:
@@ -316,7 +310,7 @@ def _used_fields(program: Program) -> tuple[TilingField, ...]:
 def _arrays(program: Program) -> Iterator[ArrayMember]:
     """The arrays that are collected, each once; one name is one array on both core kinds."""
     found = {item.array.name: item.array for item in program.statements() if isinstance(item, Collect)}
-    return (ArrayMember(array.member, array.capacity, array.meaning) for array in found.values())
+    return (ArrayMember(member(array.name), array.capacity, array.meaning) for array in found.values())
 
 
 def _slots(program: Program) -> Iterator[str]:

@@ -14,9 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from attndsl.codegen.kernel.statements import Function
-from attndsl.codegen.names.spelling import constant
-from attndsl.tile.instructions.base import cxx
-from attndsl.tile.naming import gm_member
+from attndsl.codegen.names.members import constant, cxx_type, gm_member
 from attndsl.tile.program import Program
 
 TYPE, PARAMETER = "Segment", "segment"
@@ -112,7 +110,7 @@ def share(
 def _own_names(program: Program) -> dict[str, tuple[str, str]]:
     """What may be a member: C++ type and meaning by name."""
     found = {
-        gm_member(tensor.name): (f"const GlobalTensor<{cxx(tensor.dtype)}> &", tensor.meaning)
+        gm_member(tensor.name): (f"const GlobalTensor<{cxx_type(tensor.dtype)}> &", tensor.meaning)
         for tensor in (*program.parameters, *program.workspace)
     }
     ctypes = {"int64": "int64_t ", "float32": "float "}

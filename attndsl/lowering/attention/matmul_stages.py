@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from attndsl.expr.symbolic import Const, Expr, Named, Symbol, as_expr, ceil_div, minimum
+from attndsl.expr import Const, Expr, Named, Symbol, as_expr, ceil_div, minimum
 from attndsl.lowering.emit.context import Context
 from attndsl.lowering.emit.loop_scalars import KEYS, ROW_FRACTALS, SLOT, TASK_ROWS, TILES
 from attndsl.lowering.emit.workspace_rings import out_ring, prob_ring, score_ring

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attndsl.expr.symbolic import Const, Expr, round_up
+from attndsl.expr import Const, Expr, round_up
 from attndsl.lowering.attention.requantize import whole_scores
 from attndsl.lowering.emit.context import Context, whole
 from attndsl.lowering.emit.loop_scalars import CHUNK, KEYS, LOWEST, REPEAT_LANES, SPAN

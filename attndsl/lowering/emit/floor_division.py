@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from attndsl.expr import Binary, Compare, Expr, Load, Logic, Select, Symbol, binary
 from attndsl.expr.intervals import Range, bounds
 from attndsl.expr.reductions import Fold
-from attndsl.expr.symbolic import Binary, Compare, Expr, Load, Logic, Select, Symbol, binary
 
 _NEVER_NEGATIVE: Range = (0, math.inf)
 _FLOORED = {"//": "floor_div", "%": "floor_mod"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attndsl.expr.symbolic import Expr, Symbol, as_expr, minimum
+from attndsl.expr import Expr, Symbol, as_expr, minimum
 from attndsl.lowering.emit.context import Context, whole
 from attndsl.lowering.emit.loop_scalars import CHUNK, KEYS, LANES, REPEAT_LANES
 from attndsl.lowering.emit.vector_buffers import vector_buffers

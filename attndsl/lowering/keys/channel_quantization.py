@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from attndsl.expr.symbolic import Const, Expr
+from attndsl.expr import Const, Expr
 from attndsl.graph import nodes
 from attndsl.lowering.emit.context import Context, whole
 from attndsl.lowering.emit.loop_scalars import KV_HEAD, LANES, REPEAT_LANES

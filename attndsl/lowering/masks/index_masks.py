@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attndsl.expr.symbolic import Const, Expr, maximum, minimum, round_up
+from attndsl.expr import Const, Expr, maximum, minimum, round_up
 from attndsl.graph import nodes
 from attndsl.lowering.emit.context import Context
 from attndsl.lowering.emit.loop_scalars import FIRST_KEY, KEYS, REPEAT_LANES

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import reduce
 
-from attndsl.expr.symbolic import Binary, Expr, Symbol, maximum, minimum
+from attndsl.expr import Binary, Expr, Symbol, maximum, minimum
 from attndsl.graph import nodes
 from attndsl.lowering.emit.context import Context
 from attndsl.lowering.emit.loop_scalars import BATCH, FIRST_KEY, KEYS

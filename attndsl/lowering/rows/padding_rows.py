@@ -4,7 +4,7 @@ positions behind the last query of a batch row are zeros.
 
 from __future__ import annotations
 
-from attndsl.expr.symbolic import Compare, Const, Expr, Symbol, as_expr
+from attndsl.expr import Compare, Const, Expr, Symbol, as_expr
 from attndsl.graph import nodes
 from attndsl.lowering.emit.context import Context, chunks, whole
 from attndsl.lowering.emit.loop_scalars import HEAD, QUERY, R0

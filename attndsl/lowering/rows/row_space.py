@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from attndsl.base.source_location import SourceLine
-from attndsl.expr.symbolic import Const, Expr, Symbol, ceil_div, maximum, minimum
+from attndsl.expr import Const, Expr, Symbol, ceil_div, maximum, minimum
 from attndsl.graph import nodes
 from attndsl.lowering.emit.context import Context
 from attndsl.lowering.emit.loop_scalars import (

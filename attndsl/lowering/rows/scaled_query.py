@@ -6,7 +6,7 @@ workspace, where they lie as in the argument. A factor of 1 leaves the argument 
 
 from __future__ import annotations
 
-from attndsl.expr.symbolic import Const, Expr, Symbol, minimum, product, select
+from attndsl.expr import Const, Expr, Symbol, minimum, product, select
 from attndsl.graph import nodes
 from attndsl.lowering.emit.context import Context, whole
 from attndsl.lowering.errors import NotLowered

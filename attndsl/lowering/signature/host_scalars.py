@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attndsl.expr import Expr, Symbol
 from attndsl.expr.reductions import Fold
-from attndsl.expr.symbolic import Expr, Symbol
 from attndsl.lowering.signature.enum_parameters import number_of
 from attndsl.spec.binding.call import Call
 from attndsl.tile.naming import camel
@@ -35,7 +35,7 @@ def folds_of(size: Expr) -> tuple[Fold, ...]:
 
 def fold_name(fold: Fold) -> str:
     """The host scalar that holds a sum or a maximum, such as ``maxOfSeqLen``."""
-    return f"{HOST}{fold.function[:1].lower()}{fold.function[1:]}"
+    return f"{HOST}{fold.name[:1].lower()}{fold.name[1:]}"
 
 
 def dimension(tensor: str, number: int) -> Symbol:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from attndsl.expr.symbolic import Const, Symbol
+from attndsl.expr import Const, Symbol
 from attndsl.passes.events.hazards import State, Walker
 from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.instructions import Instruction

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attndsl.expr.symbolic import Expr
+from attndsl.expr import Expr
 from attndsl.spec import errors
 from attndsl.spec.contract.arguments import REQUIRED, ParamSpec, TensorSpec
 from attndsl.spec.contract.enumerated import choices_text

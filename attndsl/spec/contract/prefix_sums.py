@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attndsl.expr import Const, Expr, ExprLike, Symbol, as_expr, compare, select
 from attndsl.expr.argument_facts import longest_of
-from attndsl.expr.symbolic import Const, Expr, ExprLike, Symbol, as_expr, compare, select
 from attndsl.spec.authoring.values import TensorValue
 from attndsl.spec.contract.layout import Array
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from attndsl.expr.symbolic import Const, Expr, constant_value, round_up
+from attndsl.expr import Const, Expr, constant_value, round_up
 from attndsl.target import ATLAS_A2, Core, MemorySpace, Pipe
 from attndsl.tile.buffers import Buffer, GlobalRegion, GlobalTensor, Region, item_bytes
 from attndsl.tile.instructions.base import (
@@ -18,7 +18,6 @@ from attndsl.tile.instructions.base import (
     Machine,
     Names,
     block_elements,
-    cxx,
     gm_view,
     is_one,
     view,
@@ -79,7 +78,7 @@ class LoadRows(Instruction):
         view(machine, self.dst)[...] = gm_view(machine, self.src)
 
     def text(self, names: Names) -> str:
-        size, dtype = item_bytes(self.src.tensor.dtype), cxx(self.src.tensor.dtype)
+        size, dtype = item_bytes(self.src.tensor.dtype), names.dtype(self.src.tensor.dtype)
         local = names.local(self.dst.buffer, self.dst.offset)
         remote = names.gm(self.src.tensor, self.src.offset)
         shape = f"{names.expr(self.dst.rows)}, {names.expr(self.dst.cols * size)}"

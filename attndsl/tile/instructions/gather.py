@@ -8,11 +8,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from attndsl.expr.symbolic import Const, Expr
+from attndsl.expr import Const, Expr
 from attndsl.target import ATLAS_A2
 from attndsl.target.costs import COSTS
 from attndsl.tile.buffers import Region, item_bytes
-from attndsl.tile.instructions.base import Machine, Names, block_elements, cxx, repeat_elements, view
+from attndsl.tile.instructions.base import Machine, Names, block_elements, repeat_elements, view
 from attndsl.tile.instructions.limits import Finding, dtype_rule, multiple_rule
 from attndsl.tile.instructions.vector import VectorInstruction, count_form_rules, operands
 
@@ -103,7 +103,7 @@ class LaneNumbers(VectorInstruction):
         row[0] = np.arange(row.shape[1]) + machine.value(self.first)
 
     def text(self, names: Names) -> str:
-        dtype, start = cxx(self.dst.buffer.dtype), names.local(self.dst.buffer, self.dst.offset)
+        dtype, start = names.dtype(self.dst.buffer.dtype), names.local(self.dst.buffer, self.dst.offset)
         lanes, blocks = repeat_elements(self.dst.buffer.dtype), ATLAS_A2.repeat // ATLAS_A2.block
         lines = [f"Duplicate({start}, {dtype}({names.expr(self.first)}), {lanes});"]
         for bit, pattern in enumerate(_LANES_OF_BIT):

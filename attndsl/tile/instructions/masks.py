@@ -11,10 +11,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from attndsl.expr.symbolic import Const, Expr, Symbol, as_expr
+from attndsl.expr import Const, Expr, Symbol, as_expr
 from attndsl.target import ATLAS_A2
 from attndsl.tile.buffers import Region, item_bytes
-from attndsl.tile.instructions.base import Machine, Names, cxx, is_one, repeat_elements, view
+from attndsl.tile.instructions.base import Machine, Names, is_one, repeat_elements, view
 from attndsl.tile.instructions.limits import Finding, dtype_rule, multiple_rule, name_rule
 from attndsl.tile.instructions.vector import (
     VectorInstruction,
@@ -58,7 +58,7 @@ class CompareWithScalar(VectorInstruction):
 
     def text(self, names: Names) -> str:
         places = operands(names, self.dst, self.src)
-        scalar = f"{cxx(self.src.buffer.dtype)}({names.expr(self.scalar)})"
+        scalar = f"{names.dtype(self.src.buffer.dtype)}({names.expr(self.scalar)})"
         return f"CompareScalar({places}, {scalar}, CMPMODE::{self.mode}, {names.expr(self.src.cols)});"
 
     def limits(self) -> Iterator[Finding]:
@@ -204,7 +204,7 @@ class SelectOrScalar(VectorInstruction):
 
     def text(self, names: Names) -> str:
         places = operands(names, self.dst, self.bits, self.src)
-        scalar = f"{cxx(self.src.buffer.dtype)}({names.expr(self.scalar)})"
+        scalar = f"{names.dtype(self.src.buffer.dtype)}({names.expr(self.scalar)})"
         count = names.expr(self.dst.cols)
         return f"Select({places}, {scalar}, SELMODE::VSEL_TENSOR_SCALAR_MODE, {count});"
 

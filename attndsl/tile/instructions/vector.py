@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from attndsl.expr.symbolic import Expr, as_expr, ceil_div, constant_value
+from attndsl.expr import Expr, as_expr, ceil_div, constant_value
 from attndsl.target import ATLAS_A2, Core, MemorySpace, Pipe
 from attndsl.tile.buffers import NUMPY_DTYPES, Buffer, Region, item_bytes
 from attndsl.tile.instructions.base import (
@@ -22,7 +22,6 @@ from attndsl.tile.instructions.base import (
     Machine,
     Names,
     block_elements,
-    cxx,
     is_one,
     repeat_elements,
     view,
@@ -137,7 +136,7 @@ class Fill(VectorInstruction):
         view(machine, self.dst)[...] = machine.value(self.value)
 
     def text(self, names: Names) -> str:
-        value = f"{cxx(self.dst.buffer.dtype)}({names.expr(self.value)})"
+        value = f"{names.dtype(self.dst.buffer.dtype)}({names.expr(self.value)})"
         return f"Duplicate({operands(names, self.dst)}, {value}, {names.expr(self.dst.cols)});"
 
     def describe(self) -> str:
@@ -231,7 +230,7 @@ class WithScalar(VectorInstruction):
             )
 
     def text(self, names: Names) -> str:
-        scalar = f"{cxx(self.dst.buffer.dtype)}({names.expr(self.scalar)})"
+        scalar = f"{names.dtype(self.dst.buffer.dtype)}({names.expr(self.scalar)})"
         return f"{self.op}({operands(names, self.dst, self.src)}, {scalar}, {names.expr(self.dst.cols)});"
 
     def limits(self) -> Iterator[Finding]:
