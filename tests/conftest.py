@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+# Tests change the compiler while it runs; nothing that such a compiler makes may be stored or found.
+os.environ["ATTNDSL_STORE_PROGRAMS"] = "0"
 
 GOLDEN = Path(__file__).parent / "golden"
 

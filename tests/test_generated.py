@@ -6,7 +6,7 @@ import re
 import pytest
 
 from attndsl.base.package_files import generated_dir
-from attndsl.codegen.kernel_set.kernel_request import KernelRequest
+from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.codegen.project.files import MANIFEST
 from attndsl.codegen.project.project import plan_project
 from attndsl.spec.operator.loader import load, shipped_names

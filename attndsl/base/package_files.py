@@ -6,8 +6,11 @@ In a checkout they stand at the top level, where readers look first; an installe
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from functools import cache
 from pathlib import Path
 
+from attndsl.base.disk_cache import content_key
 from attndsl.base.errors import InternalError
 
 _PACKAGE = Path(__file__).resolve().parents[1]
@@ -39,3 +42,14 @@ def templates_dir() -> Path:
 def generated_dir() -> Path:
     """The committed operator projects; in a checkout only."""
     return resource_dir("generated")
+
+
+@cache
+def sources_key(without: Collection[str] = frozenset()) -> str:
+    """A key over the Python sources of attndsl and its templates, without the packages named: what is kept on
+    disk of their work is of no use to others."""
+    own = sorted(_PACKAGE.rglob("*.py"))
+    sources = (path for path in own if path.relative_to(_PACKAGE).parts[0] not in without)
+    templates = (path for path in sorted(templates_dir().rglob("*")) if path.is_file())
+    files = (*sources, *templates)
+    return content_key(*(part for path in files for part in (path.name, path.read_bytes())))

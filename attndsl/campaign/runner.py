@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from attndsl.api.backends import BACKENDS, run_checked
+from attndsl.base.disk_cache import CacheNotWritable
 from attndsl.base.errors import InternalError, UserError
 from attndsl.campaign.results import BEYOND_TARGET, MISS, NOT_LOWERED, PASS, BackendResult, Row, Verification
 from attndsl.compiler.prepare_launch import Launch, prepare
-from attndsl.emulator.errors import CacheNotWritable, CompilerMissing, EmulatorNotCompiled
+from attndsl.emulator.errors import CompilerMissing, EmulatorNotCompiled
 from attndsl.emulator.report import Report
 from attndsl.graph.nodes import BlockRequantize, Dequantize
 from attndsl.lowering.errors import NotLowered

@@ -85,7 +85,7 @@ def _sizes(settings: tuple[str, ...], option: str = "--set") -> dict[str, int]:
 
 
 def _request(dtypes: tuple[str, ...], settings: tuple[str, ...], features: tuple[str, ...]) -> Any:
-    from attndsl.codegen.kernel_set.kernel_request import DEFAULT_HEAD_SIZES, KernelRequest
+    from attndsl.codegen.kernel_set.request import DEFAULT_HEAD_SIZES, KernelRequest
 
     found = dict(_named(part) for setting in settings for part in setting.split(","))
     size = found.pop("D", "")
@@ -224,25 +224,24 @@ def generate(
     Files that an earlier generation wrote there and this one does not are removed; others are left alone.
     A spec file is a Python program of yours, which is executed to load it; nothing else is.
     """
-    from attndsl.codegen.project.project import Project, plan_projects
+    from attndsl.codegen.project.finished import FinishedProject, finished_projects
 
     request = _request(dtypes, settings, features)
     # Everything is computed before the first file is written.
-    projects: list[Project] = []
+    projects: list[FinishedProject] = []
     for operator in _operators(names):
-        planned = plan_projects(operator, request)
-        if names and not any(project.kernels for project in planned):
-            raise click.UsageError(f"{operator.name} has no kernel yet: {planned[0].reason}")
-        projects += planned
+        made = finished_projects(operator, request)
+        if names and not any(project.files for project in made):
+            raise click.UsageError(f"{operator.name} has no kernel yet: {made[0].reason}")
+        projects += made
     rows = []
     for project in projects:
-        files = project.files()
         changed = project.write(out)
         rows.append(
             {
-                "operator": project.operator.name,
+                "operator": project.operator,
                 "folder": str(out / project.folder),
-                "files": sorted(files),
+                "files": sorted(project.files),
                 "written": [path.name for path in changed if path.exists()],
                 "removed": [path.name for path in changed if not path.exists()],
                 "without_kernel": list(project.not_lowered),
@@ -307,7 +306,8 @@ def verify(
     if project:
         _check_for_project(names, record)
     if "emulator" in chosen:
-        from attndsl.emulator.toolchain import cache_dir, require_compiler
+        from attndsl.base.disk_cache import cache_dir
+        from attndsl.emulator.toolchain import require_compiler
 
         require_compiler()
         cache_dir()

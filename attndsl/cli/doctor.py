@@ -11,9 +11,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from attndsl import __version__
+from attndsl.base.disk_cache import CacheNotWritable, cache_dir
 from attndsl.base.package_files import specs_dir, templates_dir
-from attndsl.emulator.errors import CacheNotWritable
-from attndsl.emulator.toolchain import cache_dir, find_compiler
+from attndsl.emulator.toolchain import find_compiler
 
 PACKAGES = ("click", "jinja2", "ml-dtypes", "networkx", "numpy", "rich", "sympy")
 

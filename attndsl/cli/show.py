@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from attndsl.codegen.kernel_set.kernel_request import KernelRequest, chosen_mode, wanted_specialisations
+from attndsl.codegen.kernel_set.kernel_request import chosen_mode, wanted_specialisations
+from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.codegen.samples.device_files import device_files, kernel_path
 from attndsl.compiler.compile import Compiled
 from attndsl.compiler.prepare_launch import compiled_for

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from attndsl.compiler.compile import Compiled, compile_operator, interface_of
+from attndsl.compiler.compile import Compiled, interface_of
+from attndsl.compiler.stored_programs import compiled_or_stored
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.signature.host_scalars import host_scalars
 from attndsl.lowering.signature.specialisation import Specialisation, specialised_on
@@ -87,8 +88,8 @@ def specialisation_of(call: Call) -> Specialisation:
 
 @lru_cache(maxsize=256)
 def compiled_for(operator: Operator, specialisation: Specialisation) -> Compiled:
-    """The compiled specialisation; compiled once a process."""
-    return compile_operator(operator, specialisation)
+    """The compiled specialisation, made or read once a process."""
+    return compiled_or_stored(operator, specialisation)
 
 
 def _inputs(call: Call, compiled: Compiled) -> dict[str, Array | tuple[Array, ...] | None]:

@@ -27,15 +27,6 @@ class CompilerMissing(EmulatorError, UserError):
         )
 
 
-class CacheNotWritable(EmulatorError, UserError):
-    """The folder for compiled kernels cannot be made or written."""
-
-    def __init__(self, folder: object, reason: str) -> None:
-        super().__init__(
-            f"cannot write compiled kernels to '{folder}': {reason}; set ATTNDSL_CACHE_DIR to another folder"
-        )
-
-
 class CompileFailed(EmulatorError):
     """The compiler rejected a kernel; `log` has everything it said."""
 

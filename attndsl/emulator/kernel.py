@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-import shutil
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from attndsl.base.disk_cache import make_entry
 from attndsl.emulator.errors import KernelCrashed, KernelTimeout, LaunchError
 from attndsl.emulator.global_memory import Argument, GlobalMemory, folder_for
 from attndsl.emulator.halves import Half, compile_half, halves_of
@@ -24,10 +24,8 @@ from attndsl.emulator.toolchain import (
     LINK_FLAGS,
     PRELUDE,
     Compiler,
-    cache_dir,
     digest,
     preparation,
-    publish,
     require_compiler,
     run_compiler,
     runtime,
@@ -84,18 +82,15 @@ def build_all(
         made.key, preparation(), text, str(path), *entries, *defines, *map(str, include_dirs),
         *(part for file in [*extras, *near] for part in (str(file), file.read_bytes())),
     )  # fmt: skip
-    target = cache_dir() / f"kernel-{key}"
-    if not target.is_dir():
-        folder = Path(tempfile.mkdtemp(prefix="kernel-", dir=cache_dir()))
-        try:
-            flags = [*KERNEL_FLAGS, *made.include_flags]
-            flags += [part for include in include_dirs for part in ("-I", str(Path(include).resolve()))]
-            flags += [f"-D{define}" for define in defines]
-            halves = _halves(text, path, include_dirs, defines)
-            _compile(compiler, flags, text, path, entries, extras, folder, made.objects, halves)
-            publish(folder, target)
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+
+    def compile_into(folder: Path) -> None:
+        flags = [*KERNEL_FLAGS, *made.include_flags]
+        flags += [part for include in include_dirs for part in ("-I", str(Path(include).resolve()))]
+        flags += [f"-D{define}" for define in defines]
+        halves = _halves(text, path, include_dirs, defines)
+        _compile(compiler, flags, text, path, entries, extras, folder, made.objects, halves)
+
+    target = make_entry(f"kernel-{key}", compile_into)
     source_dir = str(path.parent) if path else ""
     return {entry: Kernel(entry, target / "kernel", source_dir) for entry in entries}
 

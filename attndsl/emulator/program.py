@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from attndsl.base.disk_cache import cache_dir, make_entry
 from attndsl.emulator.errors import CompileFailed, LaunchError
 from attndsl.emulator.halves import HOST_DEFINES, Half, compile_half, halves_of
 from attndsl.emulator.kernel import KINDS
@@ -33,10 +34,8 @@ from attndsl.emulator.toolchain import (
     KERNEL_FLAGS,
     LINK_FLAGS,
     Compiler,
-    cache_dir,
     digest,
     preparation,
-    publish,
     require_compiler,
     run_compiler,
     runtime,
@@ -204,28 +203,25 @@ def build_program(
             units += _called_units(units, folders, defines)
         texts = [part for unit in units for file, text in unit.texts.items() for part in (str(file), text)]
         key = digest(made.key, preparation(), *texts, *defines, *map(str, folders))
-        target = cache_dir() / f"program-{key}"
-        if not target.is_dir():
-            work = Path(tempfile.mkdtemp(prefix="program-", dir=cache_dir()))
-            try:
-                for header in headers.iterdir():
-                    shutil.copy(header, work)
-                flags = [*KERNEL_FLAGS, "-I", str(work), *made.include_flags]
-                flags += [part for folder in folders for part in ("-I", str(folder))]
-                flags += [f"-D{define}" for define in defines]
-                jobs: list[tuple[list[str | Path], str]] = []
-                for number, unit in enumerate(units):
-                    source, near = write_unit(unit, work, number, entries)
-                    quoted = [part for folder in near for part in ("-iquote", str(folder))]
-                    jobs.append(([*flags, *quoted, source.name], unit.path.name))
-                halves = _halves(units, defines)
-                if len(halves) == 2:
-                    for half in halves:
-                        compile_half(compiler, half, jobs, files[0].name, work)
-                _compile_host(compiler, halves, jobs, [*made.host_objects, *LINK_FLAGS], work)
-                publish(work, target)
-            finally:
-                shutil.rmtree(work, ignore_errors=True)
+
+        def compile_into(work: Path) -> None:
+            for header in headers.iterdir():
+                shutil.copy(header, work)
+            flags = [*KERNEL_FLAGS, "-I", str(work), *made.include_flags]
+            flags += [part for folder in folders for part in ("-I", str(folder))]
+            flags += [f"-D{define}" for define in defines]
+            jobs: list[tuple[list[str | Path], str]] = []
+            for number, unit in enumerate(units):
+                source, near = write_unit(unit, work, number, entries)
+                quoted = [part for folder in near for part in ("-iquote", str(folder))]
+                jobs.append(([*flags, *quoted, source.name], unit.path.name))
+            halves = _halves(units, defines)
+            if len(halves) == 2:
+                for half in halves:
+                    compile_half(compiler, half, jobs, files[0].name, work)
+            _compile_host(compiler, halves, jobs, [*made.host_objects, *LINK_FLAGS], work)
+
+        target = make_entry(f"program-{key}", compile_into)
     return Program(files[0], target / "program")
 
 

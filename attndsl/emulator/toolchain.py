@@ -1,6 +1,6 @@
 """The C++ compiler, and the emulator's own parts compiled once and kept.
 
-Everything compiled is cached by content under ``$ATTNDSL_CACHE_DIR`` or ``~/.cache/attndsl``.
+Everything compiled is cached by content (:mod:`attndsl.base.disk_cache`).
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import platform
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from attndsl.emulator.errors import CacheNotWritable, CompileFailed, CompilerMissing, EmulatorNotCompiled
+from attndsl.base.disk_cache import make_entry
+from attndsl.emulator.errors import CompileFailed, CompilerMissing, EmulatorNotCompiled
 
 HERE = Path(__file__).parent
 INCLUDE = HERE / "include"
@@ -92,23 +92,6 @@ def require_compiler() -> Compiler:
     if compiler is None:
         raise CompilerMissing(tuple(" ".join(command) for command in _candidates()))
     return compiler
-
-
-def cache_dir() -> Path:
-    """Where compiled things are kept, an absolute path; created when missing.
-
-    Raises:
-        CacheNotWritable: naming the folder and the system's reason.
-    """
-    root = os.environ.get("ATTNDSL_CACHE_DIR")
-    path = (Path(root) if root else Path.home() / ".cache" / "attndsl").absolute()
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise CacheNotWritable(path, error.strerror or str(error)) from error
-    if not os.access(path, os.W_OK):
-        raise CacheNotWritable(path, "it is read-only")
-    return path
 
 
 @functools.lru_cache(maxsize=1)
@@ -199,16 +182,6 @@ def _compile_all(compiler: Compiler, sources: Iterable[Path], into: Path) -> Non
             job.result()
 
 
-def publish(made: Path, target: Path) -> None:
-    """Moves a finished folder to its place in the cache; another process may have been faster."""
-    try:
-        made.rename(target)
-    except OSError:
-        if not target.is_dir():
-            raise
-        shutil.rmtree(made, ignore_errors=True)
-
-
 def runtime(compiler: Compiler) -> Runtime:
     """The emulator compiled by `compiler`, from the cache or made now (about ten seconds).
 
@@ -216,15 +189,8 @@ def runtime(compiler: Compiler) -> Runtime:
         EmulatorNotCompiled: its own sources or headers do not compile.
     """
     key = digest(compiler.path, compiler.version, " ".join(RUNTIME_FLAGS + KERNEL_FLAGS), _own_files())
-    target = cache_dir() / f"emulator-{key}"
     sources = sorted(SOURCES.glob("*.cpp"))
-    if not target.is_dir():
-        made = Path(tempfile.mkdtemp(prefix="emulator-", dir=cache_dir()))
-        try:
-            _compile_all(compiler, sources, made)
-            publish(made, target)
-        finally:
-            shutil.rmtree(made, ignore_errors=True)
+    target = make_entry(f"emulator-{key}", lambda made: _compile_all(compiler, sources, made))
     made_of = {source.stem: target / (source.stem + ".o") for source in sources}
     objects = tuple(file for stem, file in made_of.items() if stem not in _ONLY_FOR_PROGRAMS)
     host_objects = tuple(file for stem, file in made_of.items() if stem not in _ONLY_FOR_KERNELS)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -14,13 +13,14 @@ import numpy as np
 import numpy.typing as npt
 
 from attndsl import emulator
+from attndsl.base.disk_cache import content_key, make_entry
 from attndsl.codegen.host.tiling_text import HostText, host_text, problem_values
 from attndsl.codegen.kernel_set.entry import is_unwrapped
 from attndsl.codegen.names.arguments import Argument, Names, names_of
 from attndsl.codegen.samples.device_files import device_files
 from attndsl.compiler.compile import Compiled
 from attndsl.compiler.prepare_launch import Launch, prepare
-from attndsl.emulator.toolchain import cache_dir, publish, require_compiler, run_compiler
+from attndsl.emulator.toolchain import require_compiler, run_compiler
 from attndsl.spec.binding.call import Call
 from attndsl.target import ATLAS_A2
 
@@ -112,15 +112,14 @@ def written(compiled: Compiled) -> Path:
 
 def stored(files: Mapping[str, str]) -> Path:
     """The folder, in the cache, that holds these files and no others."""
-    key = hashlib.sha256("\0".join(f"{name}\0{text}" for name, text in files.items()).encode()).hexdigest()
-    folder = cache_dir() / "generated" / key[:24]
-    if not folder.is_dir():
-        made = folder.with_name(f"{folder.name}.{np.random.default_rng().integers(1 << 40)}")
+    key = content_key(*(part for item in files.items() for part in item))
+
+    def write(folder: Path) -> None:
         for name, text in files.items():
-            (made / name).parent.mkdir(parents=True, exist_ok=True)
-            (made / name).write_text(text)
-        publish(made, folder)
-    return folder
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text)
+
+    return make_entry(f"generated/{key}", write)
 
 
 # ------------------------------------------------------------------------------------------------

@@ -9,9 +9,10 @@ The operators build nodes, which derive from this base: :mod:`attndsl.expr.fold`
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 Value = int | float | bool | str
+_Fact = TypeVar("_Fact")
 ExprLike: TypeAlias = "Expr | int | float | bool | str"
 
 
@@ -22,9 +23,15 @@ class TakesScalars:
 
 
 class Expr:
-    """A symbolic scalar. Immutable; equal structure means equal hash."""
+    """A symbolic scalar. Immutable; equal structure means equal hash.
 
-    __slots__ = ()
+    What follows from the structure alone is found once an expression, when it is first asked for.
+    """
+
+    __slots__ = ("_nodes", "_structure", "_symbols")
+    _nodes: tuple[Expr, ...]
+    _structure: tuple[Any, ...]
+    _symbols: frozenset[str]
 
     def children(self) -> tuple[Expr, ...]:
         """The operands."""
@@ -47,13 +54,42 @@ class Expr:
 
     def walk(self) -> Iterator[Expr]:
         """This expression and everything below it."""
-        yield self
+        return iter(self.nodes())
+
+    def nodes(self) -> tuple[Expr, ...]:
+        """This expression and everything below it, each in front of its operands."""
+        try:
+            return self._nodes
+        except AttributeError:
+            found: list[Expr] = []
+            self._add_nodes(found)
+            return self._keep("_nodes", tuple(found))
+
+    def _add_nodes(self, found: list[Expr]) -> None:
+        found.append(self)
         for child in self.children():
-            yield from child.walk()
+            child._add_nodes(found)
 
     def symbols(self) -> frozenset[str]:
         """Names of the free symbols."""
+        try:
+            return self._symbols
+        except AttributeError:
+            return self._keep("_symbols", self._free())
+
+    def _free(self) -> frozenset[str]:
         return frozenset[str]().union(*(child.symbols() for child in self.children()))
+
+    def structure(self) -> tuple[Any, ...]:
+        """What is equal for expressions of equal structure, and hashable."""
+        try:
+            return self._structure
+        except AttributeError:
+            return self._keep("_structure", self._key())
+
+    def _keep(self, name: str, value: _Fact) -> _Fact:
+        object.__setattr__(self, name, value)
+        return value
 
     def substitute(self, values: Mapping[str, ExprLike]) -> Expr:
         """The expression with symbols replaced, constants folded."""
@@ -72,10 +108,12 @@ class Expr:
 
     def same(self, other: object) -> bool:
         """Structural equality."""
-        return isinstance(other, Expr) and self._key() == other._key()
+        if self is other:
+            return True
+        return isinstance(other, Expr) and self.structure() == other.structure()
 
     def __hash__(self) -> int:
-        return hash(self._key())
+        return hash(self.structure())
 
     def __str__(self) -> str:
         return self.text()

@@ -59,7 +59,7 @@ def select(condition: object, then: object, otherwise: object) -> Expr:
     test, a, b = as_expr(condition), as_expr(then), as_expr(otherwise)
     if a.same(b):
         return a
-    if not any(isinstance(node, Symbol | Load) for node in test.walk()):
+    if not any(isinstance(node, Symbol | Load) for node in test.nodes()):
         return a if test.evaluate({}) else b
     return Select(test, _where(test, True, a), _where(test, False, b))
 
@@ -79,7 +79,7 @@ def _where(test: Expr, holds: bool, value: Expr) -> Expr:
 
 def _may_be_nan(test: Compare) -> bool:
     """Whether neither it nor its opposite may hold: an element is a float. (No parameter is NaN.)"""
-    sides = (node for side in (test.left, test.right) for node in side.walk())
+    sides = (node for side in (test.left, test.right) for node in side.nodes())
     return any(isinstance(node, Load) and node.dtype.startswith("float") for node in sides)
 
 
@@ -114,7 +114,7 @@ def round_up(value: object, multiple: object) -> Expr:
 
 def constant_value(expr: Expr) -> Value | None:
     """The value of an expression without symbols; None for any other."""
-    if any(isinstance(node, Symbol | Load) for node in expr.walk()):
+    if any(isinstance(node, Symbol | Load) for node in expr.nodes()):
         return None
     value: Value = expr.evaluate({})
     return value

@@ -59,7 +59,7 @@ class Symbol(Expr):
     name: str
     scope: Scope = Scope.LOCAL
 
-    def symbols(self) -> frozenset[str]:
+    def _free(self) -> frozenset[str]:
         return frozenset((self.name,))
 
     def evaluate(self, env: Mapping[str, Any]) -> Any:
@@ -95,7 +95,7 @@ class Pair(Expr):
         return f"{bracketed(self, a, a_level)} {self.op} {bracketed(self, b, b_level, right=True)}", level
 
     def _key(self) -> tuple[Any, ...]:
-        return (self.op, self.left._key(), self.right._key())
+        return (self.op, self.left.structure(), self.right.structure())
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -173,7 +173,7 @@ class Select(Expr):
         return f"{self.then} if {self.condition} else {self.otherwise}", 0
 
     def _key(self) -> tuple[Any, ...]:
-        return ("select", *(child._key() for child in self.children()))
+        return ("select", *(child.structure() for child in self.children()))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -209,7 +209,7 @@ class Load(Expr):
         return f"{self.source}[{self.index}]", ATOM
 
     def _key(self) -> tuple[Any, ...]:
-        return ("load", self.source, self.index._key())
+        return ("load", self.source, self.index.structure())
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,18 +64,17 @@ class Fold(Expr):
         extent = children[1] if len(children) > 1 else None
         return Fold(self.op, children[0], self.index, extent, self.title)
 
-    def walk(self) -> Iterator[Expr]:
+    def _add_nodes(self, found: list[Expr]) -> None:
         """All parts but the bound index, so that it is no free symbol."""
-        yield self
-        inner = (node for node in self.body.walk() if not self._is_bound(node))
-        yield from inner
+        found.append(self)
+        found += (node for node in self.body.nodes() if not self._is_bound(node))
         if self.extent is not None:
-            yield from self.extent.walk()
+            found += self.extent.nodes()
 
     def _is_bound(self, node: Expr) -> bool:
         return isinstance(node, Symbol) and node.name == self.index
 
-    def symbols(self) -> frozenset[str]:
+    def _free(self) -> frozenset[str]:
         free = self.body.symbols() - {self.index}
         return free if self.extent is None else free | self.extent.symbols()
 
@@ -103,8 +102,8 @@ class Fold(Expr):
         return f"{self.op}({self.body} for {self.index} < {self.extent})", ATOM
 
     def _key(self) -> tuple[Any, ...]:
-        extent = None if self.extent is None else self.extent._key()
-        return ("fold", self.op, self.index, self.body._key(), extent)
+        extent = None if self.extent is None else self.extent.structure()
+        return ("fold", self.op, self.index, self.body.structure(), extent)
 
 
 def highest(body: Expr, index: Symbol, extent: ExprLike) -> Expr:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import ctypes
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from attndsl.codegen.host.host_files import definition_files, host_files
 from attndsl.codegen.host.tiling_text import Row, host_text
-from attndsl.codegen.kernel_set.kernel_request import KernelRequest
+from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.codegen.names.arguments import names_of
 from attndsl.codegen.project.project import plan_project
 from attndsl.codegen.samples.device_files import device_files
@@ -20,6 +22,7 @@ from attndsl.spec.operator.operator import Operator
 
 from .host_calls import Blob, Blobs
 
+FAST = "relay_attention"
 STAND_INS = Path(__file__).parent / "cann_host"
 GE_TYPES = {
     0: "float32", 1: "float16", 2: "int8", 3: "int32", 4: "uint8", 8: "uint32", 9: "int64", 10: "uint64",
@@ -139,6 +142,14 @@ extern "C" int64_t tile(const Blob *blobs, const char *kinds, int64_t cores, int
     return static_cast<int64_t>(context.data.size());
 }}
 """
+
+
+def mostly_long(items: Iterable[Any], name: Callable[[Any], str] = str) -> list[Any]:
+    """Each takes a compiler's run over the host code of an operator; one of them is in the fast suite."""
+    return [
+        pytest.param(item, marks=() if name(item) == FAST else pytest.mark.long, id=name(item))
+        for item in items
+    ]
 
 
 class OpHost:

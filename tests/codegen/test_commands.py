@@ -8,7 +8,8 @@ from click.testing import CliRunner
 
 from attndsl.cli.cli import cli
 from attndsl.cli.profile import ProfileError, call_of_shape
-from attndsl.codegen.kernel_set.kernel_request import KernelRequest, NoLegalCall, wanted_specialisations
+from attndsl.codegen.kernel_set.kernel_request import NoLegalCall, wanted_specialisations
+from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.codegen.project.project import plan_projects
 from attndsl.execute.user_project import NoProject, UserProject
 from attndsl.spec.operator.loader import load

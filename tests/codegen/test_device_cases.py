@@ -12,7 +12,7 @@ import pytest
 
 from attndsl.api import ops
 from attndsl.base.package_files import generated_dir
-from attndsl.codegen.kernel_set.kernel_request import KernelRequest
+from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.codegen.names.arguments import names_of
 from attndsl.codegen.project.project import plan_project
 from attndsl.emulator.toolchain import find_compiler

@@ -2,51 +2,20 @@
 
 from __future__ import annotations
 
-import importlib.util
-import warnings
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from attndsl.api import ops
-from attndsl.base.errors import UserError
 from attndsl.emulator.toolchain import find_compiler
 from attndsl.spec import Operator, attend, errors
+from tests.support.error_table_incre import dense
+from tests.support.error_table_self_attention import pa
 
+from .contract_calls import LEGAL, TABLES, in_python
 from .host_calls import Untold, checked
-
-
-def error_table(name):
-    """A module of tests/spec."""
-    path = Path(__file__).parent.parent / "spec" / f"test_{name}_errors.py"
-    made = importlib.util.spec_from_file_location(f"error_table_{name}", path)
-    module = importlib.util.module_from_spec(made)
-    made.loader.exec_module(module)
-    return module
-
-
-ifa_errors, nsa_errors = error_table("contract"), error_table("nsa")
-relay_errors, sa_errors = error_table("relay"), error_table("self_attention")
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="no C++ compiler")
 
-TABLES = {
-    "incre_flash_attention": {row[0]: row[1] for row in ifa_errors.TABLE},
-    "relay_attention": {f"{row[0]} {row[1]}": row[2] for row in relay_errors.TABLE},
-    "nsa_compress_attention": {row[0]: row[1] for row in nsa_errors.TABLE},
-    "self_attention": {name: row[0] for name, row in sa_errors.TABLE.items()},
-}
-LEGAL = {
-    "incre_flash_attention": {
-        "dense": ifa_errors.dense(),
-        "bnsd": ifa_errors.bnsd(),
-        "paged": ifa_errors.paged(),
-    },
-    "relay_attention": relay_errors.LEGAL,
-    "nsa_compress_attention": nsa_errors.LEGAL,
-    "self_attention": sa_errors.LEGAL,
-}
 # What the host cannot see, or what C++ types rule out before any check.
 BEYOND = (
     errors.MaskValueError,
@@ -59,17 +28,6 @@ BEYOND = (
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("host")
-
-
-def in_python(name, call):
-    """Class, message and warnings of the Python function, its target limits included."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            getattr(ops, name).bind(**call).check_target()
-        except UserError as error:
-            return type(error), str(error), list(dict.fromkeys(str(w.message) for w in caught))
-    return None, "", list(dict.fromkeys(str(w.message) for w in caught))
 
 
 def reads_the_device(operator, message):
@@ -146,7 +104,7 @@ def test_every_violation_has_the_wording_of_python(name, folder):
     [0.0, 1.0, -0.125, 0.1, 1e-5, 123456.789, 1e15, 1e16, 1.5e300, 1 / 3, float("inf"), float("nan")],
 )
 def test_numbers_are_spelled_as_python_spells_them(number, folder):
-    call = sa_errors.pa(qScale=number)
+    call = pa(qScale=number)
     _, _, found = checked(ops.self_attention, call, folder)
     assert found == ([] if number == 1.0 else in_python("self_attention", call)[2])
 
@@ -186,8 +144,8 @@ def test_the_nearest_value_of_a_range_is_legal_or_left_out(wrong, said, folder):
 
 def test_a_check_that_is_left_out_would_be_noticed(folder):
     """The near twin: the very call, legal but for one number."""
-    good = ifa_errors.dense(actual_seq_lengths=[3, 10])
-    bad = ifa_errors.dense(actual_seq_lengths=[3, 11])
+    good = dense(actual_seq_lengths=[3, 10])
+    bad = dense(actual_seq_lengths=[3, 11])
     assert checked(ops.incre_flash_attention, good, folder)[0] == ""
     assert checked(ops.incre_flash_attention, bad, folder)[0] == "LengthRangeError"
     assert np.array_equal(good["query"], bad["query"])

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "reference"))
-from test_tensor_lists import BAD, BAD_SPLIT, LEGAL, decoder, lists
-
 from attndsl.api import ops
 from attndsl.codegen.host.tiling_text import host_text
-from attndsl.codegen.kernel_set.kernel_request import KernelRequest
+from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.compiler.prepare_launch import prepare
 from attndsl.emulator.toolchain import find_compiler
 from attndsl.execute.execute import plan_of, written
+from tests.support.tensor_lists import BAD, BAD_SPLIT, LEGAL, decoder, lists
 
 from . import op_host_calls
+from .contract_calls import in_python
 from .host_calls import Untold, checked
 from .op_host_calls import OpHost, fields_of
-from .test_host_checks import in_python
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="no C++ compiler")
 CALLS = {f"incre: {name}": ("incre_flash_attention", call) for name, call in LEGAL.items()}

@@ -15,9 +15,10 @@ import pytest
 import attndsl
 from attndsl.base.reserved_names import is_taken
 from attndsl.codegen.host.tiling_text import host_text
+from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.codegen.names.arguments import names_of
 from attndsl.codegen.names.identifiers import identifier
-from attndsl.codegen.project.project import KernelRequest, plan_project
+from attndsl.codegen.project.project import plan_project
 from attndsl.compiler.compile import Specialisation, compile_operator
 from attndsl.emulator.toolchain import find_compiler
 from attndsl.spec import errors

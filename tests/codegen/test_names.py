@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from attndsl.codegen.host.host_files import definition_files, host_files
 from attndsl.codegen.host.op_definition import AlikeNames
-from attndsl.codegen.kernel_set.kernel_request import KernelRequest
+from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.codegen.names.arguments import names_of
 from attndsl.codegen.names.identifiers import (
     comment,

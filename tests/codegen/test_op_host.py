@@ -11,7 +11,7 @@ import pytest
 
 from attndsl.api import ops
 from attndsl.codegen.host.tiling_text import host_text, waits_for_all
-from attndsl.codegen.kernel_set.kernel_request import KernelRequest
+from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.codegen.project.project import plan_project
 from attndsl.codegen.samples.device_cases import device_cases
 from attndsl.compiler.prepare_launch import prepare
@@ -19,21 +19,13 @@ from attndsl.emulator.toolchain import find_compiler
 from attndsl.execute.execute import plan_of, written
 from attndsl.spec.contract.arguments import DTYPES
 
-from .op_host_calls import GE_TYPES, fields_of, op_host
-from .test_host_checks import LEGAL, TABLES, Untold, in_python
+from .contract_calls import LEGAL, TABLES, in_python
+from .host_calls import Untold
+from .op_host_calls import GE_TYPES, fields_of, mostly_long, op_host
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="no C++ compiler")
 OPTIONAL, REQUIRED, DYNAMIC = 1, 2, 3
 EVERY = [each for name in LEGAL for each in (getattr(ops, name), *getattr(ops, name).modes)]
-FAST = "relay_attention"
-
-
-def mostly_long(items, name=str):
-    """Each takes a compiler's run over the host code of an operator; one of them is in the fast suite."""
-    return [
-        pytest.param(item, marks=() if name(item) == FAST else pytest.mark.long, id=name(item))
-        for item in items
-    ]
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from attndsl.api import ops
-from attndsl.codegen.kernel_set.kernel_request import KernelRequest
+from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.codegen.project.project import plan_project
 
 SMALL = KernelRequest(dtypes=("float16",), features=frozenset(), head_sizes=(16,))

@@ -19,7 +19,7 @@ import attndsl
 from attndsl.api import ops
 from attndsl.codegen.bindings.torch_text import torch_text
 from attndsl.codegen.host.host_files import host_files
-from attndsl.codegen.kernel_set.kernel_request import KernelRequest
+from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.codegen.names.arguments import names_of
 from attndsl.codegen.project.project import plan_project
 from attndsl.codegen.project.project_files import Page, binding_files

@@ -12,9 +12,8 @@ from attndsl.codegen.host.host_files import host_files
 from attndsl.codegen.names.arguments import names_of
 from attndsl.emulator.toolchain import find_compiler
 
-from .op_host_calls import op_host
-from .test_host_checks import LEGAL
-from .test_op_host import mostly_long
+from .contract_calls import LEGAL
+from .op_host_calls import mostly_long, op_host
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="no C++ compiler")
 

@@ -13,7 +13,7 @@ from attndsl.api import ops
 from attndsl.base.package_files import generated_dir
 from attndsl.campaign import NotGenerated, Verification, verify
 from attndsl.codegen.kernel.kernel import kernel_name
-from attndsl.codegen.kernel_set.kernel_request import KernelRequest
+from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.codegen.project.project import plan_projects
 from attndsl.compiler.prepare_launch import prepare
 from attndsl.emulator.statements import NotUnderstood

@@ -9,8 +9,8 @@ from attndsl import emulator
 from attndsl.api import ops
 from attndsl.base.errors import UserError
 from attndsl.codegen.host.checks import check_text
+from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.codegen.names.arguments import names_of
-from attndsl.codegen.project.project import KernelRequest
 from attndsl.compiler.prepare_launch import prepare
 from attndsl.emulator.toolchain import find_compiler
 from attndsl.execute import execute

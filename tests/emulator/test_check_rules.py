@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import test_checks as checks
 
 from attndsl.emulator import Argument, Knobs, build_all
+from tests.support import rule_kernels as checks
 
 ROOT = Path(__file__).parents[2] / "attndsl" / "emulator"
 
@@ -178,12 +178,12 @@ VECTOR = {
 
 _L3D = "uint8_t pad[4] = {0, 0, 0, 0}; SetFlag<HardEvent::MTE2_MTE1>(0); WaitFlag<HardEvent::MTE2_MTE1>(0); LoadData3DParamsV2<half> l(pad, %s, 64, 16, 16, 64, 0, 0, 1, 1, 1, 1, 1, 1, false, false, (half)0); LoadData(ha, h1, l); ALL"
 _LOADED = "DataCopy(h1, gh, Nd2NzParams(1, 64, 16, 0, 16, 64, 1, 0)); ALL "
-_PRODUCT = checks._READY + "Mmad(c, ha, hb, MmadParams(64, 64, 16, 0, false, true)); ALL "
+_PRODUCT = checks.READY + "Mmad(c, ha, hb, MmadParams(64, 64, 16, 0, false, true)); ALL "
 _BIAS = "LocalTensor<float> t(TPosition::C2, %s, 16); DataCopy(t, l1.Get<float>(), DataCopyParams(1, 1, 0, 0)); ALL"
 _WORDS = "LocalTensor<uint64_t> w(TPosition::C2PIPE2GM, %s, 16); DataCopy(w, l1.Get<uint64_t>()[%s], DataCopyParams(1, 1, 0, 0)); ALL "
 _BY_WORDS = "FixpipeParamsV220 f(16, 16, 64, 16, false); f.quantPre = VQF322B8_PRE; GlobalTensor<int8_t> g; g.SetGlobalBuffer((__gm__ int8_t*)o); Fixpipe<int8_t, float, CFG_ROW_MAJOR>(g, c, w, f); ALL"
 _NARROW = "FixpipeParamsV220 f(%s, 16, 64, 64, false); f.quantPre = F322F16; "
-_UNIT = checks._READY + (
+_UNIT = checks.READY + (
     "GlobalTensor<float> g; g.SetGlobalBuffer((__gm__ float*)o); uint8_t modes[] = {%s}; for (int i = 0; i < 3; ++i) { "
     "MmadParams p(32, 32, 16, 0, false, i == 0); p.unitFlag = modes[i]; Mmad(c, ha, hb, p); PipeBarrier<PIPE_M>(); } "
     "FixpipeParamsV220 f(32, 32, 32, 32, false); f.unitFlag = %s; SetFlag<HardEvent::M_FIX>(0); WaitFlag<HardEvent::M_FIX>(0); Fixpipe<float, float, CFG_ROW_MAJOR>(g, c, f); ALL"
@@ -194,7 +194,7 @@ CUBE = {
         "TBuf<TPosition::A1> last; pipe.InitBuffer(last, 2048); DataCopy(last.Get<half>(), gh, Nd2NzParams(1, 64, 16, 0, 16, 64, 1, 0)); ALL",
     ),
     "load3d_range": (_LOADED + _L3D % "32768", _LOADED + _L3D % "1"),
-    "product_range": (checks._READY + "Mmad(c, ha, hb, MmadParams(4096, 16, 16, 0, false, true)); ALL", checks._READY + "Mmad(c, ha, hb, MmadParams(64, 16, 16, 0, false, true)); ALL"),
+    "product_range": (checks.READY + "Mmad(c, ha, hb, MmadParams(4096, 16, 16, 0, false, true)); ALL", checks.READY + "Mmad(c, ha, hb, MmadParams(64, 16, 16, 0, false, true)); ALL"),
     "fixpipe_layout": (
         _PRODUCT + _NARROW % "16" + "Fixpipe<half, float, CFG_ROW_MAJOR>(h1[8192], c, f); ALL",
         _PRODUCT + _NARROW % "16" + "Fixpipe<half, float, CFG_NZ>(h1[8192], c, f); ALL",
@@ -253,7 +253,7 @@ ELSEWHERE = {
     "test_public_forms.py": {"deq_scale", "nz2nd_range", "spm_range"},
 }  # fmt: skip
 
-_GROUPS = [("v", VECTOR, "AIV_ONLY", "UB %s DONE"), ("c", CUBE, "AIC_ONLY", checks._CUBE + " %s }"), ("m", MIX, "MIX_AIC_1_2", "pipe.Destroy(); %s }")]  # fmt: skip
+_GROUPS = [("v", VECTOR, "AIV_ONLY", "UB %s DONE"), ("c", CUBE, "AIC_ONLY", checks.CUBE_CORE + " %s }"), ("m", MIX, "MIX_AIC_1_2", "pipe.Destroy(); %s }")]  # fmt: skip
 CASES = [(group, name) for group, table, _, _ in _GROUPS for name in table]
 
 
@@ -265,7 +265,7 @@ def kernels():
             for which, body in zip(("bad", "good"), twins, strict=True):
                 entry = f"{group}_{name}_{which}"
                 texts[entry] = f"KERNEL({entry}, {kind}) {frame % body}\n"
-    return build_all(checks._HEAD + "".join(texts.values()), entries=list(texts))
+    return build_all(checks.HEAD + "".join(texts.values()), entries=list(texts))
 
 
 def _run(kernel):

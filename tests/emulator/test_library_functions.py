@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from attndsl.emulator.toolchain import INCLUDE, require_compiler
-from tests.emulator.emulator_playground import IMAGE, run_image, vector_kernels
+from tests.support.emulator_playground import IMAGE, run_image, vector_kernels
 
 COUNT = 300  # no multiple of a repeat
 FLOAT, HALF = np.float32, np.float16

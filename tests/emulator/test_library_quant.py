@@ -7,7 +7,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from tests.emulator.emulator_playground import IMAGE, get, put, run_image, vector_kernels
+from tests.support.emulator_playground import IMAGE, get, put, run_image, vector_kernels
 
 ROWS, COLUMNS = 4, 64
 COUNT = ROWS * COLUMNS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.emulator.emulator_playground import IMAGE, run_image, vector_kernels
+from tests.support.emulator_playground import IMAGE, run_image, vector_kernels
 
 ROWS, COLUMNS, USED = 3, 144, 140
 FLOAT, HALF = np.float32, np.float16

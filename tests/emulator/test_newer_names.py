@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from emulator_playground import fresh_image, get, put, run_image, vector_kernels
+
+from tests.support.emulator_playground import fresh_image, get, put, run_image, vector_kernels
 
 A, B, OUT, MORE = 0, 8192, 16384, 32768
 RECORD = np.dtype([("score", np.float32), ("index", np.uint32)])

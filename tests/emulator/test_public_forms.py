@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from emulator_playground import fresh_image, get, put, run_image, vector_kernels
 
 from attndsl.emulator import Argument, Knobs, build_all
 from attndsl.emulator.program import build_program
+from tests.support.emulator_playground import fresh_image, get, put, run_image, vector_kernels
 
 A, B, OUT, MORE = 0, 8192, 16384, 32768
 F = "LocalTensor<float> a = ub.at<float>(0), b = ub.at<float>(8192), d = ub.at<float>(16384);"

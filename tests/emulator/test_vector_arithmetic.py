@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from emulator_playground import fresh_image, get, put, run_image, vector_kernels
+
+from tests.support.emulator_playground import fresh_image, get, put, run_image, vector_kernels
 
 A, B, OUT = 0, 16384, 32768
 COUNTS = (1, 8, 63, 64, 65, 129, 1000)

@@ -6,9 +6,9 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 import pytest
-from emulator_playground import fresh_image, get, put, run_image, vector_kernels
 
 from attndsl.emulator import CompileFailed
+from tests.support.emulator_playground import fresh_image, get, put, run_image, vector_kernels
 
 A, OUT, N = 0, 32768, 200
 MODES = ("NONE", "RINT", "FLOOR", "CEIL", "ROUND", "TRUNC", "ODD")

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from emulator_playground import fresh_image, get, put, run_image, vector_kernels
+
+from tests.support.emulator_playground import fresh_image, get, put, run_image, vector_kernels
 
 A, B, M, OUT, WORK = 0, 8192, 16384, 24576, 49152
 COMPARE = {

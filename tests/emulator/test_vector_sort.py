@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from emulator_playground import fresh_image, get, put, run_image, vector_kernels
+
+from tests.support.emulator_playground import fresh_image, get, put, run_image, vector_kernels
 
 A, B, OUT, MORE = 0, 8192, 16384, 32768
 LISTS = "MrgSortSrcList<T> list(ub.at<T>(%d), ub.at<T>(%d), ub.at<T>(%d), ub.at<T>(%d));"

@@ -1,21 +1,17 @@
 """int8 attention: integer products, probabilities through int8 block by block, on tile and emulator.
 
-Against the oracle of tests/reference and the reference. A probability next to a half may round either way
+Against the oracle of tests/support and the reference. A probability next to a half may round either way
 (exp and division differ in the last place), one 127th of one value; so differences are few and small.
 """
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "reference"))
-from naive_self_attention import prompt
 
 from attndsl.api import ops
 from attndsl.codegen.kernel_set.tiling_keys import selectors, tiling_key
@@ -24,6 +20,7 @@ from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.match.schedule_options import GRANULE
 from attndsl.spec.operator.loader import load_file
 from attndsl.spec.operator.operator import Operator
+from tests.support.naive_self_attention import prompt
 
 sa = ops.self_attention
 OFFLINE, ONLINE = 2, 3

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "reference"))
-from test_tensor_lists import listed, split_caches
 
 from attndsl.api import ops
 from attndsl.codegen.kernel_set.entry import entry_text
@@ -24,6 +20,7 @@ from attndsl.lowering.errors import NotLowered
 from attndsl.spec.operator.loader import load_file
 from attndsl.spec.operator.operator import Operator
 from attndsl.tile.entry_size import entry_size, sizes_of
+from tests.support.tensor_lists import listed, split_caches
 
 SPECS = Path(__file__).parents[2] / "specs"
 ifa, sa = ops.incre_flash_attention, ops.self_attention

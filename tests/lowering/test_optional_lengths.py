@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from attndsl.codegen.kernel_set.kernel_request import KernelRequest, wanted_specialisations
+from attndsl.codegen.kernel_set.kernel_request import wanted_specialisations
+from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.lowering.signature.specialisation import feature_names
 
 from . import small_specs as small

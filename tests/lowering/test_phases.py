@@ -12,7 +12,7 @@ from attndsl.spec.operator.loader import load_shipped
 from attndsl.tile.statements import Stage
 from tests.support.specials import compiled
 
-PAGE = (Path(__file__).parents[2] / "docs" / "architecture.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "packages" / "lowering.md").read_text()
 WORDS = {Place.FRONT: "front", Place.ITEM: "item", Place.BEHIND: "behind"}
 
 

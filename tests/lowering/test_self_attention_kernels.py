@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "reference"))
-from test_self_attention_cache import cached, paged
-from test_self_attention_prompt import prompts
-
 from attndsl.api import ops
+from tests.support.self_attention_calls import cached, causal, paged, prompts
 
 sa = ops.self_attention
 CACHES = ("cacheK", "cacheV")
@@ -80,16 +75,6 @@ def test_prompts_on_the_emulator(call: dict[str, Any]) -> None:
 @given(paged())
 def test_prefixes_on_the_emulator(call: dict[str, Any]) -> None:
     agrees(call, "emulator")
-
-
-def causal(length: int, heads: int = 2, dim: int = 16) -> dict[str, Any]:
-    rng = np.random.default_rng(length)
-    mask = np.where(np.triu(np.ones((128, 128)), 1) > 0, -10000.0, 0.0).astype(np.float16)
-    tokens = {
-        n: rng.standard_normal((length, heads, dim)).astype(np.float16) for n in ("query", "key", "value")
-    }
-    call = {"seqLen": np.array([length], np.int32), "headNum": heads, "kvHeadNum": heads, "calcType": 3}
-    return tokens | call | {"maskType": 3, "isTriuMask": 1, "mask": mask, "qkScale": 0.25}
 
 
 def test_keys_that_no_query_of_a_task_sees_are_not_read() -> None:

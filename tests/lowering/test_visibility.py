@@ -13,6 +13,7 @@ from attndsl.graph import nodes
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.masks.visibility import hidden_keys, visible_interval
 from attndsl.lowering.masks.visible_interval import key_interval
+from tests.support.self_attention_calls import causal
 
 from .small_specs import (
     DECODE_RESULT,
@@ -187,8 +188,6 @@ def test_nothing_is_filled_where_all_rows_see_the_tile() -> None:
     from attndsl.compiler.prepare_launch import prepare
     from attndsl.tile.instructions import FillInterval
     from attndsl.tile.statements import If
-
-    from .test_self_attention_kernels import causal
 
     launch = prepare(ops.self_attention.bind(**causal(64)))
     program = launch.compiled.joint

@@ -19,7 +19,7 @@ from attndsl.spec.operator.operator import Operator
 from attndsl.tile.instructions import SortGroups
 from attndsl.tile.program import Property
 
-DOCS = Path(__file__).parents[2] / "docs" / "architecture.md"
+DOCS = Path(__file__).parents[2] / "docs" / "packages" / "passes.md"
 SPECIAL = Specialisation(dtype="float16", bucket=64)
 FLAGS, SPLIT, PLAN, SYNCHRONISE = (
     next(each for each in PASSES if each.name == name)

@@ -4,8 +4,6 @@ Calls are small; each feature meets tails, empty rows and several vector steps.
 """
 
 import ml_dtypes
-import naive_incre
-import naive_relay
 import numpy as np
 import pytest
 
@@ -13,6 +11,7 @@ from attndsl.api import ops
 from attndsl.compiler.prepare_launch import prepare
 from attndsl.emulator.toolchain import find_compiler
 from attndsl.execute.execute import execute
+from tests.support import naive_incre, naive_relay
 
 BACKENDS = [
     "tile",

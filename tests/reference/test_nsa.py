@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from naive_nsa import naive
 
 from attndsl import packing
 from attndsl.api import ops
 from attndsl.reference import run as reference
+from tests.support.naive_nsa import naive
 
 nsa = ops.nsa_compress_attention
 DTYPES = {"float16": np.float16, "bfloat16": ml_dtypes.bfloat16}

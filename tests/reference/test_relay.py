@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from naive_relay import naive
 
 from attndsl.api import ops
 from attndsl.reference import run as reference
+from tests.support.naive_relay import naive
 
 relay = ops.relay_attention
 DTYPES = {"float16": np.float16, "bfloat16": ml_dtypes.bfloat16}

@@ -4,7 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from self_attention_cases import (
+
+from attndsl.api import ops
+from attndsl.base.errors import UserError
+from attndsl.spec import Operator, attend, errors
+from tests.support.self_attention_masks import (
     alibi_compressed,
     distance,
     filled,
@@ -13,10 +17,6 @@ from self_attention_cases import (
     slopes_of,
     window_width,
 )
-
-from attndsl.api import ops
-from attndsl.base.errors import UserError
-from attndsl.spec import Operator, attend, errors
 
 sa = ops.self_attention
 

@@ -4,8 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from naive_self_attention import prompt
-from self_attention_cases import (
+
+from attndsl.api import ops
+from tests.support.naive_self_attention import prompt
+from tests.support.self_attention_calls import close, prompts, rounded_mask
+from tests.support.self_attention_masks import (
     DTYPES,
     alibi_compressed,
     filled,
@@ -15,86 +18,7 @@ from self_attention_cases import (
     window_width,
 )
 
-from attndsl.api import ops
-
 sa = ops.self_attention
-
-
-def close(out, expected, dtype, loose=1.0):
-    step = 2.0**-11 if dtype == np.float16 else 2.0**-8
-    error = np.abs(out.astype(float) - expected.reshape(out.shape)) / np.maximum(
-        1, np.abs(expected.reshape(out.shape))
-    )
-    assert error.max(initial=0) <= 1.5 * step * loose, error.max()
-
-
-@st.composite
-def prompts(draw, kinds=(0, 1, 2, 3, 4, 5, 6, 7, 8)):
-    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
-    dtype = DTYPES[draw(st.sampled_from(sorted(DTYPES)))]
-    kind = draw(st.sampled_from(kinds))
-    kv_heads, group = draw(st.integers(1, 2)), draw(st.sampled_from([1, 2]))
-    heads, batch = kv_heads * group, draw(st.integers(1, 3))
-    d = draw(st.sampled_from([4, 16, 40]))
-    e = d if kind >= 4 else draw(st.sampled_from([d, 8, 24]))
-    lens = [draw(st.sampled_from([1, 2, 7, 33, 140])) for _ in range(batch)]
-    keys = list(lens)
-    two = draw(st.booleans())
-    if two:
-        keys = [draw(st.integers(1, 50)) if length == 1 else length for length in lens]
-        keys[0] = max(keys[0], max(lens)) if lens[0] == 1 else keys[0]
-        if max(keys) < max(lens):
-            keys = list(lens)
-    precise = bool(kind in (4, 5, 6)) or (kind < 7 and draw(st.booleans()))
-    call = {
-        "headNum": heads,
-        "kvHeadNum": draw(st.sampled_from([kv_heads, 0])) if group == 1 else kv_heads,
-        "qkScale": draw(st.sampled_from([1.0, 0.3, -0.2])),
-        "maskType": kind,
-        "kernelType": int(precise),
-        "isTriuMask": int(kind == 3 or (kind > 0 and draw(st.booleans()))),
-        "calcType": 3,
-    }
-    if kind < 7 and draw(st.booleans()):
-        call |= {"clampType": 1, "clampMin": -0.7, "clampMax": 0.4}
-    size, wide = max(*lens, *keys), max(keys)
-    zero_one = dtype is not np.float16 or precise
-    if kind == 1:
-        shape = draw(st.sampled_from([(), (batch,), (batch, heads)]))
-        hidden = rng.random((*shape, size + 3, wide + 2)) < draw(st.sampled_from([0.4, 1.0]))
-        call["mask"] = filled(hidden, dtype, zero_one and len(shape) < 2)
-    elif kind == 2:
-        dense = full_alibi(heads, size, size)
-        form = draw(st.sampled_from(["head", "full"]))
-        call["mask"] = (
-            dense if form == "head" else np.stack([dense * (1 + b) for b in range(batch)])
-        ).astype(dtype)
-    elif kind == 3:
-        call["mask"] = filled(np.triu(np.ones((128, 128)), 1) > 0, dtype, zero_one)
-    elif kind in (4, 5, 6):
-        call["slopes"] = slopes_of(heads) * (1 if kind == 6 else -1)
-        if kind < 6 and draw(st.booleans()):
-            full = full_alibi(heads, size, max(size, 128))
-            call["mask"] = full[:, :, :128].astype(dtype)
-        else:
-            call["mask"] = alibi_compressed(kind, dtype)
-    elif kind in (7, 8):
-        call["windowSize"] = window = draw(st.sampled_from([1, 3, 20, 128, 500]))
-        width = window if kind == 7 else window_width(window, d)
-        call["mask"] = filled(hidden_by_window(size if kind == 7 else 512, width), dtype, zero_one)
-    elif draw(st.booleans()):
-        call |= {"scaleType": 1, "kernelType": 1, "logN": (1 + rng.random(size + 2)).astype(np.float32)}
-        e = d
-
-    def normal(*shape):
-        return rng.standard_normal(shape).astype(dtype)
-
-    q, k, v = normal(sum(lens), heads, d), normal(sum(keys), kv_heads, d), normal(sum(keys), kv_heads, e)
-    if draw(st.booleans()):
-        q, k, v = (x.reshape(x.shape[0], -1) for x in (q, k, v))
-    lengths = np.array([lens, keys]) if two else np.array(lens)
-    call["seqLen"] = lengths.astype(draw(st.sampled_from([np.int32, np.uint32])))
-    return {"query": q, "key": k, "value": v} | call
 
 
 def oracle(call):
@@ -111,18 +35,6 @@ def test_random_prompts_match_the_oracle(call):
     assert out.dtype == call["query"].dtype
     assert out.shape == (expected.shape if call["query"].ndim == 3 else (expected.shape[0], expected[0].size))
     close(out, expected, out.dtype, rounded_mask(call))
-
-
-def rounded_mask(call):
-    """How much a mask costs in accuracy, as a factor on the bound.
-
-    The root in a compressed mask is rounded to its dtype; the reference takes it from indices. Behind a
-    mask of -10000 fp32 keeps 2^-10 of a score: rows that are masked everywhere are the softmax of those.
-    """
-    if call["maskType"] == 5:
-        return 6.0
-    mask = call.get("mask")
-    return 4.0 if mask is not None and np.asarray(mask, np.float64).min(initial=0) <= -1e4 else 1.0
 
 
 @settings(max_examples=30, deadline=None)

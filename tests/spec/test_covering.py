@@ -7,7 +7,8 @@ from itertools import pairwise
 import pytest
 
 from attndsl.api import ops
-from attndsl.codegen.kernel_set.kernel_request import IllegalSetting, KernelRequest, wanted_specialisations
+from attndsl.codegen.kernel_set.kernel_request import IllegalSetting, wanted_specialisations
+from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.lowering.signature.specialisation import settings_of
 from attndsl.spec import Operator, attend, errors
 from attndsl.spec.operator.covering import choosable, nearest_choice

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import ast
-import inspect
 from collections.abc import Iterable, Mapping
-from types import ModuleType
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,14 +12,7 @@ import pytest
 from attndsl.tile import instructions
 from attndsl.tile.instructions import Convert, Instruction, masks, vector
 
-from . import (
-    test_cube_layouts,
-    test_emitted_text,
-    test_instruction_limits,
-    test_int8_cube,
-    test_lanes_and_sorts,
-    test_vector_meaning,
-)
+from . import emitted_cases, int8_limit_cases, lane_cases, limit_cases
 
 CLASSES = {
     name: each
@@ -30,13 +22,22 @@ CLASSES = {
     and each is not Instruction
 }
 BROKEN: tuple[Any, ...] = (
-    *(limit.broken for limit in test_instruction_limits.LIMITS),
-    *test_instruction_limits.WITHOUT_TWIN.values(),
-    *(broken for broken, *_ in test_lanes_and_sorts.LIMITS.values()),
-    *(broken for broken, *_ in test_int8_cube.LIMITS.values()),
+    *(limit.broken for limit in limit_cases.LIMITS),
+    *limit_cases.WITHOUT_TWIN.values(),
+    *(broken for broken, *_ in lane_cases.LIMITS.values()),
+    *(broken for broken, *_ in int8_limit_cases.LIMITS.values()),
 )
-EMITTED = (*test_emitted_text.VECTOR.values(), *test_emitted_text.CUBE, *test_lanes_and_sorts.CASES.values())
-MEANING = (test_vector_meaning, test_cube_layouts, test_int8_cube, test_lanes_and_sorts)
+EMITTED = (*emitted_cases.VECTOR.values(), *emitted_cases.CUBE, *lane_cases.CASES.values())
+# Sources whose functions hold a meaning against another; a test's helpers count with it.
+MEANING = tuple(
+    "\n".join((Path(__file__).parent / f"{name}.py").read_text() for name in names)
+    for names in (
+        ("test_vector_meaning",),
+        ("test_cube_layouts",),
+        ("test_int8_cube", "int8_limit_cases"),
+        ("test_lanes_and_sorts", "lane_cases"),
+    )
+)
 
 # what each row of a table of operations adds: the class, and the words that pick the row
 TABLES: tuple[tuple[str, Iterable[str]], ...] = (
@@ -82,10 +83,6 @@ def made_by(source: str, table: Mapping[str, Instruction]) -> set[str]:
     return calls | {type(table[name]).__name__ for name in names if name in table}
 
 
-def source_of(module: ModuleType) -> str:
-    return inspect.getsource(module)
-
-
 def test_all_kinds_of_instructions_are_asked_for() -> None:
     assert {"Fill", "Mmad", "Fixpipe", "MergeSorted", "LoadRows"} <= set(CLASSES)
     assert "Instruction" not in CLASSES and "Machine" not in CLASSES
@@ -98,7 +95,7 @@ def test_a_broken_operand_of_it_is_flagged(name: str) -> None:
 
 @pytest.mark.parametrize("name", CLASSES)
 def test_its_meaning_is_held_against_another(name: str) -> None:
-    assert any(name in made_by(source_of(module), test_lanes_and_sorts.CASES) for module in MEANING)
+    assert any(name in made_by(source, lane_cases.CASES) for source in MEANING)
 
 
 @pytest.mark.parametrize("name", CLASSES)
@@ -107,7 +104,7 @@ def test_its_text_runs_on_the_emulator(name: str) -> None:
 
 
 def test_tables_alone_are_no_tests_of_a_meaning() -> None:
-    table: dict[str, Instruction] = {"numbers": test_lanes_and_sorts.CASES["numbers"]}
+    table: dict[str, Instruction] = {"numbers": lane_cases.CASES["numbers"]}
     assert made_by("X = Fill(1)\nY = T['numbers']\n", table) == set()
     assert made_by("def test():\n    Fill(1)\n", table) == {"Fill"}
     assert made_by("def test():\n    T['numbers']\n", table) == {"LaneNumbers"}
@@ -120,7 +117,7 @@ def test_the_text_of_a_row_of_a_table_runs_on_the_emulator(row: tuple[str, ...])
 
 @pytest.mark.parametrize("row", ROWS, ids="-".join)
 def test_the_meaning_of_a_row_of_a_table_is_held_against_another(row: tuple[str, ...]) -> None:
-    told = (each for module in MEANING for each in told_by(source_of(module), test_lanes_and_sorts.CASES))
+    told = (each for source in MEANING for each in told_by(source, lane_cases.CASES))
     assert any(each.issuperset(row) for each in told)
 
 

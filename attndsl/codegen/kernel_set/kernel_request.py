@@ -12,6 +12,7 @@ from typing import Any
 
 from attndsl.base.errors import UserError
 from attndsl.codegen.host.problem_members import head_size, io_tensor
+from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.expr import Compare, Const
 from attndsl.expr.argument_facts import GIVEN, asks, dtype_of, given, kind_of
 from attndsl.lowering.signature.specialisation import (
@@ -26,9 +27,6 @@ from attndsl.spec.operator.covering import Choice, choosable, nearest_choice
 from attndsl.spec.operator.operator import Operator
 from attndsl.spec.operator.settings import spelled
 from attndsl.target import ATLAS_A2
-
-# The head size that most models have; others are asked for with --set D=...
-DEFAULT_HEAD_SIZES = (128,)
 
 
 class UnknownFeature(UserError, ValueError):
@@ -53,25 +51,6 @@ class IllegalSetting(UserError, ValueError):
 
 class NoLegalCall(UserError, ValueError):
     """Features and settings that the contract does not allow together."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class KernelRequest:
-    """Which specialisations are wanted; None stands for all that the spec enables.
-
-    ``features``: the optional tensors of one kernel. ``settings``: values, as a user spells them, by the
-    names of parameters, and ``dtype(x)``, ``layout(x)`` and ``split(x)`` of tensors.
-    """
-
-    dtypes: tuple[str, ...] | None = None
-    head_sizes: tuple[int, ...] = DEFAULT_HEAD_SIZES
-    features: frozenset[str] | None = None
-    settings: tuple[tuple[str, str], ...] = ()
-
-    @property
-    def by_name(self) -> bool:
-        """Whether one combination is asked for, not all that there is."""
-        return self.features is not None or bool(self.settings)
 
 
 def chosen_mode(operator: Operator, request: KernelRequest) -> tuple[Operator, KernelRequest]:

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from attndsl.base.errors import UserError
+from attndsl.base.jobs import fork_map
 from attndsl.codegen.host.op_definition import check_told_apart
 from attndsl.codegen.kernel_set.dispatch_guards import Selector, selectors
-from attndsl.codegen.kernel_set.kernel_request import KernelRequest, chosen_mode, wanted_specialisations
+from attndsl.codegen.kernel_set.kernel_request import chosen_mode, wanted_specialisations
+from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.codegen.names.arguments import names_of
 from attndsl.codegen.names.identifiers import comment
 from attndsl.codegen.project.files import write_files
 from attndsl.codegen.project.project_files import Page, project_files
 from attndsl.compiler.compile import Compiled
 from attndsl.compiler.prepare_launch import compiled_for
+from attndsl.compiler.stored_programs import Parts, parts_of, with_operator
 from attndsl.lowering.errors import NotLowered
-from attndsl.lowering.signature.specialisation import feature_names
+from attndsl.lowering.signature.specialisation import Specialisation, feature_names
 from attndsl.spec.operator.operator import Operator
 
 
@@ -95,9 +99,10 @@ def plan_project(operator: Operator, request: KernelRequest) -> Project:
     check_told_apart(names_of(operator))
     kernels: dict[tuple[Selector, ...], Compiled] = {}
     missing: dict[str, NotLowered] = {}
-    for wanted in wanted_specialisations(operator, request):
+    asked = wanted_specialisations(operator, request)
+    for wanted, made in zip(asked, _compiled(operator, [each.special for each in asked]), strict=True):
         try:
-            compiled = compiled_for(operator, wanted.special)
+            compiled = compiled_for(operator, wanted.special) if made is None else made
         except NotLowered as error:
             if request.by_name:
                 raise
@@ -109,6 +114,19 @@ def plan_project(operator: Operator, request: KernelRequest) -> Project:
         reason = str(next(iter(missing.values())))
         return Project(operator=operator, kernels=(), not_lowered=lacking, reason=reason)
     return Project(operator=operator, kernels=tuple(kernels.values()), not_lowered=lacking)
+
+
+def _compiled(operator: Operator, specials: Sequence[Specialisation]) -> Iterator[Compiled | None]:
+    """The compiled specialisations, by several processes; None where one has no lowering."""
+
+    def parts(special: Specialisation) -> Parts | None:
+        try:
+            return parts_of(compiled_for(operator, special))
+        except NotLowered:
+            return None
+
+    for found in fork_map(parts, specials):
+        yield None if found is None else with_operator(found, operator)
 
 
 def _page(project: Project) -> Page:

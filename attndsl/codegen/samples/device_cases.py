@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from attndsl.base.jobs import fork_map
 from attndsl.codegen.kernel_set.dispatch_guards import ignored_features
 from attndsl.codegen.kernel_set.kernel_request import legal_choice
 from attndsl.compiler.compile import Compiled
@@ -130,9 +131,8 @@ def device_cases(kernels: Sequence[Compiled], each: int = 1) -> tuple[DeviceCase
     """``each`` calls for every kernel, small enough to travel as text."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ContractWarning)  # such calls are legal, and cases like others
-        return tuple(
-            case for number, compiled in enumerate(kernels) for case in _of_kernel(compiled, each, number)
-        )
+        found = fork_map(lambda number: tuple(_of_kernel(kernels[number], each, number)), range(len(kernels)))
+        return tuple(case for of_kernel in found for case in of_kernel)
 
 
 def _of_kernel(compiled: Compiled, each: int, number: int) -> Iterator[DeviceCase]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from attndsl.base.jobs import fork_map
 from attndsl.codegen.host.tiling_text import host_text
 from attndsl.codegen.kernel.kernel import kernel_name, kernel_text
 from attndsl.codegen.kernel_set.entry import entry_text
@@ -20,7 +21,8 @@ def kernel_path(compiled: Compiled) -> str:
 def device_files(kernels: Sequence[Compiled]) -> dict[str, str]:
     """The files by path in the project."""
     names, host = names_of(kernels[0].operator), host_text(kernels)
-    found = {kernel_path(each): render("op_kernel/kernel.h.j2", kernel=kernel_text(each)) for each in kernels}
+    texts = fork_map(lambda each: render("op_kernel/kernel.h.j2", kernel=kernel_text(each)), kernels)
+    found = {kernel_path(each): text for each, text in zip(kernels, texts, strict=True)}
     found[f"op_kernel/{names.kernel}.cpp"] = render("op_kernel/entry.cpp.j2", entry=entry_text(kernels))
     found[f"op_kernel/{names.op}_tiling.h"] = render("op_kernel/tiling.h.j2", host=host)
     found[f"op_host/{names.op}_plan.h"] = render("op_host/plan.h.j2", host=host)

@@ -12,6 +12,7 @@ from pathlib import Path
 from attndsl.base.errors import UserError
 from attndsl.base.package_files import specs_dir
 from attndsl.spec.errors import SpecFileError, UnknownOperatorError
+from attndsl.spec.operator.files_read import recorded_reads
 from attndsl.spec.operator.operator import Operator
 
 
@@ -62,7 +63,8 @@ def load_file(path: Path) -> Operator:
     """
     if not path.is_file():
         raise SpecFileError(f"{path}: no such spec file")
-    module = _execute(path)
+    with recorded_reads() as read:
+        module = _execute(path)
     found = {id(value): value for value in vars(module).values() if isinstance(value, Operator)}
     for operator in [*found.values()]:
         for mode in operator.modes:
@@ -73,6 +75,7 @@ def load_file(path: Path) -> Operator:
             f"{path}: {how}; a spec file has exactly one, at module level: op = Operator('name')"
         )
     operator = next(iter(found.values()))
+    operator.files_read = tuple(sorted(read))
     operator.check()
     return operator
 

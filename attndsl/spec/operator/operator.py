@@ -6,8 +6,10 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
+from attndsl.base.disk_cache import content_key
 from attndsl.base.source_location import author_line
 from attndsl.expr import Expr, Symbol
 from attndsl.expr.argument_facts import dtype_of
@@ -35,6 +37,8 @@ class Operator(Declarations):
     def __init__(self, name: str, *, document: str = "", target: str = "atlas-a2", summary: str = "") -> None:
         super().__init__(name, document=document, target=target, summary=summary)
         self._graphs: dict[tuple[object, ...], Graph] = {}
+        self.files_read: tuple[Path, ...] = ()
+        """The files that its spec was loaded from; none for an operator that no file declares."""
 
     @cached_property
     def parameters(self) -> tuple[TensorSpec | ParamSpec, ...]:
@@ -210,6 +214,15 @@ class Operator(Declarations):
     def spec(self) -> str:
         """The name by which the loader finds it, or the operator that it is a mode of."""
         return (self._modes.of or self).source
+
+    @cached_property
+    def content_key(self) -> str | None:
+        """A key over the files that the spec was loaded from; None for an operator that no file declares."""
+        files = (self._modes.of or self).files_read
+        if not files:
+            return None
+        parts = (part for path in files for part in (path.name, path.read_bytes()))
+        return content_key(self.name, *parts)
 
     @property
     def in_commands(self) -> str:

@@ -1,0 +1,211 @@
+"""The cache on disk: one folder of entries, each named by the content that decides it.
+
+An entry is a folder that is written beside its place and then renamed into it, so that concurrent processes
+never see half of one. A use renews an entry; beyond :func:`size_limit` those that were used least recently
+go, but none that was used within :data:`KEPT_SECONDS`, because a process may still read it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from attndsl.base.errors import UserError
+
+FOLDER_VARIABLE, LIMIT_VARIABLE = "ATTNDSL_CACHE_DIR", "ATTNDSL_CACHE_BYTES"
+DEFAULT_LIMIT = 4 << 30
+"""Bytes that entries may take together."""
+KEPT_SECONDS = 3600.0
+_TRIM_SECONDS = 600.0
+_STAMP, _MAKING = ".trimmed", ".making-"
+
+
+class CacheNotWritable(UserError):
+    """The cache folder cannot be made or written."""
+
+    def __init__(self, folder: object, reason: str) -> None:
+        super().__init__(
+            f"cannot write the cache '{folder}': {reason}; set {FOLDER_VARIABLE} to another folder"
+        )
+
+
+class WrongCacheLimit(UserError, ValueError):
+    """The bound on the cache is no number of bytes."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(f"{LIMIT_VARIABLE}={text!r} is no number of bytes; the default is {DEFAULT_LIMIT}")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry: its folder, its size in bytes, and when it was last used, in seconds since the epoch."""
+
+    path: Path
+    bytes: int
+    used: float
+
+
+def cache_dir() -> Path:
+    """The cache folder, an absolute path; created when missing.
+
+    ``$ATTNDSL_CACHE_DIR``, else the user's cache folder (``$XDG_CACHE_HOME/attndsl`` on Linux).
+
+    Raises:
+        CacheNotWritable: naming the folder and the system's reason.
+    """
+    path = cache_place()
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CacheNotWritable(path, error.strerror or str(error)) from error
+    if not os.access(path, os.W_OK):
+        raise CacheNotWritable(path, "it is read-only")
+    return path
+
+
+def cache_place() -> Path:
+    """Where the cache folder is, whether it exists or not."""
+    stated = os.environ.get(FOLDER_VARIABLE)
+    if stated:
+        return Path(stated).absolute()
+    import platformdirs  # imported late: commands that use no cache do not pay for it
+
+    return Path(platformdirs.user_cache_dir("attndsl", appauthor=False))
+
+
+def size_limit() -> int:
+    """Bytes that entries may take together: ``$ATTNDSL_CACHE_BYTES``, or 4 GiB.
+
+    Raises:
+        WrongCacheLimit: the variable holds no number of bytes.
+    """
+    text = os.environ.get(LIMIT_VARIABLE, "")
+    if not text:
+        return DEFAULT_LIMIT
+    if not (text.isascii() and text.isdigit()):
+        raise WrongCacheLimit(text)
+    return int(text)
+
+
+def content_key(*parts: str | bytes) -> str:
+    """A name for what these parts decide; no two lists of parts share one."""
+    sha = hashlib.sha256()
+    for part in parts:
+        data = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
+        sha.update(str(len(data)).encode() + b":" + data)
+    return sha.hexdigest()[:32]
+
+
+def find_entry(name: str) -> Path | None:
+    """The entry of this name, renewed by this use; None if there is none."""
+    path = cache_place() / name
+    if not path.is_dir():
+        return None
+    with contextlib.suppress(OSError):
+        os.utime(path)
+    return path
+
+
+def make_entry(name: str, fill: Callable[[Path], None]) -> Path:
+    """The entry of this name; where there is none, ``fill`` writes it into the empty folder that it gets.
+
+    Raises:
+        CacheNotWritable: naming the folder and the system's reason.
+        As ``fill``; then there is no entry.
+    """
+    found = find_entry(name)
+    if found is not None:
+        return found
+    root = cache_dir()
+    target = root / name
+    target.parent.mkdir(parents=True, exist_ok=True)
+    making = Path(tempfile.mkdtemp(prefix=_MAKING, dir=root))
+    try:
+        fill(making)
+        publish(making, target)
+    finally:
+        shutil.rmtree(making, ignore_errors=True)
+    trim_now_and_then(root)
+    return target
+
+
+def publish(made: Path, target: Path) -> None:
+    """Move a finished folder to its place; another process may have been faster."""
+    try:
+        made.rename(target)
+    except OSError:
+        if not target.is_dir():
+            raise
+        shutil.rmtree(made, ignore_errors=True)
+
+
+def entries(root: Path | None = None) -> Iterator[Entry]:
+    """All entries, whole ones and those that a killed process left unfinished."""
+    for path in _folders(root or cache_place()):
+        with contextlib.suppress(OSError):  # another process may take it away
+            sizes = sum(each.stat().st_size for each in path.rglob("*") if each.is_file())
+            yield Entry(path, sizes, path.stat().st_mtime)
+
+
+def clean() -> int:
+    """Take all entries away, also those in use; returns their bytes."""
+    found = list(entries())
+    for each in found:
+        _remove(each.path)
+    return sum(each.bytes for each in found)
+
+
+def trim_now_and_then(root: Path) -> None:
+    """:func:`trim`, unless some process did so within the last minutes."""
+    stamp = root / _STAMP
+    with contextlib.suppress(OSError):
+        if time.time() - stamp.stat().st_mtime < _TRIM_SECONDS:
+            return
+    with contextlib.suppress(OSError):
+        stamp.touch()
+        trim(root)
+
+
+def trim(root: Path, *, now: float | None = None) -> int:
+    """Keep the bound on the size; returns the bytes that went. ``now``: seconds since the epoch."""
+    moment = time.time() if now is None else now
+    found = sorted(entries(root), key=lambda each: each.used)
+    over = sum(each.bytes for each in found) - size_limit()
+    gone = 0
+    for each in found:
+        if gone >= over or moment - each.used < KEPT_SECONDS:
+            break
+        _remove(each.path)
+        gone += each.bytes
+    return gone
+
+
+def _folders(root: Path) -> Iterator[Path]:
+    """Folders of entries: those in the root, and those one level down in a folder that groups them."""
+    if not root.is_dir():
+        return
+    for path in sorted(root.iterdir()):
+        if path.is_dir() and path.name in GROUPS:
+            yield from sorted(each for each in path.iterdir() if each.is_dir())
+        elif path.is_dir():
+            yield path
+
+
+GROUPS = frozenset({"generated", "projects", "programs"})
+"""Folders of the cache whose folders are the entries."""
+
+
+def _remove(path: Path) -> None:
+    """Rename first: nobody finds an entry of which a part is gone."""
+    doomed = path.with_name(f"{_MAKING}gone-{path.name}-{os.getpid()}")
+    with contextlib.suppress(OSError):
+        path.rename(doomed)
+        path = doomed
+    shutil.rmtree(path, ignore_errors=True)

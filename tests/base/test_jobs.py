@@ -1,0 +1,68 @@
+"""Jobs in processes: results in order, errors as without processes, lost workers made up for."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from attndsl.base.jobs import WrongWorkerCount, fork_map, worker_count
+
+
+class Awkward(Exception):
+    """No pickle restores it: it takes two arguments and passes one on."""
+
+    def __init__(self, what: str, where: int) -> None:
+        super().__init__(f"{what} at {where}")
+
+
+def test_results_stand_in_the_order_of_the_items() -> None:
+    offset = 7  # a closure: it travels by fork alone
+    assert list(fork_map(lambda item: item + offset, range(20), 3)) == [item + 7 for item in range(20)]
+
+
+def test_other_processes_do_the_work() -> None:
+    assert os.getpid() not in set(fork_map(lambda _: os.getpid(), range(6), 2))
+    assert set(fork_map(lambda _: os.getpid(), range(6), 1)) == {os.getpid()}
+
+
+def test_an_error_is_raised_at_its_turn() -> None:
+    def function(item: int) -> int:
+        if item == 2:
+            raise Awkward("item", item)
+        return item
+
+    results = fork_map(function, range(4), 2)
+    assert [next(results), next(results)] == [0, 1]
+    with pytest.raises(Awkward, match="item at 2"):
+        next(results)
+
+
+def test_what_a_lost_worker_had_is_done_here() -> None:
+    mine = os.getpid()
+
+    def function(item: int) -> int:
+        if item == 3 and os.getpid() != mine:
+            os.kill(os.getpid(), 9)
+        return item * item
+
+    assert list(fork_map(function, range(8), 2)) == [item * item for item in range(8)]
+
+
+def test_workers_have_no_workers() -> None:
+    def function(item: int) -> set[int]:
+        return set(fork_map(lambda _: os.getpid(), range(4), 2))
+
+    assert all(len(each) == 1 for each in fork_map(function, range(3), 2))
+
+
+@pytest.mark.parametrize("text", ["0", "-2", "two", "\u0662"])
+def test_a_wrong_number_of_workers_is_refused(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ATTNDSL_WORKERS", text)
+    with pytest.raises(WrongWorkerCount, match="1 or more"):
+        worker_count()
+
+
+def test_the_number_of_workers_can_be_stated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ATTNDSL_WORKERS", "5")
+    assert worker_count() == 5
