@@ -59,50 +59,66 @@ def _over(x: Any, y: Any) -> Any:
     return _times(x, math.copysign(1, y)) if _infinite(x) else x / y
 
 
-def floor_div(a: Any, b: Any, c: Any, d: Any) -> Range:
-    """``x // y``, rounded down."""
-    if c <= 0 <= d:
-        return ANYTHING
-    if d < 0:
-        return floor_div(-b, -a, -d, -c)
+def _by_divisors(of_positive: IntervalRule, *, odd: bool) -> IntervalRule:
+    """A rule for divisors of any sign from that for divisors > 0, which may come as near to 0 as they like.
+
+    ``odd``: negating both operands negates the value; else it leaves it. Arrays give 0 where they divide
+    integers by 0, so that 0 is within the bounds where that may be.
+    """
+
+    def rule(a: Any, b: Any, c: Any, d: Any) -> Range:
+        if c < 0 < d or c == d == 0:
+            return ANYTHING
+        if c < 0:
+            low, high = rule(-b, -a, -d, -c)
+            return (-high, -low) if odd else (low, high)
+        low, high = of_positive(a, b, c, d)
+        return (min(low, 0), max(high, 0)) if c == 0 else (low, high)
+
+    return rule
+
+
+def _floor_div(a: Any, b: Any, c: Any, d: Any) -> Range:
     corners = [_floored(x, y) for x in (a, b) for y in (c, d)]
     return min(corners), max(corners)
 
 
 def _floored(x: Any, y: Any) -> Any:
-    """The floor of ``x / y`` for y > 0."""
+    """The floor of ``x / y`` for y >= 0; of what is next to an end that is 0 or infinite."""
     if _infinite(y):
         return 0 if x >= 0 else -1
+    if y == 0:
+        return _times(math.inf, x)
     return x if _infinite(x) else x // y
 
 
-def ceil_div(a: Any, b: Any, c: Any, d: Any) -> Range:
-    """``x / y``, rounded up."""
-    low, high = floor_div(-b, -a, c, d)
+def _ceil_div(a: Any, b: Any, c: Any, d: Any) -> Range:
+    low, high = _floor_div(-b, -a, c, d)
     return -high, -low
 
 
-def round_up(a: Any, b: Any, c: Any, d: Any) -> Range:
-    """``ceil_div(x, y) * y``: the next multiple, at or above x for y > 0, at or below it for y < 0."""
-    if c <= 0 <= d:
-        return ANYTHING
+def _round_up(a: Any, b: Any, c: Any, d: Any) -> Range:
     if c == d and not _infinite(c):
-        return product(*ceil_div(a, b, c, d), c, d)
-    return (a, b + d) if c > 0 else (a + c, b)
+        return product(*_ceil_div(a, b, c, d), c, d)
+    return a, b + d
 
 
-def floor_mod(a: Any, b: Any, c: Any, d: Any) -> Range:
-    """``x % y``, of the sign of ``y``."""
-    if c <= 0 <= d:
-        return ANYTHING
-    if d < 0:
-        low, high = floor_mod(-b, -a, -d, -c)
-        return -high, -low
+def _floor_mod(a: Any, b: Any, c: Any, d: Any) -> Range:
     if a >= 0 and b < c:
         return a, b
     if c == d and not (_infinite(a) or _infinite(b) or _infinite(c)) and a // c == b // c:
         return a % c, b % c
     return 0, min(b, d) if a >= 0 else d
+
+
+floor_div = _by_divisors(_floor_div, odd=False)
+"""``x // y``, rounded down."""
+ceil_div = _by_divisors(_ceil_div, odd=False)
+"""``x / y``, rounded up."""
+round_up = _by_divisors(_round_up, odd=True)
+"""``ceil_div(x, y) * y``: the next multiple, at or above x for y > 0, at or below it for y < 0."""
+floor_mod = _by_divisors(_floor_mod, odd=True)
+"""``x % y``, of the sign of ``y``."""
 
 
 def _infinite(end: Any) -> bool:
@@ -130,13 +146,16 @@ def at_least(a: Any, b: Any, c: Any, d: Any) -> Range:
 
 
 def equal(a: Any, b: Any, c: Any, d: Any) -> Range:
-    """``x == y``."""
+    """``x == y``; a word has no bounds but itself."""
+    if isinstance(a, str) or isinstance(c, str):
+        return (a == c, a == c) if isinstance(a, str) and isinstance(c, str) else (False, True)
     return a == b == c == d, a <= d and c <= b
 
 
 def unequal(a: Any, b: Any, c: Any, d: Any) -> Range:
     """``x != y``."""
-    return a > d or c > b, not a == b == c == d
+    always, ever = equal(a, b, c, d)
+    return not ever, not always
 
 
 def both(a: Any, b: Any, c: Any, d: Any) -> Range:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import math
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from attndsl.expr.expression import Expr
 from attndsl.expr.interval_rules import ANYTHING as ANYTHING
 from attndsl.expr.interval_rules import Range as Range
+from attndsl.expr.interval_rules import product
 from attndsl.expr.nodes import Binary, Compare, Const, Load, Logic, Select, Symbol
 from attndsl.expr.operators import OPERATORS
+from attndsl.expr.reductions import Fold
 
 
 def is_integral(expr: Expr, floats: Collection[str]) -> bool:
@@ -31,7 +34,8 @@ def is_integral(expr: Expr, floats: Collection[str]) -> bool:
 
 def bounds(expr: Expr, spans: Mapping[str, Range], env: Mapping[str, Any]) -> Range:
     """Bounds of the value of ``expr``, its index symbols within ``spans``; those of a comparison, and of
-    what is made of truth values, are whether it always holds and whether it ever does."""
+    what is made of truth values, are whether it always holds and whether it ever does. Elements of tensors
+    that ``env`` does not have may be anything."""
     if isinstance(expr, Const):
         return expr.value, expr.value
     if isinstance(expr, Symbol):
@@ -48,10 +52,17 @@ def bounds(expr: Expr, spans: Mapping[str, Range], env: Mapping[str, Any]) -> Ra
             return bounds(expr.then if always else expr.otherwise, spans, env)
         sides = [bounds(side, spans, env) for side in (expr.then, expr.otherwise)]
         return min(side[0] for side in sides), max(side[1] for side in sides)
-    if not expr.symbols() & spans.keys():
+    if not expr.symbols() & spans.keys() and all(name in env for name in _sources(expr)):
         value = expr.evaluate(env)
         return value, value
+    if isinstance(expr, Fold):
+        low, high = bounds(expr.body, {**spans, expr.index: (0, math.inf)}, env)
+        return (min(low, 0), max(high, 0)) if expr.op != "sum" else product(0, math.inf, low, high)
     return ANYTHING
+
+
+def _sources(expr: Expr) -> Iterator[str]:
+    return (node.source for node in expr.nodes() if isinstance(node, Load))
 
 
 def truth(condition: Expr, spans: Mapping[str, Range], env: Mapping[str, Any]) -> tuple[bool, bool]:
