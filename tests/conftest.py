@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import FunctionType
 
+import numpy as np
 import pytest
 from hypothesis import settings
 
@@ -14,6 +16,9 @@ from hypothesis import settings
 os.environ["ATTNDSL_STORE_PROGRAMS"] = "0"
 
 GOLDEN = Path(__file__).parent / "golden"
+
+# Helpers say what differs as tests do.
+pytest.register_assert_rewrite("tests.support", "tests.passes.trees")
 
 # The same examples in every run; `--hypothesis-profile=search` looks for new ones.
 settings.register_profile("attndsl", deadline=None, derandomize=True)
@@ -30,6 +35,60 @@ def pytest_configure(config: pytest.Config) -> None:
     """``-n 2`` keeps a file on one worker: what its tests share, compiled or searched for, is made once."""
     if getattr(config.option, "dist", "no") == "load":
         config.option.dist = "loadfile"
+        config.option.loadscopereorder = False
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(_Stopwatch(config))
+
+
+class _Stopwatch:
+    """Keeps how long each test took: the next run on several workers begins with the longest files."""
+
+    KEPT = "attndsl/seconds"
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._seconds: dict[str, float] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self._seconds[report.nodeid] = self._seconds.get(report.nodeid, 0.0) + report.duration
+
+    def pytest_sessionfinish(self) -> None:
+        if (cache := self._config.cache) is not None and self._seconds:
+            cache.set(self.KEPT, {**cache.get(self.KEPT, {}), **self._seconds})
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """On a worker the files whose tests took longest come first; nobody is left alone with one at the end."""
+    if not hasattr(config, "workerinput") or config.cache is None:
+        return
+    known = config.cache.get(_Stopwatch.KEPT, {})
+    of_file: dict[Path, float] = {}
+    for item in items:
+        of_file[item.path] = of_file.get(item.path, 0.0) + known.get(item.nodeid, 0.0)
+    items.sort(key=lambda item: -of_file[item.path])
+
+
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Values that pytest would number are told: what a case passes, which shape or dtype it has."""
+    if val is None or isinstance(val, str | int | float | bytes | type | FunctionType | BaseException):
+        return None
+    text = _told(val)
+    if text is None or " at 0x" in text:
+        return None
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _told(val: object) -> str | None:
+    """A value in a few words, the same in every process."""
+    if isinstance(val, Mapping):
+        return ", ".join(f"{key}={_told(item)}" for key, item in val.items()) or "nothing"
+    if isinstance(val, set | frozenset):
+        return ", ".join(sorted(str(_told(item)) for item in val)) or "nothing"
+    if isinstance(val, list | tuple):
+        return f"({', '.join(str(_told(item)) for item in val)})"
+    if isinstance(val, np.ndarray):
+        return f"{val.dtype.name}{list(val.shape)}"
+    return getattr(val, "__name__", None) or str(val)
 
 
 @pytest.fixture

@@ -1,11 +1,9 @@
-"""Who may know whom, as docs/architecture.md tells it: held against the imports of the packages."""
+"""Who may know whom: the order of the packages, held against every import of every module."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -16,70 +14,253 @@ from attndsl.campaign import records
 from attndsl.campaign.records import FOLDER
 from attndsl.graph import nodes
 from attndsl.lowering.keys import source_rules
-from attndsl.reference import rows as readers
+from attndsl.reference.whole import RULES
 from attndsl.spec.operator.loader import load, shipped_names
-from attndsl.verify.data import cells
+from attndsl.verify.data import row_locations
+from tests.support.import_graph import ImportGraph
 
 ROOT = Path(attndsl.__file__).parent
 PAGE = ROOT.parent / "docs" / "architecture.md"
-NAMELESS = ("graph", "tile", "schedule", "interpret", "codegen", "hardware")
+GRAPH = ImportGraph(ROOT)
+
+LAYERS = (
+    ("__main__",),
+    ("cli",),
+    ("campaign",),
+    ("api", "ops", "packing"),
+    ("execute",),
+    ("codegen",),
+    ("verify",),
+    ("tile_interpreter",),
+    ("compiler",),
+    ("passes",),
+    ("reference",),
+    ("lowering",),
+    ("tile",),
+    ("spec",),
+    ("graph",),
+    ("emulator",),
+    ("target",),
+    ("expr",),
+    ("base",),
+)
+"""The packages, and the modules beside them; each imports none of a layer before its own."""
+_LOWERING = (
+    ("lower",),
+    ("phases", "work_partition", "named_reads", "supported"),
+    ("results",),
+    ("selection",),
+    ("attention",),
+    ("scores",),
+    ("masks",),
+    ("context",),
+    ("keys",),
+    ("rows",),
+    ("emit",),
+    ("match",),
+    ("signature",),
+    ("errors",),
+)
+INSIDE = {
+    "attndsl.lowering": {
+        part: tuple(below for layer in _LOWERING[place + 1 :] for below in layer)
+        for place, parts in enumerate(_LOWERING)
+        for part in parts
+    },
+    "attndsl.spec": {
+        "loader": ("operator",),
+        "operator": ("authoring", "binding", "contract", "errors"),
+        "authoring": ("contract", "errors"),
+        "binding": ("contract", "errors"),
+        "contract": ("errors",),
+        "errors": (),
+    },
+    "attndsl.verify": {"cases": ("data", "space"), "data": ("space",), "space": (), "judge": ()},
+}
+"""What the parts of a package may import of each other."""
+NAMELESS = (
+    "codegen",
+    "compiler",
+    "expr",
+    "graph",
+    "lowering",
+    "passes",
+    "reference",
+    "target",
+    "tile",
+    "tile_interpreter",
+)
 """Packages in which nothing is named after an operator."""
 
 
-@cache
-def imported(source: str) -> tuple[str, ...]:
-    """The parts of attndsl that a source imports."""
-    return tuple(_imported(source))
+def packages() -> dict[str, Path]:
+    """The packages and those inside of them, by dotted name."""
+    return {name: path for name, path in GRAPH.modules.items() if path.stem == "__init__"}
 
 
-def _imported(source: str) -> Iterator[str]:
-    for node in ast.walk(ast.parse(source)):
-        names: list[str] = []
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module == "attndsl":
-            names = [f"attndsl.{alias.name}" for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            names = [node.module or ""]
-        yield from (name.split(".")[1] for name in names if name.startswith("attndsl."))
+def tops() -> list[str]:
+    """The packages at the top."""
+    return sorted(name.removeprefix("attndsl.") for name in packages() if name.count(".") == 1)
 
 
-def parts() -> set[str]:
-    """The parts of attndsl: packages and modules at its top."""
-    return {path.stem for path in ROOT.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()}
+# The tree ---------------------------------------------------------------------------------------------------
 
 
-def known(part: str) -> set[str]:
-    """The other parts of attndsl that a part imports."""
-    sources = (ROOT / part).rglob("*.py") if (ROOT / part).is_dir() else [ROOT / f"{part}.py"]
-    found = {name for file in sources for name in imported(file.read_text())}
-    return (found & parts()) - {part}
+def test_every_package_has_a_place_in_the_order() -> None:
+    placed = [part for layer in LAYERS for part in layer]
+    beside = {path.stem for path in ROOT.glob("*.py")} - {"__init__"}
+    assert sorted(placed) == sorted({*tops(), *beside})
 
 
-def rows() -> dict[tuple[str, ...], set[str]]:
-    """The page's table: the parts of each row, and what it says they import."""
-    table = PAGE.read_text().split("## The packages")[1].split("\n\n")[1]
-    found = {}
-    for line in table.splitlines()[2:]:
-        first, *_, last = line.strip("| ").split(" | ")
-        of_row = tuple(
-            name.removesuffix(".py").rpartition("/")[2] for name in re.findall(r"`([^`]+)`", first)
-        )
-        found[of_row] = set(re.findall(r"`(\w+)`", last))
-    return found
+def test_every_import_points_downward() -> None:
+    assert GRAPH.upward(LAYERS) == []
+    assert len(GRAPH.edges) > len(GRAPH.modules)
 
 
-def test_the_page_has_a_row_for_every_part() -> None:
-    named = [part for row in rows() for part in row]
-    assert len(named) == len(set(named)) and set(named) == parts() - {"__init__", "__main__"}
+def test_no_circle_of_modules() -> None:
+    assert GRAPH.circles() == frozenset()
 
 
-@pytest.mark.parametrize("row", rows(), ids=lambda row: row[0])
-def test_a_part_imports_what_the_page_says(row: tuple[str, ...]) -> None:
-    """``base`` stands for the first two rows."""
-    base = {part for each in list(rows())[:2] for part in each}
-    found = {name for part in row for name in known(part)} - set(row)
-    assert {"base" if name in base else name for name in found} == rows()[row]
+@pytest.mark.parametrize("package", INSIDE)
+def test_the_parts_of_a_package_point_downward(package: str) -> None:
+    inside = {name.split(".")[2] for name in GRAPH.modules if name.startswith(f"{package}.")}
+    assert inside == set(INSIDE[package])
+    assert GRAPH.beside(package, INSIDE[package]) == []
+
+
+def test_every_package_says_what_it_is() -> None:
+    assert [name for name, path in packages().items() if not ast.get_docstring(_parsed(path))] == []
+    folders = {path.parent for path in GRAPH.modules.values()}
+    assert folders == {path.parent for path in packages().values()}
+
+
+def test_the_page_has_a_row_for_every_package_in_this_order() -> None:
+    """And each package has a page of its own, to which its row leads."""
+    table = PAGE.read_text().split("## The packages")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| \[`(\w+)`\]\((packages/\w+\.md)\) \|", table, re.MULTILINE)
+    assert [name for name, _ in rows] == [part for layer in LAYERS for part in layer if part in tops()]
+    assert [link for name, link in rows if not (PAGE.parent / link).is_file()] == []
+
+
+def _parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
+# The checker ------------------------------------------------------------------------------------------------
+
+PLANTED = (("top",), ("middle", "beside"), ("low",))
+
+
+def planted(folder: Path, **texts: str) -> ImportGraph:
+    """A package with an empty module ``one`` in each part of PLANTED, and with these texts."""
+    files = {f"{part}/one": "" for layer in PLANTED for part in layer}
+    files |= {f"{part}/__init__": "" for layer in PLANTED for part in layer} | {"__init__": ""}
+    files |= {name.replace("__of__", "/"): text for name, text in texts.items()}
+    for name, text in files.items():
+        path = folder / "attndsl" / f"{name}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return ImportGraph(folder / "attndsl")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import attndsl.middle.one",
+        "import os, attndsl.middle.one as other",
+        "from attndsl.middle.one import name",
+        "from attndsl.middle import one",
+        "from ..middle import one",
+        "from ..middle.one import name",
+        "def f():\n    from attndsl.middle.one import name",
+        "if TYPE_CHECKING:\n    from attndsl.middle.one import name",
+        "importlib.import_module('attndsl.middle.one')",
+        "TABLE = {'x': 'attndsl.middle.one:NAME'}",
+        "patch('attndsl.middle.one.name')",
+    ],
+)
+def test_every_form_of_an_upward_import_is_flagged(tmp_path: Path, text: str) -> None:
+    graph = planted(tmp_path, low__of__two=text)
+    assert graph.upward(PLANTED) == [("attndsl.low.two", "attndsl.middle.one")]
+
+
+@pytest.mark.parametrize("text", ["from attndsl import middle", "import_module(f'attndsl.middle.{name}')"])
+def test_the_import_of_a_package_is_flagged(tmp_path: Path, text: str) -> None:
+    graph = planted(tmp_path, low__of__two=text)
+    assert graph.upward(PLANTED) == [("attndsl.low.two", "attndsl.middle")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from attndsl.low.one import name",
+        "from .one import name",
+        "from attndsl import __version__",
+        "import attndsl",
+        "'See :mod:`attndsl.middle.one`.'",
+        "'attndsl.middle.one is above'",
+        "'xattndsl.middle.one'",
+        "'attndsl.nowhere'",
+        "GROUP = 'attndsl'",
+        "# from attndsl.middle import one",
+        "from middle import one",
+    ],
+)
+def test_what_is_no_upward_import_is_not_flagged(tmp_path: Path, text: str) -> None:
+    graph = planted(tmp_path, low__of__two=text, top__of__two=text.replace("low", "middle"))
+    assert graph.upward(PLANTED) == [] and graph.circles() == frozenset()
+
+
+def test_parts_of_one_layer_may_know_each_other_but_in_no_circle(tmp_path: Path) -> None:
+    text = "from attndsl.{}.two import name"
+    assert planted(tmp_path, beside__of__two=text.format("middle")).upward(PLANTED) == []
+    graph = planted(tmp_path, beside__of__two=text.format("middle"), middle__of__two=text.format("beside"))
+    assert graph.upward(PLANTED) == []
+    assert graph.circles() == {frozenset({"attndsl.beside.two", "attndsl.middle.two"})}
+
+
+def test_a_part_without_a_place_is_above_all(tmp_path: Path) -> None:
+    graph = planted(tmp_path, new__of__one="import attndsl.top.one", top__of__two="import attndsl.new.one")
+    assert graph.upward(PLANTED) == [("attndsl.top.two", "attndsl.new.one")]
+
+
+def test_a_circle_inside_a_package_is_flagged(tmp_path: Path) -> None:
+    """Over three modules, one of them by a string; a fourth that only looks on is none of them."""
+    graph = planted(
+        tmp_path,
+        low__of__a="from attndsl.low import b",
+        low__of__b="def f():\n    from .c import name",
+        low__of__c="load('attndsl.low.a:name')",
+        low__of__d="from attndsl.low import a, b, c",
+    )
+    assert graph.circles() == {frozenset({"attndsl.low.a", "attndsl.low.b", "attndsl.low.c"})}
+    assert graph.upward(PLANTED) == []
+
+
+def test_a_chain_is_no_circle(tmp_path: Path) -> None:
+    graph = planted(
+        tmp_path,
+        low__of__a="from attndsl.low import b, c",
+        low__of__b="from .c import name",
+        low__of__c="'attndsl.low.a and attndsl.low.b'",
+    )
+    assert graph.circles() == frozenset()
+
+
+def test_a_part_of_a_package_that_knows_another(tmp_path: Path) -> None:
+    graph = planted(
+        tmp_path,
+        low__of__a__of__one="from attndsl.low.b import one",
+        low__of__b__of__one="from attndsl.low.a import two",
+        low__of__a__of__two="from attndsl.low.a.three import name\nfrom attndsl.low.one import name",
+    )
+    upward = [("attndsl.low.b.one", "attndsl.low.a.two")]
+    assert graph.beside("attndsl.low", {"a": ("b", "one"), "b": ()}) == upward
+    aside = ("attndsl.low.a.two", "attndsl.low.one")
+    assert graph.beside("attndsl.low", {"a": ("b",), "b": ("a",)}) == [aside]
+
+
+# What else must be everywhere -------------------------------------------------------------------------------
 
 
 def test_whatever_a_digested_source_imports_is_digested() -> None:
@@ -88,43 +269,32 @@ def test_whatever_a_digested_source_imports_is_digested() -> None:
     for backend, beyond in (
         ("reference", records._EMITTING),
         ("tile", records._EMITTING),
-        ("emulator", set()),
+        ("emulator", frozenset[str]()),
     ):
-        names = {name for _, name in records._files(backend) if (ROOT / name).is_file()}
-        digested = {name.split("/")[0].removesuffix(".py") for name in names}
+        files = {name for _, name in records._files(backend) if (ROOT / name).is_file()}
+        digested = {name.split("/")[0].removesuffix(".py") for name in files}
+        of_file = {path.relative_to(ROOT).as_posix(): name for name, path in GRAPH.modules.items()}
+        sources = {of_file[name]: name for name in files if name in of_file}
         missing = {
-            (name, part)
-            for name in names
-            if name.endswith(".py")
-            for part in imported((ROOT / name).read_text())
-            if part in parts() - digested
+            (sources[a], b.split(".")[1])
+            for a, b in GRAPH.edges
+            if a in sources and b.split(".")[1] not in digested
         }
-        assert {"intervals", "c_names", "verify", "schedule", "hardware"} <= digested
-        assert {name for name, part in missing if part not in beyond or name != "campaign/runner.py"} == set()
-        assert {name for name in names if name.endswith(".py")} >= {
-            f"verify/{file.name}" for file in (ROOT / "verify").glob("*.py")
-        }
-
-
-@pytest.mark.parametrize(
-    ("line", "part"),
-    [
-        ("from attndsl.spec.binding.call import Call", "spec"),
-        ("import attndsl.tile.buffers", "tile"),
-        ("from attndsl import verify", "verify"),
-        ("def f():\n    from attndsl.codegen import kernel", "codegen"),
-    ],
-)
-def test_every_form_of_an_import_is_seen(line: str, part: str) -> None:
-    assert imported(line) == (part,)
+        assert {"base", "expr", "verify", "lowering", "target"} <= digested
+        assert {
+            (name, part) for name, part in missing if part not in beyond or name != "campaign/runner.py"
+        } == set()
+        assert files >= {path.relative_to(ROOT).as_posix() for path in (ROOT / "verify").rglob("*.py")}
 
 
 @pytest.mark.parametrize("name", shipped_names())
-def test_nothing_behind_the_specs_is_named_after_an_operator(name: str) -> None:
+def test_nothing_after_the_specs_is_named_after_an_operator(name: str) -> None:
     texts = {
-        file: file.read_text().lower() for package in NAMELESS for file in (ROOT / package).rglob("*.py")
+        package: {file: file.read_text().lower() for file in (ROOT / package).rglob("*.py")}
+        for package in NAMELESS
     }
-    assert texts and not [file for file, text in texts.items() if name in text]
+    assert all(texts.values())
+    assert not [file for each in texts.values() for file, text in each.items() if name in text]
 
 
 @pytest.mark.parametrize("name", shipped_names())
@@ -144,10 +314,5 @@ def test_a_key_source_is_known_wherever_it_must_be() -> None:
         each for each in vars(nodes).values() if isinstance(each, type) and nodes.Rows in each.__mro__[1:]
     }
     assert nodes.Paged in sources
-    assert sources == set(readers._SOURCES) == set(source_rules._SOURCES)
-    assert sources <= set(cells._BELOW)
-
-
-def test_no_two_packages_import_each_other() -> None:
-    packages = {part for part in parts() if (ROOT / part).is_dir()}
-    assert {(a, b) for a in packages for b in known(a) & packages if a in known(b)} == set()
+    assert sources == set(RULES.rows) == set(source_rules._SOURCES)
+    assert sources <= set(row_locations._BELOW)

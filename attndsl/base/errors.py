@@ -15,3 +15,13 @@ class UserError(AttnDslError):
 
 class InternalError(AttnDslError):
     """A pass or a backend broke one of its own rules: a defect of attndsl, to be reported."""
+
+
+def error_text(error: BaseException) -> str:
+    """The text of an error of somebody else's making, whose ``__str__`` may itself fail."""
+    try:
+        return str(error)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        return "its text cannot be printed"

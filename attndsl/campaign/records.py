@@ -8,6 +8,7 @@ that it is stale.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -24,7 +25,7 @@ from attndsl.spec.operator.operator import Operator
 from attndsl.verify.cases.cases import spaces
 from attndsl.verify.cases.features import named, possible_features
 from attndsl.verify.space.solve import solve
-from attndsl.verify.space.values import REGIME
+from attndsl.verify.space.values import WORKLOAD
 
 FOLDER = Path(__file__).parent / "recorded"
 CHECKED, FAILED, STALE, UNCHECKED = "checked", "failed", "stale", "unchecked"
@@ -59,12 +60,28 @@ class Record:
         return FAILED if counts.get(MISS) else CHECKED
 
 
+@functools.cache
 def digest(operator: str, backend: str) -> str:
-    """A digest of the spec of a shipped operator and of all sources that ``backend`` is made of."""
-    total = hashlib.sha256()
-    for path, name in (*_files(backend), (specs_dir() / f"{operator}.py", "spec")):
-        total.update(f"{name}\0".encode() + path.read_bytes() + b"\0")
+    """A digest of the spec of a shipped operator and of all sources that ``backend`` is made of.
+
+    Computed once a process, which runs the code of its start; every feature of every operator asks for it.
+    """
+    total = _source_digest(backend).copy()
+    _add_file(total, specs_dir() / f"{operator}.py", "spec")
     return total.hexdigest()[:32]
+
+
+@functools.cache
+def _source_digest(backend: str) -> hashlib._Hash:
+    """The part of a digest that all operators share."""
+    total = hashlib.sha256()
+    for path, name in _files(backend):
+        _add_file(total, path, name)
+    return total
+
+
+def _add_file(total: hashlib._Hash, path: Path, name: str) -> None:
+    total.update(f"{name}\0".encode() + path.read_bytes() + b"\0")
 
 
 def _files(backend: str) -> Iterator[tuple[Path, str]]:
@@ -124,7 +141,7 @@ def impossible_features(operator: Operator, seen: Iterable[str]) -> Iterator[str
         rng = np.random.default_rng(0)
         for feature, pins in possible_features(space).items():
             name = named(operator.name, space.operator.name, feature)
-            if name not in known and solve(space, rng, {**pins, REGIME: "any"}, walks=10) is None:
+            if name not in known and solve(space, rng, {**pins, WORKLOAD: "any"}, walks=10) is None:
                 yield name
 
 

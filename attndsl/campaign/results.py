@@ -8,15 +8,15 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
-from typing import Any
-
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
+from typing import TYPE_CHECKING, Any
 
 from attndsl.verify.cases.features import Work, named
 from attndsl.verify.judge.compare import Errors, Ratios, ratios
 from attndsl.verify.space.values import PROBE
+
+if TYPE_CHECKING:  # imported where a table is printed: records only count
+    from rich.console import Console
+    from rich.table import Table
 
 PASS, MISS, NOT_LOWERED, BEYOND_TARGET = "pass", "miss", "not lowered", "beyond target"
 
@@ -106,8 +106,20 @@ class Verification:
 
     @property
     def ok(self) -> bool:
-        """Whether there is no miss."""
-        return all(row.ok for row in self.rows)
+        """Whether every backend ran a case and none missed."""
+        return not self.idle and all(row.ok for row in self.rows)
+
+    @property
+    def idle(self) -> dict[str, str]:
+        """The backends that ran no case, with the first reason; nothing was verified on them."""
+        found = {}
+        for backend in self.backends:
+            results = [result for _, result in self._of(backend)]
+            if not any(result.status in (PASS, MISS) for result in results):
+                found[backend] = next(
+                    (f"{each.status}: {each.message}" for each in results), "there were no cases"
+                )
+        return found
 
     @property
     def misses(self) -> tuple[Row, ...]:
@@ -199,6 +211,7 @@ class Verification:
             "ok": self.ok,
             "cases": len(self.rows),
             "misses": len(self.misses),
+            "ran_no_case": self.idle,
             "seconds": round(self.seconds, 2),
             "excluded": list(self.excluded),
             "distribution": self.distribution(),
@@ -216,6 +229,9 @@ class Verification:
 
     def print(self, console: Console | None = None) -> None:
         """The table, the misses with their reproduction, and the counts."""
+        from rich.console import Console
+        from rich.markup import escape
+
         console = console or Console(highlight=False)
         if not console.is_terminal:  # a file or a pipe: nothing to wrap for
             console = Console(file=console.file, width=max(console.width, 170), highlight=False)
@@ -241,6 +257,9 @@ class Verification:
                     yield row, result
 
     def _table(self) -> Table:
+        from rich.markup import escape
+        from rich.table import Table
+
         table = Table(title=f"{self.operator}, seed {self.seed}", title_justify="left", pad_edge=False)
         for name in ("case", "shape", "layout", "features", "dtype", "data"):
             table.add_column(name, no_wrap=name != "features", justify="right" if name == "case" else "left")
@@ -281,7 +300,10 @@ class Verification:
             yield f"integer results that differ within what rounding allows: {len(notes)}, first: {notes[0]}"
         if self.excluded:
             yield f"never passed (the constraints allow no such call): {', '.join(self.excluded)}"
-        verdict = "no miss" if self.ok else f"{len(self.misses)} cases with a miss"
+        for backend, reason in self.idle.items():
+            yield f"{backend} ran no case, so nothing was verified on it: {reason}"
+        verdict = f"{len(self.misses)} cases with a miss" if self.misses else "no miss"
+        verdict += f", {' and '.join(self.idle)} ran no case" if self.idle else ""
         yield f"{self.operator}: {len(self.rows)} cases, {verdict}, {self.seconds:.0f} s"
 
     def _gaps(self) -> Iterator[str]:
@@ -289,7 +311,9 @@ class Verification:
         results = (result for row in self.rows for result in row.results)
         reasons = Counter(result.message for result in results if result.status == NOT_LOWERED)
         for reason in reasons:
-            yield f"{NOT_LOWERED}: {reason}"
+            gap = f"{NOT_LOWERED}: {reason}"
+            if gap not in self.idle.values():  # told with the verdict
+                yield gap
 
     @property
     def _has_kernels(self) -> bool:

@@ -29,9 +29,9 @@ from attndsl.spec.contract.layout import Array
 from attndsl.spec.errors import TargetLimitError
 from attndsl.spec.operator.operator import Operator
 from attndsl.target import ATLAS_A2
-from attndsl.verify.cases.cases import Case, Stream, WantedKernel
+from attndsl.verify.cases.case import Case
+from attndsl.verify.cases.cases import Stream, WantedKernel
 from attndsl.verify.cases.features import features_of, work_of
-from attndsl.verify.data import roles
 from attndsl.verify.judge import benchmark
 from attndsl.verify.judge.compare import (
     LEVELS,
@@ -46,6 +46,7 @@ from attndsl.verify.judge.compare import (
 )
 from attndsl.verify.judge.golden import Golden, Result, golden, with_own_arrays
 from attndsl.verify.judge.integral import compare_indices, compare_quantised
+from attndsl.verify.space import argument_roles
 from attndsl.verify.space.values import PROBE, SATURATED
 
 Progress = Callable[[int, int], object]
@@ -167,7 +168,7 @@ def _level(case: Case, call: Call, level: Level | None) -> Level | None:
     return level.of_means() if case.data == SATURATED else level
 
 
-_INEXACT = (roles.BIAS, roles.SLOPE, roles.SCORE_FACTOR)
+_INEXACT = (argument_roles.BIAS, argument_roles.SLOPE, argument_roles.SCORE_FACTOR)
 
 
 def _reach(case: Case, call: Call) -> int:
@@ -178,7 +179,7 @@ def _reach(case: Case, call: Call) -> int:
     """
     if case.data != PROBE:
         return 1
-    found = roles.roles(call.graph)
+    found = argument_roles.roles_of(call.graph)
     return 8 if any(found.named(role) for role in _INEXACT) else 4
 
 
@@ -326,7 +327,10 @@ def _run_all(
     with warnings.catch_warnings():  # here, for all threads: filters are one state of the process
         warnings.simplefilter("ignore")
         with ThreadPoolExecutor(max(1, cores())) as pool:
-            list(pool.map(run, groups.values()))
+            try:
+                list(pool.map(run, groups.values()))
+            finally:
+                ended.set()  # an interrupt of the main thread ends the others with their case too
     return tuple(done[case.number] for case in cases)
 
 

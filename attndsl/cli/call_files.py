@@ -14,7 +14,7 @@ import numpy.typing as npt
 from attndsl.base.errors import UserError
 
 Array = npt.NDArray[Any]
-_LIST_ENTRY = re.compile(r"^(\w+)\.(\d+)$")
+_LIST_ENTRY = re.compile(r"(\w+)\.(0|[1-9][0-9]{0,5})")
 
 
 class CallFileError(UserError):
@@ -27,17 +27,20 @@ def load_call(path: Path) -> dict[str, Any]:
     NumPy stores bfloat16 as two raw bytes an element; such arrays are read as bfloat16 again.
 
     Raises:
-        CallFileError: the file is missing, is no ``.npz``, or a list has a hole.
+        CallFileError: the file is missing, cut or no ``.npz``, or a list has a hole.
     """
     try:
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: _restore(file[name]) for name in file.files}
-    except (OSError, ValueError, EOFError) as error:
-        raise CallFileError(f"'{path}' is no .npz file of arrays: {error}") from error
+    except MemoryError:
+        raise
+    except Exception as error:  # zipfile, zlib, the readers of headers: a cut file raises what it likes
+        text = " ".join(str(error).split()) or type(error).__name__
+        raise CallFileError(f"'{path}' is no whole .npz file of arrays: {text}; save it again") from error
     arguments: dict[str, Any] = {}
     lists: dict[str, dict[int, Array]] = {}
     for name, array in arrays.items():
-        entry = _LIST_ENTRY.match(name)
+        entry = _LIST_ENTRY.fullmatch(name)
         if entry:
             lists.setdefault(entry[1], {})[int(entry[2])] = array
         else:
@@ -45,6 +48,8 @@ def load_call(path: Path) -> dict[str, Any]:
     for name, entries in lists.items():
         if sorted(entries) != list(range(len(entries))):
             raise CallFileError(f"'{path}': list '{name}' has entries {sorted(entries)}; number them from 0")
+        if name in arguments:
+            raise CallFileError(f"'{path}' has '{name}' and '{name}.0'; it is an array or a list, not both")
         arguments[name] = [entries[index] for index in range(len(entries))]
     return arguments
 

@@ -1,25 +1,29 @@
 """The ``attndsl`` command. It only calls the packages; it decides nothing itself.
 
-Exit codes: 0 all is well, 1 something that was checked failed, 2 wrong usage or input.
+Exit codes and errors: ``command_frame.py``. Commands import what they need, for help to be fast.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
+from click.core import ParameterSource
 
 from attndsl import __version__
-from attndsl.base.errors import AttnDslError, InternalError, UserError
+from attndsl.cli.command_frame import FAILED, answer, run_command
+from attndsl.cli.command_values import LARGEST, Decimal, Place, Whole, named_values, whole
 
-FAILED, WRONG_USAGE = 1, 2
+if TYPE_CHECKING:
+    from rich.console import Console
+
+MOST_CASES = 1_000_000
+DEFAULT_CASES = 48
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -29,42 +33,16 @@ def cli() -> None:
 
 
 def main() -> None:
-    """Run the command; every error of a user's making is one line on standard error and exit code 2."""
-    try:
-        sys.exit(cli.main(standalone_mode=False, prog_name="attndsl") or 0)
-    except click.exceptions.Exit as request:
-        sys.exit(request.exit_code)
-    except click.UsageError as error:
-        _fail(error.format_message(), WRONG_USAGE)
-    except click.Abort:
-        _fail("interrupted", WRONG_USAGE)
-    except UserError as error:
-        _fail(str(error), WRONG_USAGE)
-    except InternalError as error:
-        _fail(f"this is a defect of attndsl, please report it: {error}", FAILED)
-    except AttnDslError as error:
-        _fail(str(error), FAILED)
-
-
-def _fail(message: str, code: int) -> None:
-    arguments = sys.argv[1:]
-    ours = arguments[: arguments.index("--")] if "--" in arguments else arguments
-    if ours[:1] == ["emulate"] and "--json" in ours:  # its output is one object whatever happened
-        from attndsl.emulator.program import ProgramReport
-
-        _print_json(ProgramReport(code, error=message).to_json())
-    click.echo(f"attndsl: {message}", err=True)
-    sys.exit(code)
+    """Run the command of ``sys.argv`` and end with its exit code."""
+    sys.exit(run_command(cli, sys.argv[1:]))
 
 
 def _console() -> Console:
     """Wide enough for tables when the output is a pipe or a file."""
+    from rich.console import Console
+
     width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 200
     return Console(width=width, highlight=False)
-
-
-def _print_json(data: object) -> None:
-    click.echo(json.dumps(data, indent=2, default=str))
 
 
 def _operators(names: tuple[str, ...]) -> list[Any]:
@@ -73,38 +51,18 @@ def _operators(names: tuple[str, ...]) -> list[Any]:
     return [load(name) for name in names or shipped_names()]
 
 
-def _sizes(settings: tuple[str, ...], option: str = "--set") -> dict[str, int]:
-    """``D=128,S=4096`` as numbers by name."""
-    found: dict[str, int] = {}
-    for item in (part for setting in settings for part in setting.split(",")):
-        name, equals, value = item.partition("=")
-        if not equals or not value.lstrip("-").isdigit():
-            raise click.UsageError(f"{option} takes NAME=NUMBER, for example D=128; got '{item}'")
-        found[name.strip()] = int(value)
-    return found
-
-
 def _request(dtypes: tuple[str, ...], settings: tuple[str, ...], features: tuple[str, ...]) -> Any:
     from attndsl.codegen.kernel_set.request import DEFAULT_HEAD_SIZES, KernelRequest
 
-    found = dict(_named(part) for setting in settings for part in setting.split(","))
+    found = named_values(settings, "--set", "NAME=VALUE, for example D=128")
     size = found.pop("D", "")
-    if size and not size.lstrip("-").isdigit():
-        raise click.UsageError(f"--set D takes a head size, for example D=128; got '{size}'")
     if "none" in features and len(features) > 1:
         raise click.UsageError("--feature none stands alone; several --feature together name one kernel")
     wanted = None if not features else frozenset(features) - {"none"}
-    heads = (int(size),) if size else DEFAULT_HEAD_SIZES
+    heads = (whole(size, "--set D", least=-LARGEST),) if size else DEFAULT_HEAD_SIZES
     return KernelRequest(
         dtypes=dtypes or None, head_sizes=heads, features=wanted, settings=tuple(found.items())
     )
-
-
-def _named(item: str) -> tuple[str, str]:
-    name, equals, value = item.partition("=")
-    if not equals or not name.strip() or not value.strip():
-        raise click.UsageError(f"--set takes NAME=VALUE, for example D=128; got '{item}'")
-    return name.strip(), value.strip()
 
 
 _dtype = click.option("--dtype", "dtypes", multiple=True, metavar="NAME", help="io dtype; may be repeated")
@@ -158,7 +116,7 @@ def list_operators(as_json: bool) -> None:
         for operator in _operators(())
     ]
     if as_json:
-        _print_json(rows)
+        answer(operators=rows)
         return
     for row in rows:
         click.echo(f"{row['name']}  ({row['document']})")
@@ -197,7 +155,7 @@ def show(
     request = _request(dtypes, settings, features)
     texts = describe_stages(operator, request, stages or STAGES[:-3])
     if as_json:
-        _print_json({"operator": operator.name, **texts})
+        answer(operator=operator.name, **texts)
         return
     for stage, text in texts.items():
         click.echo(f"== {stage} " + "=" * (96 - len(stage)))
@@ -206,7 +164,7 @@ def show(
 
 @cli.command()
 @click.argument("names", nargs=-1)
-@click.option("--out", default="generated", show_default=True, type=click.Path(path_type=Path), help="folder")
+@click.option("--out", default="generated", show_default=True, type=Place(file=False), help="folder")
 @_dtype
 @_set
 @_feature
@@ -249,7 +207,7 @@ def generate(
             }
         )
     if as_json:
-        _print_json(rows)
+        answer(projects=rows)
         return
     for row in rows:
         if row["reason"]:
@@ -263,9 +221,13 @@ def generate(
 
 @cli.command()
 @click.argument("names", nargs=-1)
-@click.option("--cases", default=48, show_default=True, type=click.IntRange(1), help="cases an operator")
-@click.option("--seed", default=0, show_default=True, type=int, help="seed of the cases")
-@click.option("--case", "only", multiple=True, type=click.IntRange(0), help="only this case; repeatable")
+@click.option(
+    "--cases", default=DEFAULT_CASES, show_default=True, type=Whole(1, MOST_CASES), help="cases an operator"
+)
+@click.option("--seed", default=0, show_default=True, type=Whole(0), help="seed of the cases")
+@click.option(
+    "--case", "only", multiple=True, type=Whole(0, MOST_CASES - 1), help="only this case; repeatable"
+)
 @click.option(
     "--backend",
     "backends",
@@ -276,11 +238,11 @@ def generate(
 @click.option("--coverage", is_flag=True, help="print the statements of the kernels that no case reached")
 @click.option(
     "--project",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=Place(file=False),
     metavar="DIR",
     help="run the kernels and the tiling of the project in DIR, as they are there, over cases for them",
 )
-@click.option("--record", is_flag=True, help="write what was checked to attndsl/verify/records")
+@click.option("--record", is_flag=True, help="write what was checked to attndsl/campaign/recorded")
 @_json
 def verify(
     names: tuple[str, ...],
@@ -293,13 +255,18 @@ def verify(
     record: bool,
     as_json: bool,
 ) -> None:
-    """Compare reference, tile program and executed kernel over generated cases."""
+    """Compare reference, tile program and executed kernel over generated cases.
+
+    Exit code 0 only if every backend that was asked for ran at least one case of each operator
+    and none missed.
+    """
     from attndsl.campaign import NotGenerated, records
     from attndsl.campaign import verify as verify_operator
     from attndsl.execute.coverage import Coverage
     from attndsl.execute.user_project import UserProject
 
     chosen = backends or (("emulator",) if coverage or project else ("tile", "emulator"))
+    _check_numbers(cases, only)
     if (coverage or project) and "emulator" not in chosen:
         option = "--coverage" if coverage else "--project"
         raise click.UsageError(f"{option} speaks of what the emulator runs; add --backend emulator")
@@ -312,9 +279,9 @@ def verify(
         require_compiler()
         cache_dir()
     console = _console()
-    results = []
+    results, gaps = [], []
     for operator in _operators(names):
-        progress = _progress(console) if sys.stderr.isatty() and not as_json else None
+        progress = _progress() if sys.stderr.isatty() and not as_json else None
         seen = Coverage() if coverage else None
         edited = UserProject.at(project, operator, seen) if project else None
         runs = edited or seen
@@ -333,6 +300,7 @@ def verify(
         except NotGenerated as gap:
             if names:
                 raise
+            gaps.append({"operator": operator.name, "reason": str(gap)})
             click.echo(f"not verified: {gap}", err=True)
         else:
             results.append((result, seen))
@@ -340,22 +308,36 @@ def verify(
                 path = records.write(operator, result)
                 click.echo(f"recorded in {path}", err=True)
     if as_json:
-        _print_json(
-            [
+        answer(
+            ok=not gaps and all(result.ok for result, _ in results),
+            verifications=[
                 {**result.to_json(), **({"coverage": seen.to_json()} if seen else {})}
                 for result, seen in results
-            ]
+            ],
+            not_verified=gaps,
         )
     else:
         for result, seen in results:
             result.print(console)
             for line in seen.lines() if seen else ():
                 click.echo(line)
-    if not results or not all(result.ok for result, _ in results):
+    if gaps or not all(result.ok for result, _ in results):
         raise click.exceptions.Exit(FAILED)
 
 
-def _progress(console: Console) -> Any:
+def _check_numbers(cases: int, only: tuple[int, ...]) -> None:
+    """Any case of the seed's stream can be run alone; where its length is given, one of these."""
+    given = click.get_current_context().get_parameter_source("cases") is ParameterSource.COMMANDLINE
+    for number in only:
+        if given and number >= cases:
+            raise click.UsageError(
+                f"--case {number} is beyond --cases {cases}; cases are numbered from 0 to {cases - 1}"
+            )
+
+
+def _progress() -> Any:
+    from rich.console import Console
+
     error = Console(stderr=True, highlight=False)
     return lambda done, total: error.print(f"  {done} of {total} cases", end="\r")
 
@@ -369,9 +351,9 @@ def _check_for_project(names: tuple[str, ...], record: bool) -> None:
 
 @cli.command()
 @click.argument("name")
-@click.argument("inputs", type=click.Path(path_type=Path))
+@click.argument("inputs", type=Place())
 @click.option("--backend", default="reference", show_default=True, help="reference, tile or emulator")
-@click.option("--out", type=click.Path(path_type=Path), help="where to write the results (.npz)")
+@click.option("--out", type=Place(folder=False), help="where to write the results (.npz)")
 @_json
 def run(name: str, inputs: Path, backend: str, out: Path | None, as_json: bool) -> None:
     """One call from a file: arrays by argument name, lists as key.0, key.1, scalars as 0-d arrays."""
@@ -385,7 +367,7 @@ def run(name: str, inputs: Path, backend: str, out: Path | None, as_json: bool) 
         save_results(out, named)
     summary = {key: {"shape": list(array.shape), "dtype": str(array.dtype)} for key, array in named.items()}
     if as_json:
-        _print_json({"operator": operator.name, "backend": backend, "results": summary})
+        answer(operator=operator.name, backend=backend, results=summary)
         return
     for key, row in summary.items():
         click.echo(f"{key}: {row['dtype']} {tuple(row['shape'])}" + (f" -> {out}" if out else ""))
@@ -393,15 +375,15 @@ def run(name: str, inputs: Path, backend: str, out: Path | None, as_json: bool) 
 
 @cli.command()
 @click.argument("name")
-@click.argument("inputs", required=False, type=click.Path(path_type=Path))
+@click.argument("inputs", required=False, type=Place())
 @click.option(
     "--shape", "shapes", multiple=True, metavar="NAME=NUMBER,...", help="sizes by the contract's names"
 )
 @_one_dtype
 @_set
 @_feature
-@click.option("--cores", default=24, show_default=True, type=click.IntRange(1), help="blocks at most")
-@click.option("--trace", type=click.Path(path_type=Path, dir_okay=False), help="timeline, for Perfetto")
+@click.option("--cores", default=24, show_default=True, type=Whole(1), help="blocks at most")
+@click.option("--trace", type=Place(folder=False), help="timeline, for Perfetto")
 @_json
 def profile(
     name: str,
@@ -421,6 +403,7 @@ def profile(
     from attndsl.cli.call_files import load_call
     from attndsl.cli.profile import call_of_shape, profile_call
     from attndsl.codegen.kernel_set.kernel_request import chosen_mode, requested_values
+    from attndsl.codegen.kernel_set.request import KernelRequest
 
     operator = _operators((name,))[0]
     if inputs is not None:
@@ -430,32 +413,39 @@ def profile(
             )
         call = operator.bind(**load_call(inputs))
     else:
-        operator, request = chosen_mode(operator, _request((), settings, ()))
+        sizes = named_values(shapes, "--shape", "NAME=NUMBER, for example batch=2")
+        asked = named_values(settings, "--set", "NAME=VALUE, for example maskType=NORM")
+        if "D" in asked:
+            raise click.UsageError("--set D: sizes of a call are given by --shape, with the contract's names")
+        for name in sizes.keys() & asked.keys():
+            raise click.UsageError(f"'{name}' is given by --shape and by --set; give it once")
+        request = KernelRequest(dtypes=dtypes or None, settings=tuple(asked.items()))
+        operator, request = chosen_mode(operator, request)
         call = call_of_shape(
             operator,
-            _sizes(shapes, "--shape"),
+            {name: whole(text, f"--shape {name}", least=-LARGEST) for name, text in sizes.items()},
             dtype=dtypes[0] if dtypes else None,
             features=features,
             settings=requested_values(operator, request),
         )
     result = profile_call(call, cores=cores, trace=trace)
     if as_json:
-        _print_json(result.to_json())
+        answer(**result.to_json())
         return
     for line in result.lines():
         click.echo(line)
 
 
 @cli.command(context_settings={"ignore_unknown_options": True})
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=Place())
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
 @click.option("-D", "defines", multiple=True, metavar="NAME=VALUE", help="preprocessor definition")
 @click.option("-I", "include_dirs", multiple=True, metavar="DIR", help="folder of headers")
 @click.option("--source", "sources", multiple=True, metavar="FILE", help="further source file")
 @click.option("--auto-sync", default="on", show_default=True, type=click.Choice(["on", "off"]))
-@click.option("--timeout", default=300.0, show_default=True, type=click.FloatRange(0.1), metavar="SECONDS")
-@click.option("--memory", default=16.0, show_default=True, type=click.FloatRange(0.5), metavar="GIB")
-@click.option("--trace", type=click.Path(path_type=Path, dir_okay=False), help="timeline, for Perfetto")
+@click.option("--timeout", default=300.0, show_default=True, type=Decimal(0.1, 1e7), metavar="SECONDS")
+@click.option("--memory", default=16.0, show_default=True, type=Decimal(0.5, 1 << 20), metavar="GIB")
+@click.option("--trace", type=Place(folder=False), help="timeline, for Perfetto")
 @_json
 def emulate(
     file: Path,
@@ -485,7 +475,7 @@ def emulate(
         trace=trace,
     )
     if as_json:
-        _print_json(result.to_json())
+        answer(**result.to_json())
     else:
         for finding in result.findings:
             click.echo(str(finding))
@@ -503,7 +493,7 @@ def doctor(as_json: bool) -> None:
 
     checks = examine()
     if as_json:
-        _print_json([check.to_json() for check in checks])
+        answer(ok=all(check.ok for check in checks), checks=[check.to_json() for check in checks])
     else:
         for check in checks:
             click.echo(check.line())

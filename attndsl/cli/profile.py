@@ -28,7 +28,7 @@ from attndsl.verify.data.data import Filler
 from attndsl.verify.data.integers import Integers
 from attndsl.verify.space.solve import solve
 from attndsl.verify.space.space import CaseSpace
-from attndsl.verify.space.values import FILL, REGIME, Values, fill_of
+from attndsl.verify.space.values import FILL, WORKLOAD, Values, fill_of
 
 CALIBRATION = "uncalibrated"
 """How well predictions agree with hardware: nothing was compared yet."""
@@ -201,7 +201,9 @@ def call_of_shape(
     usual = _Usual(group=tuple(range(1, 129)), most_elements=MOST_ELEMENTS, most_scores=MOST_SCORES)
     modes = spaces(operator, usual)
     _known(shape, {name for mode in modes for name in _size_names(mode)}, "size")
+    _legal_sizes(operator, shape)
     _known(features, {name for mode in modes for name in mode.optional}, "optional tensor")
+    _agree(main.name, dtype, features, settings or {})
     pins = {dtype_of(main.name).name: dtype or main.dtypes[0], **shape, **(settings or {})}
     for mode in modes:
         if set(shape) <= _size_names(mode) and set(features) <= set(mode.optional):
@@ -231,7 +233,7 @@ def _size_names(space: CaseSpace) -> set[str]:
     """Sizes, integer parameters and lengths that a shape may give; those that follow from others are none."""
     named = {*space.operator.dims_by_name, *(each.name for each in space.operator.params if each.type is int)}
     named |= {longest_of(spec.name).name for spec in space.operator.tensors}
-    return {name for name in named if name in space.variables and name not in space.ties.bounded}
+    return {name for name in named if name in space.variables and name not in space.derived.bounded}
 
 
 def _counts(operator: Operator) -> list[str]:
@@ -264,7 +266,7 @@ def _usual_values(space: CaseSpace, wanted: Mapping[str, Any]) -> dict[str, Any]
         return passed(space.optional, ())
     params = space.operator.params
     counts = {each.name for each in params if each.type is int and not each.choices}
-    told = space.variables.keys() - (counts - space.operator.settings)
+    told = space.variables.keys() - (counts - space.operator.specialization_parameters)
     return passed(space.optional, choice.present) | {
         name: each for name, each in choice.settings.items() if name in told
     }
@@ -282,7 +284,7 @@ def _usual_sizes(space: CaseSpace) -> dict[str, Any]:
 def _find(operator: Operator, space: CaseSpace, wanted: Mapping[str, Any]) -> Call | None:
     """A call of a mode with these values of its variables; numbers are normal, lengths full."""
     full = {fill_of(spec.name): "full" for spec in space.integers}
-    pins = {FILL: "normal", REGIME: "any", **full, **wanted}
+    pins = {FILL: "normal", WORKLOAD: "any", **full, **wanted}
     rng = np.random.default_rng(0)
     for _ in range(_TRIES):
         assignment = solve(space, rng, pins, walks=4)
@@ -296,6 +298,35 @@ def _find(operator: Operator, space: CaseSpace, wanted: Mapping[str, Any]) -> Ca
         except CallError:
             continue  # a constraint over elements: another try
     return None
+
+
+def _legal_sizes(operator: Operator, shape: Mapping[str, int]) -> None:
+    """Sizes and parameters within what the contract says of each alone."""
+    for name, value in shape.items():
+        param = operator.find_param(name)
+        if param is None:
+            if value < 0:
+                raise ProfileError(f"size '{name}' is {value}; sizes are at least 0")
+            continue
+        if param.choices and value not in param.choices.values():
+            legal = ", ".join(str(each) for each in dict.fromkeys(param.choices.values()))
+            raise ProfileError(f"'{name}' is {value}; {operator.name} takes {legal}")
+        for bound in param.bounds():
+            if not bound.evaluate({name: value}):
+                raise ProfileError(f"'{name}' is {value}; it must be {bound}{param.nearest(bound)}")
+
+
+def _agree(main: str, dtype: str | None, features: Sequence[str], settings: Mapping[str, Any]) -> None:
+    """Settings that say otherwise what the dtype or the features say."""
+    told: dict[str, Any] = {given(name).name: True for name in features}
+    if dtype is not None:
+        told[dtype_of(main).name] = dtype
+    for name, value in told.items():
+        if settings.get(name, value) != value:
+            raise ProfileError(
+                f"{name} is {settings[name]} by the settings and {value} by the dtype and the features; "
+                "give one of them"
+            )
 
 
 def _known(

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from attndsl.codegen.kernel_set.kernel_request import chosen_mode, wanted_specialisations
 from attndsl.codegen.kernel_set.request import KernelRequest
-from attndsl.codegen.samples.device_files import device_files, kernel_path
 from attndsl.compiler.compile import Compiled
 from attndsl.compiler.prepare_launch import compiled_for
 from attndsl.compiler.tiling_proofs import print_proofs
@@ -28,6 +27,8 @@ def describe_stages(operator: Operator, request: KernelRequest, stages: Sequence
     """
     texts: dict[str, str] = {}
     operator, request = chosen_mode(operator, request)
+    if request != KernelRequest():  # what is asked for is checked, whatever is shown
+        wanted_specialisations(operator, request)
     for stage in stages:
         if stage == "contract":
             texts[stage] = operator.contract_text()
@@ -58,4 +59,6 @@ def _stage_text(stage: str, compiled: Compiled) -> str:
         return print_memory_map(compiled.program)
     if stage == "cores":
         return print_program(compiled.program)
+    from attndsl.codegen.samples.device_files import device_files, kernel_path  # loads the templates
+
     return device_files([compiled])[kernel_path(compiled)]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import copyreg
+import io
 import os
 import pickle
 import sys
@@ -11,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from attndsl.base.disk_cache import CacheNotWritable, content_key, find_entry, make_entry
+from attndsl.base.facts import FACTS
 from attndsl.base.package_files import sources_key
 from attndsl.compiler.compile import Compiled, compile_operator
 from attndsl.lowering.signature.specialisation import Specialisation
 from attndsl.spec.operator.operator import Operator
 
-Parts = dict[str, Any]
 SWITCH = "ATTNDSL_STORE_PROGRAMS"
 """Set to 0, nothing is stored or found: for whoever changes the compiler while it runs, as tests do."""
 _FILE = "program.pickle"
@@ -56,26 +58,40 @@ def entry_name(operator: Operator, special: Specialisation) -> str | None:
 
 def write_program(folder: Path, compiled: Compiled) -> None:
     """Store all of a compilation but its operator."""
-    (folder / _FILE).write_bytes(pickle.dumps(parts_of(compiled), protocol=5))
+    (folder / _FILE).write_bytes(parts_of(compiled))
 
 
 def read_program(folder: Path, operator: Operator) -> Compiled | None:
     """A stored compilation of ``operator``; None where the file cannot be read, or is not whole."""
     try:
-        return with_operator(pickle.loads((folder / _FILE).read_bytes()), operator)
+        return with_operator((folder / _FILE).read_bytes(), operator)
     except Exception:  # a damaged pickle may raise anything; the program is compiled again
         return None
 
 
-def parts_of(compiled: Compiled) -> Parts:
+def parts_of(compiled: Compiled) -> bytes:
     """All of a compilation but its operator, as it travels between processes."""
-    return {each.name: getattr(compiled, each.name) for each in fields(Compiled) if each.name != "operator"}
+    parts = {each.name: getattr(compiled, each.name) for each in fields(Compiled) if each.name != "operator"}
+    text = io.BytesIO()
+    _WithoutFacts(text, protocol=5).dump(parts)
+    return text.getvalue()
 
 
-def with_operator(parts: Parts, operator: Operator) -> Compiled:
+def with_operator(parts: bytes, operator: Operator) -> Compiled:
     """The compilation that :func:`parts_of` took apart.
 
     Raises:
-        TypeError: something is missing or one too many.
+        Exception: the bytes are damaged; any, as damaged pickles may.
     """
-    return Compiled(operator=operator, **parts)
+    return Compiled(operator=operator, **pickle.loads(parts))
+
+
+class _WithoutFacts(pickle.Pickler):
+    """Leaves out the facts that are kept with IR nodes: some are by the identity of nodes, all can be found
+    again."""
+
+    def reducer_override(self, obj: Any) -> Any:
+        state = getattr(obj, "__dict__", None)
+        if not isinstance(state, dict) or FACTS not in state:
+            return NotImplemented
+        return copyreg.__newobj__, (type(obj),), {k: v for k, v in state.items() if k != FACTS}  # type: ignore[attr-defined]

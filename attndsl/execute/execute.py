@@ -22,6 +22,7 @@ from attndsl.compiler.compile import Compiled
 from attndsl.compiler.prepare_launch import Launch, prepare
 from attndsl.emulator.toolchain import require_compiler, run_compiler
 from attndsl.spec.binding.call import Call
+from attndsl.spec.operator.backends import Backend
 from attndsl.target import ATLAS_A2
 
 Array = npt.NDArray[Any]
@@ -50,6 +51,9 @@ def run_checked(call: Call) -> tuple[tuple[Array, ...], tuple[str, ...]]:
     launch = prepare(call)
     report = execute(launch)
     return launch.outputs(), report.first_findings()
+
+
+BACKEND = Backend(run, run_checked=run_checked)
 
 
 def execute(

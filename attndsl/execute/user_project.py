@@ -20,6 +20,12 @@ from attndsl import emulator
 from attndsl.base.errors import UserError
 from attndsl.codegen.host.problem_values import is_measured, known_members, member_values
 from attndsl.codegen.kernel.kernel import name_of
+from attndsl.codegen.kernel_set.kernel_list import (
+    KERNEL_LIST,
+    IllegalKernelList,
+    ListedKernel,
+    read_kernel_list,
+)
 from attndsl.codegen.names.arguments import Names, names_of
 from attndsl.compiler.prepare_launch import Launch
 from attndsl.emulator.launch_syntax import includes, mask
@@ -60,6 +66,7 @@ class UserProject:
         Raises:
             NoProject: naming the file that is missing.
             UnknownMember: its plan asks for what nothing is known of.
+            IllegalKernelList: its list of kernels is none, or lacks one that is included.
             NotUnderstood: with ``coverage``, a source whose statements cannot be told.
         """
         folder = folder.resolve()
@@ -75,6 +82,7 @@ class UserProject:
                     f"{path} is missing; attndsl generate {found[0].operator.in_commands} writes it"
                 )
         project._members  # noqa: B018 -- what it asks for is looked at now, not in the first case
+        project._check_listed()
         if coverage is not None:
             coverage.marked(folder)
         return project
@@ -101,10 +109,26 @@ class UserProject:
         return report
 
     def kernels(self) -> tuple[WantedKernel, ...]:
-        """The kernels that the project's kernel function includes, by their files."""
-        return tuple(wanted_kernel(self.operator, name) for name in self._headers())
+        """The kernels of the project's list whose files the kernel function includes.
+
+        Raises:
+            IllegalKernelList: the list is none.
+        """
+        included = {f"op_kernel/{name}" for name in self._headers()}
+        return tuple(wanted_kernel(self.operator, each) for each in self._listed if each.file in included)
 
     # -----------------------------------------------------------------------------------------------------
+
+    def _check_listed(self) -> None:
+        """Every kernel that is included is in the list, so that none is left out silently."""
+        listed = {each.file for each in self._listed} | {f"op_kernel/{self._names.op}_tiling.h"}
+        for name in self._kernel_headers():
+            if f"op_kernel/{name}" not in listed:
+                raise IllegalKernelList(
+                    f"{self.folder / KERNEL_LIST} does not list op_kernel/{name}, which "
+                    f"{_entry(self._names)} includes: a kernel of your own needs a line there, which says "
+                    "what its calls are"
+                )
 
     @property
     def _names(self) -> Names:
@@ -114,18 +138,25 @@ class UserProject:
     def _plan_file(self) -> Path:
         return self.folder / f"op_host/{self._names.op}_plan.h"
 
-    def _headers(self) -> Iterator[str]:
-        """The kernels, by the names of their files."""
+    @cached_property
+    def _listed(self) -> tuple[ListedKernel, ...]:
+        return read_kernel_list(self.operator, self.folder / KERNEL_LIST)
+
+    def _headers(self) -> tuple[str, ...]:
+        """The headers that the kernel function includes from its own folder."""
         text = (self.folder / _entry(self._names)).read_text(encoding="utf-8")
-        for *_, quoted, name in includes(text):
-            if quoted and name.startswith(f"{self._names.op}_") and name != f"{self._names.op}_tiling.h":
-                yield name.removesuffix(".h")
+        own = (name for *_, quoted, name in includes(text) if quoted and name != "kernel_operator.h")
+        return tuple(dict.fromkeys(name for name in own if "/" not in name and name.endswith(".h")))
+
+    def _kernel_headers(self) -> tuple[str, ...]:
+        """Those of kernels and tiling data, which are named after the operator."""
+        return tuple(name for name in self._headers() if name.startswith(f"{self._names.op}_"))
 
     def _needed(self) -> Iterator[Path]:
         yield self._plan_file
-        yield self.folder / f"op_kernel/{self._names.op}_tiling.h"
-        for name in self._headers():
-            yield self.folder / f"op_kernel/{name}.h"
+        yield self.folder / KERNEL_LIST
+        for name in self._kernel_headers():
+            yield self.folder / f"op_kernel/{name}"
 
     @cached_property
     def _members(self) -> dict[str, str]:

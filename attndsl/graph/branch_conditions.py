@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from attndsl.expr import Expr, negation
@@ -23,40 +23,43 @@ def decisions(
     two that come out the same; what either depends on matters then only where it is chosen.
     """
     of = _Decisions(Situation(present, settings))
-    return tuple({key: each for root in roots for key, each in of.node(root).items()}.values())
+    return tuple({key: each for root in roots for key, each in of(root).items()}.values())
+
+
+_Found = dict[str, Decision]
 
 
 class _Decisions:
-    """The decisions behind each node, by their text."""
+    """The decisions that each node depends on, by their text."""
 
     def __init__(self, situation: Situation) -> None:
         self._situation = situation
-        self._anywhere = Visitor(self._either)
-        self._plain = Visitor(lambda node, visit: specialized(node, situation, visit))
-        self._memo: dict[int, dict[str, Decision]] = {}
+        self._anywhere: Visitor[Node | None] = Visitor(self._either)
+        self._plain: Visitor[Node | None] = Visitor(lambda node, visit: specialized(node, situation, visit))
+        self._decisions: Visitor[_Found] = Visitor(self._of_node)
 
-    def node(self, node: Node) -> dict[str, Decision]:
-        if id(node) not in self._memo:
-            found = self._choice(node) if isinstance(node, Conditional) else self._of_operands(node)
-            self._memo[id(node)] = found
-        return self._memo[id(node)]
+    def __call__(self, node: Node) -> _Found:
+        """Those of one node."""
+        return self._decisions(node)
 
-    def _of_operands(self, node: Node) -> dict[str, Decision]:
-        found: dict[str, Decision] = {}
+    def _of_node(self, node: Node, of: Callable[[Node], _Found]) -> _Found:
+        if isinstance(node, Conditional):
+            return self._choice(node, of)
+        found: _Found = {}
 
         def visit(operand: Node) -> Node | None:
-            found.update(self.node(operand))
+            found.update(of(operand))
             return self._plain(operand)
 
         specialized(node, self._situation, visit)
         return found
 
-    def _choice(self, node: Conditional) -> dict[str, Decision]:
+    def _choice(self, node: Conditional, of: Callable[[Node], _Found]) -> _Found:
         if self._anywhere(node) is None:
             return {}
         condition = self._situation.settled(node.condition)
         if _structure(self._plain(node.then)) == _structure(self._plain(node.otherwise)):
-            then, otherwise = self.node(node.then), self.node(node.otherwise)
+            then, otherwise = of(node.then), of(node.otherwise)
             found = {key: each for key, each in then.items() if otherwise.get(key) == each}
             for branch, chosen in ((then, True), (otherwise, False)):
                 for key in branch.keys() - found.keys():
@@ -64,7 +67,7 @@ class _Decisions:
                     found[str(decision[0])] = decision
             return dict(sorted(found.items()))
         holds = self._situation.holds(condition)
-        return {str(condition): (condition, holds)} | self.node(node.then if holds else node.otherwise)
+        return {str(condition): (condition, holds)} | of(node.then if holds else node.otherwise)
 
     def _either(self, node: Node, visit: Visit) -> Node | None:
         """The node in some call that passes these inputs; None if it is absent from all."""

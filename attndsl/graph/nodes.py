@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 
+from attndsl.base.facts import kept
 from attndsl.base.source_location import UNKNOWN_LINE, SourceLine
 from attndsl.expr import Expr, Load
 
@@ -38,6 +39,7 @@ class Node:
 
     where: SourceLine = UNKNOWN_LINE
 
+    @kept
     def operands(self) -> tuple[Node, ...]:
         """The nodes this one reads, in field order."""
         found: list[Node] = []
@@ -51,16 +53,24 @@ class Node:
 
     def walk(self) -> Iterator[Node]:
         """Every node below and including this one, operands first, each once."""
-        seen: set[int] = set()
+        return iter(self.inside())
 
-        def visit(node: Node) -> Iterator[Node]:
-            if id(node) not in seen:
-                seen.add(id(node))
-                for operand in node.operands():
-                    yield from visit(operand)
-                yield node
-
-        yield from visit(self)
+    @kept
+    def inside(self) -> tuple[Node, ...]:
+        """Every node below and including this one, operands first, each once."""
+        found, seen = list[Node](), {id(self)}
+        open_ = [(self, iter(self.operands()))]  # no recursion: chains may be long
+        while open_:
+            node, operands = open_[-1]
+            for operand in operands:
+                if id(operand) not in seen:
+                    seen.add(id(operand))
+                    open_.append((operand, iter(operand.operands())))
+                    break
+            else:
+                open_.pop()
+                found.append(node)
+        return tuple(found)
 
     def at(self, where: SourceLine) -> Node:
         """The same node, attributed to another spec line."""

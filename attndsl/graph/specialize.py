@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from attndsl.expr import Expr, Load
 from attndsl.expr.argument_facts import GIVEN, kind_of, presence
@@ -68,24 +68,51 @@ def specialize(
 ) -> tuple[Node | None, ...]:
     """The nodes as a call sees them that passes the inputs ``present``; None for what it cannot compute."""
     situation = Situation(present, settings or {})
-    return tuple(map(Visitor(lambda node, visit: specialized(node, situation, visit)), roots))
+    visitor: Visitor[Node | None] = Visitor(lambda node, visit: specialized(node, situation, visit))
+    return tuple(map(visitor, roots))
 
 
 Visit = Callable[[Node], Node | None]
 
 
-class Visitor:
-    """Applies a rule to the nodes of a graph, to each once; the rule visits operands itself."""
+T = TypeVar("T")
 
-    def __init__(self, rule: Callable[[Node, Visit], Node | None]) -> None:
+
+class Visitor(Generic[T]):
+    """Applies a rule to the nodes of a graph, to each once; the rule visits operands itself.
+
+    There is no recursion, so that graphs may be deep: a rule that visits an operand of which nothing is known
+    yet is left, and starts again when it is known. So a rule has no effect but its result.
+    """
+
+    def __init__(self, rule: Callable[[Node, Callable[[Node], T]], T]) -> None:
         self._rule = rule
-        self._memo: dict[int, Node | None] = {}
+        self._memo: dict[int, T] = {}
 
-    def __call__(self, node: Node) -> Node | None:
+    def __call__(self, node: Node) -> T:
         """What becomes of ``node``."""
-        if id(node) not in self._memo:
-            self._memo[id(node)] = self._rule(node, self)
+        open_ = [node]
+        while open_:
+            try:
+                if id(open_[-1]) not in self._memo:
+                    self._memo[id(open_[-1])] = self._rule(open_[-1], self._known)
+                open_.pop()
+            except _Unknown as operand:
+                open_.append(operand.node)
         return self._memo[id(node)]
+
+    def _known(self, node: Node) -> T:
+        if id(node) not in self._memo:
+            raise _Unknown(node)
+        return self._memo[id(node)]
+
+
+class _Unknown(Exception):
+    """A rule visits a node before the visitor has."""
+
+    def __init__(self, node: Node) -> None:
+        super().__init__()
+        self.node = node
 
 
 def specialized(node: Node, situation: Situation, visit: Visit) -> Node | None:

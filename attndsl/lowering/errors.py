@@ -52,3 +52,22 @@ class NotLowered(ScheduleError):
         super().__init__(
             f"{where}: {what} has no lowering rule yet; {next_step}the reference backend computes it"
         )
+
+
+class KernelsOfOneName(UserError, ValueError):
+    """Two kernels of an operator have names of the same words."""
+
+    def __init__(self, operator: str, suffix: str, first: str, second: str) -> None:
+        super().__init__(
+            f"{operator}: two kernels are called {suffix}: {first} and {second}; "
+            f"rename a tensor or an enumerator of a parameter"
+        )
+
+
+class MalformedSpecialisation(UserError, ValueError):
+    """A manifest names no specialisation."""
+
+    def __init__(self, name: str, value: object, wanted: str) -> None:
+        super().__init__(
+            f"specialisation in a manifest: '{name}' is {value!r}, not {wanted}; generate the project again"
+        )

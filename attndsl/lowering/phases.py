@@ -13,15 +13,15 @@ from enum import Enum
 
 from attndsl.lowering.attention.attention_loop import attention_loop
 from attndsl.lowering.attention.online_softmax import start_rows
-from attndsl.lowering.emit.context import Context
-from attndsl.lowering.emit.modifiers import Modifiers
-from attndsl.lowering.keys.append_rows import append_rows, appends_rows
+from attndsl.lowering.context.attention_context import Context
+from attndsl.lowering.context.modifiers import Modifiers
+from attndsl.lowering.keys.append_rows import append_rows, appended_sources
+from attndsl.lowering.keys.cached_rows import AppendedRows
 from attndsl.lowering.results.merge_partials import merge_partials
 from attndsl.lowering.results.row_statistics import has_statistics, write_statistics
 from attndsl.lowering.results.scaled_sums import scale_sums, sums_integers
 from attndsl.lowering.results.write_rows import may_split, write_rows
-from attndsl.lowering.rows.padding_rows import has_padding, zero_padding
-from attndsl.lowering.rows.scaled_query import scale_query, scales_queries
+from attndsl.lowering.results.zero_padding import has_padding, zero_padding
 from attndsl.lowering.selection.block_selection import prepare_selection, select_blocks, selects_blocks
 from attndsl.tile.statements import Seq, Statement, seq
 
@@ -69,12 +69,23 @@ class Phase:
     asked: Callable[[Context], bool] = _always
 
 
+def _scale_queries(work: Work) -> Statement:
+    scaled = work.context.rows.scaled
+    assert scaled is not None
+    return scaled.stage(work.context)
+
+
+def _appended(context: Context) -> tuple[AppendedRows, ...]:
+    """The caches that the call appends to."""
+    return appended_sources(context.keys, context.values)
+
+
 PHASES: tuple[Phase, ...] = (
     Phase(
         name="scale queries and round them",
         place=Place.FRONT,
-        asked=scales_queries,
-        make=lambda work: scale_query(work.context),
+        asked=lambda context: context.rows.scaled is not None,
+        make=_scale_queries,
     ),
     Phase(
         name="number the lanes of the selection",
@@ -93,7 +104,7 @@ PHASES: tuple[Phase, ...] = (
         make=lambda work: attention_loop(work.context, work.modifiers),
     ),
     Phase(
-        name="make sums of integers those of the values that they stand for",
+        name="dequantize the weighted sums",
         place=Place.ITEM,
         asked=sums_integers,
         make=lambda work: scale_sums(work.context),
@@ -130,8 +141,8 @@ PHASES: tuple[Phase, ...] = (
     Phase(
         name="append rows to caches",
         place=Place.BEHIND,
-        asked=appends_rows,
-        make=lambda work: append_rows(work.context),
+        asked=lambda context: bool(_appended(context)),
+        make=lambda work: append_rows(work.context, _appended(work.context)),
     ),
 )
 

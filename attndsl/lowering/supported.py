@@ -14,9 +14,12 @@ from attndsl.base.source_location import SourceLine
 from attndsl.expr import Const, Expr
 from attndsl.expr.argument_facts import split_of
 from attndsl.graph import nodes
+from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES
 from attndsl.lowering.errors import NotLowered
+from attndsl.lowering.masks.mask_rules import mask_kind
 from attndsl.lowering.match.attention_pattern import Computation
 from attndsl.lowering.match.schedule_options import GRANULE, resolve
+from attndsl.lowering.results.epilogue_rules import EPILOGUE_RULES
 from attndsl.lowering.selection.selection_buffers import KEPT
 from attndsl.lowering.signature.tensor_layouts import legal_layouts
 from attndsl.lowering.signature.window_bounds import MOST_CARRIED, parameter_ranges, range_of, window_limits
@@ -25,14 +28,11 @@ from attndsl.spec.contract.layout import Layout
 from attndsl.spec.contract.split import BATCH, rows_from_end
 from attndsl.spec.operator.operator import Operator
 from attndsl.target import ATLAS_A2
-from attndsl.tile.instructions.base import block_elements
 
 # The io dtypes that cube and vector instructions of the lowering take.
 IO_DTYPES = ("float16", "bfloat16", "int8")
-# Copies of a row statistic in its result: the fp32 lanes of one block.
-STATISTIC_COPIES = block_elements("float32")
 # Largest padded head size: the distance of two fp32 rows is a repeat stride.
-LARGEST_HEAD = ATLAS_A2.max_repeat_stride * STATISTIC_COPIES // ATLAS_A2.fractal * ATLAS_A2.fractal
+LARGEST_HEAD = ATLAS_A2.max_repeat_stride * STATISTIC_LANES // ATLAS_A2.fractal * ATLAS_A2.fractal
 _TILES = (64, 128)
 
 
@@ -98,22 +98,19 @@ def rows_fit_an_instruction(c: Candidate) -> Iterator[Finding]:
 def padding_is_added_last(c: Candidate) -> Iterator[Finding]:
     """Padded positions are zeros in the result itself: nothing behind may make other numbers of them."""
     padded = False
-    for node in c.computation.finish:
-        if padded and not isinstance(node, nodes.Cast | nodes.Replace) and not _keeps_zeros(node):
+    for node in c.computation.epilogue:
+        rule = EPILOGUE_RULES.get(type(node))
+        if padded and (rule is None or not rule.keeps_zeros(node)):
             yield f"{type(node).__name__} behind the zeros of padded positions", node.where
         padded = padded or isinstance(node, nodes.Replace)
-
-
-def _keeps_zeros(node: nodes.Node) -> bool:
-    return isinstance(node, nodes.Quantize) and node.offset is None
 
 
 def statistics_have_eight_copies(c: Candidate) -> Iterator[Finding]:
     """A statistic leaves as one block of equal fp32 numbers a row."""
     for output in c.computation.statistics:
         copies = c.operator.axis_extents.get("L")
-        if copies is None or not copies.same(Const(STATISTIC_COPIES)) or _spec(c, output).dtype != "float32":
-            yield f"output '{output.name}' of other than {STATISTIC_COPIES} fp32 copies", output.where
+        if copies is None or not copies.same(Const(STATISTIC_LANES)) or _spec(c, output).dtype != "float32":
+            yield f"output '{output.name}' of other than {STATISTIC_LANES} fp32 copies", output.where
 
 
 def selections_sum_windows_over_groups(c: Candidate) -> Iterator[Finding]:
@@ -152,8 +149,9 @@ def selections_see_all_keys(c: Candidate) -> Iterator[Finding]:
     if not isinstance(attention.keys, nodes.Packed):
         yield f"a selection from {type(attention.keys).__name__} keys", attention.keys.where
     for node in attention.modifiers:
-        if isinstance(node, nodes.Replace) and isinstance(node.condition, nodes.IndexCondition):
-            yield "a selection under a mask of indices", node.where
+        kind = mask_kind(node) if isinstance(node, nodes.Replace) else None
+        if kind is not None and kind.skips_keys:
+            yield f"a selection under {kind.name}", node.where
 
 
 def groups_fit_a_vector_core(c: Candidate) -> Iterator[Finding]:
@@ -247,7 +245,10 @@ def rows_are_contiguous(c: Candidate) -> Iterator[Finding]:
 def lists_are_told_apart(c: Candidate) -> Iterator[Finding]:
     """A kernel reads one tensor or a list, so that the computation has to ask which."""
     for node in _inputs(c):
-        if c.operator.tensor(node.name).split and split_of(node.name).name not in c.operator.settings:
+        if (
+            c.operator.tensor(node.name).split
+            and split_of(node.name).name not in c.operator.specialization_parameters
+        ):
             yield (
                 f"{node.name}, one tensor or a list, without attend.when({node.name}.split, ...)",
                 node.where,
@@ -284,9 +285,8 @@ def output_follows_the_query(c: Candidate) -> Iterator[Finding]:
     output = _spec(c, c.computation.output)
     if output.dtype:
         yield f"result {output.name} of dtype {output.dtype}", c.computation.output.where
-    if c.dtype == "int8" and not any(
-        isinstance(n, nodes.Cast | nodes.Quantize) for n in c.computation.finish
-    ):
+    rules = [EPILOGUE_RULES.get(type(node)) for node in c.computation.epilogue]
+    if c.dtype == "int8" and not any(rule is not None and rule.rounds for rule in rules):
         yield f"result {output.name} in int8 that nothing rounds", c.computation.output.where
 
 

@@ -6,7 +6,7 @@ The Python tiling function evaluates these; the C++ one is printed from them.
 from __future__ import annotations
 
 from attndsl.expr import Const, Expr, as_expr, ceil_div, maximum, minimum, round_up
-from attndsl.lowering.emit.context import Context
+from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.results.write_rows import may_split
 from attndsl.lowering.signature.host_scalars import CORES
 from attndsl.target import ATLAS_A2

@@ -8,7 +8,7 @@ from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Instruction
 from attndsl.tile.pipeline_skew import guard
 from attndsl.tile.program import Program
-from attndsl.tile.scalars import defined, expressions, free, loads
+from attndsl.tile.scalars import defined, free, loads_of
 from attndsl.tile.statements import (
     Alloc,
     Collect,
@@ -67,7 +67,7 @@ def _tensors_of(body: Seq, core: Core) -> set[str]:
     for item in body.walk():
         if isinstance(item, Instruction) and item.core is core:
             found |= {tensor.name for tensor in (*item.gm_reads(), *item.gm_writes())}
-        found |= {node.source for expr in expressions(item) for node in loads(expr)}
+        found |= {node.source for node in loads_of(item)}
     return found
 
 
@@ -98,17 +98,18 @@ def _loop_over_steps(loop: Pipelined, core: Core) -> Statement:
 
 def _drop_unused(body: Seq) -> Seq:
     """Without the scalars that nothing behind them in their own body looks at."""
-    read = {node.source for item in body.walk() for expr in expressions(item) for node in loads(expr)}
+    read = {node.source for item in body.walk() for node in loads_of(item)}
 
     def change(statement: Statement) -> Statement | None:
         if not isinstance(statement, Seq):
             return statement
         kept: list[Statement] = []
+        behind = set[str]()  # the scalars that what is kept so far takes from in front of it
         for item in reversed(statement.body):
-            behind = free(Seq(body=tuple(kept)))
             filled = isinstance(item, Collect) and item.array.name in read
-            if not defined(item) or filled or behind.keys() & set(defined(item)):
-                kept.insert(0, item)
-        return statement if len(kept) == len(statement.body) else Seq(body=tuple(kept))
+            if not defined(item) or filled or not behind.isdisjoint(defined(item)):
+                kept.append(item)
+                behind = behind.difference(defined(item)).union(free(item))
+        return statement if len(kept) == len(statement.body) else Seq(body=tuple(reversed(kept)))
 
     return as_seq(rewrite(body, change) or Seq(body=()))

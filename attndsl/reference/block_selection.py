@@ -98,7 +98,7 @@ def _for_all_queries(
         rows = rowsets.of(task)
         block = query_block(state, space, task, rows.readers)
         heads = block.heads if per_head else slice(task.k, task.k + 1)
-        out[results.cells(task.b, heads, task.queries)] = compute(block, rows)
+        out[results.locate(task.b, heads, task.queries)] = compute(block, rows)
 
     for_each(work, query_tasks(state, space))
     return Labelled((*results.axes, axis), out)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from attndsl.reference.rows import Index, RowReader
+from attndsl.reference.row_reader import Index, RowReader
 from attndsl.spec.contract.layout import Array
 
 
@@ -27,7 +27,7 @@ class Block:
     """A block. ``readers``: by the rows node they read; ``query_rows`` and ``values``: by node, what has been
     computed of it for these queries, and for these keys as well.
 
-    ``cells``: the place of these heads and queries among the rows of results; ``shape``: heads, queries and
+    ``location``: where the rows of these heads and queries lie in results; ``shape``: heads, queries and
     keys.
     """
 
@@ -38,7 +38,7 @@ class Block:
     part: Part
     readers: dict[int, RowReader]
     query_rows: dict[int, Array]
-    cells: Index
+    location: Index
     values: dict[int, Array] = field(default_factory=dict)
     shape: tuple[int, int, int] = field(init=False)
 
@@ -54,10 +54,10 @@ class Block:
     @property
     def tokens(self) -> slice:
         """The queries as they are numbered in results: those of packed ones as tokens."""
-        tokens: slice = self.cells[-1]
+        tokens: slice = self.location[-1]
         return tokens
 
     def over(self, part: Part) -> Block:
         """The same queries over other keys, of which nothing has been computed yet."""
         place = (self.b, self.k, self.heads, self.queries, part)
-        return Block(*place, self.readers, self.query_rows, self.cells)
+        return Block(*place, self.readers, self.query_rows, self.location)

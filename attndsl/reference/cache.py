@@ -11,15 +11,15 @@ import numpy as np
 from attndsl.expr import as_expr
 from attndsl.graph.nodes import CacheAppend, Dense, Ring, Windowed, stored
 from attndsl.reference.query_space import integer
-from attndsl.reference.rows import RowReader, reader
-from attndsl.reference.state import State, rounded
+from attndsl.reference.row_reader import RowReader
+from attndsl.reference.state import RowRules, State, rounded
 from attndsl.spec.contract.layout import Array
 
 
 def ring_rows(state: State, rows: Ring, b: int, k: int) -> RowReader:
     """Row t is row ``t % size`` of the source."""
     size = int(rows.size.evaluate(state.env))
-    source = reader(state, rows.source, b, k)
+    source = state.reader(rows.source, b, k)
     count = size if rows.length is None else integer(state, rows.length, b)
 
     def fetch(start: int, stop: int) -> Array:
@@ -37,7 +37,7 @@ def ring_rows(state: State, rows: Ring, b: int, k: int) -> RowReader:
 def windowed_rows(state: State, rows: Windowed, b: int, k: int) -> RowReader:
     """Some rows of the source, under their own numbers."""
     assert rows.length is not None
-    source = reader(state, rows.source, b, k)
+    source = state.reader(rows.source, b, k)
     return RowReader(integer(state, rows.start, b), integer(state, rows.length, b), source.fetch)
 
 
@@ -45,7 +45,7 @@ def appended_rows(state: State, node: CacheAppend, b: int, k: int) -> RowReader:
     """Rows of the cache below ``position``, new ones from there on."""
     assert node.length is not None  # a rule of the graph
     position, count = integer(state, node.position, b), integer(state, node.length, b)
-    cache, new = reader(state, node.cache, b, k), reader(state, node.rows, b, k)
+    cache, new = state.reader(node.cache, b, k), state.reader(node.rows, b, k)
 
     def fetch(start: int, stop: int) -> Array:
         parts = []
@@ -56,6 +56,14 @@ def appended_rows(state: State, node: CacheAppend, b: int, k: int) -> RowReader:
         return np.concatenate(parts) if len(parts) != 1 else parts[0]
 
     return RowReader(0, count, fetch)
+
+
+CACHES: RowRules = {
+    Ring: ring_rows,
+    Windowed: windowed_rows,
+    CacheAppend: appended_rows,
+}
+"""The reader of each source that reads another source."""
 
 
 def write_appended(state: State, node: CacheAppend) -> None:
@@ -72,7 +80,7 @@ def write_appended(state: State, node: CacheAppend) -> None:
         if not slots.size:
             continue
         for k in range(extents.get("K", 1)):
-            new = reader(state, node.rows, b, k).fetch(end - position - slots.size, end - position)
+            new = state.reader(node.rows, b, k).fetch(end - position - slots.size, end - position)
             target = _cache_rows(state, node, b, k)
             target[slots] = rounded(new, target.dtype)
 

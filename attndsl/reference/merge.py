@@ -12,7 +12,6 @@ import numpy as np
 from attndsl.graph.nodes import LogSumExpMerge, Softmax, WeightedSum
 from attndsl.reference.state import Labelled, State
 from attndsl.reference.streaming import row_statistics
-from attndsl.reference.whole import whole
 
 
 def log_sum_exp_merge(state: State, node: LogSumExpMerge) -> Labelled:
@@ -20,7 +19,7 @@ def log_sum_exp_merge(state: State, node: LogSumExpMerge) -> Labelled:
     outputs, logs = [], []
     for part in node.parts:
         assert isinstance(part, WeightedSum) and isinstance(part.weights, Softmax)  # a rule of the graph
-        outputs.append(whole(state, part).aligned(node.axes))
+        outputs.append(state.whole(part).aligned(node.axes))
         rows = node.axes[:-1]
         found = {name: each.aligned(rows) for name, each in row_statistics(state, part.weights).items()}
         logs.append(found["RowMax"] + np.log(found["RowSum"]))

@@ -8,18 +8,16 @@ from typing import Any
 import numpy as np
 
 from attndsl.graph.nodes import Node, Packed, PackedQueries, Scalar, Scores
+from attndsl.reference.row_reader import Index
 from attndsl.reference.state import State
-from attndsl.reference.whole import whole
 from attndsl.spec.contract.layout import Array
-
-Index = tuple[Any, ...]
 
 
 def integer(state: State, node: Node, b: int) -> int:
     """An integer of axes (B,) or none, for batch row ``b``."""
     if isinstance(node, Scalar):
         return int(node.value.evaluate({**state.env, "b": b}))
-    values = whole(state, node)
+    values = state.whole(node)
     return int(values.aligned(("B",))[b if "B" in values.axes else 0])
 
 
@@ -50,7 +48,7 @@ class QuerySpace:
         """Queries of batch row ``b``."""
         return self.queries if self.starts is None else int(self.starts[b + 1] - self.starts[b])
 
-    def cells(self, b: int, heads: slice | int, queries: slice) -> Index:
+    def locate(self, b: int, heads: slice | int, queries: slice) -> Index:
         """The index of some heads and queries of a batch row in an array with these axes."""
         if self.starts is None:
             return b, heads, queries

@@ -9,11 +9,12 @@ import numpy as np
 from attndsl.graph.nodes import CacheAppend, Output
 from attndsl.reference.cache import write_appended
 from attndsl.reference.state import State, rounded
-from attndsl.reference.whole import whole
+from attndsl.reference.whole import new_state
 from attndsl.spec.binding.call import Call
 from attndsl.spec.contract.arguments import DTYPES, dtype_name
 from attndsl.spec.contract.layout import Array
 from attndsl.spec.errors import ChoiceError
+from attndsl.spec.operator.backends import Backend
 
 PRECISIONS: dict[str, np.dtype[Any]] = {"float32": np.dtype(np.float32), "float64": np.dtype(np.float64)}
 
@@ -32,7 +33,7 @@ def run(call: Call, precision: str = "float32", cast: bool = True) -> tuple[Arra
     """
     if precision not in PRECISIONS:
         raise ChoiceError(f"precision: {precision!r} is none of {', '.join(map(repr, PRECISIONS))}")
-    state = State(call, PRECISIONS[precision])
+    state = new_state(call, PRECISIONS[precision])
     with np.errstate(all="ignore"):
         results = tuple(_result(state, output, cast) for output in call.graph.outputs)
     for node in call.graph.nodes:
@@ -45,6 +46,9 @@ def _result(state: State, output: Output, cast: bool) -> Array:
     call = state.call
     spec = next(spec for spec in call.operator.outputs if spec.name == output.name)
     layout = spec.layout(call.layouts[spec.like])
-    values = layout.restore(whole(state, output.source).aligned(layout.roles), call.env())
+    values = layout.restore(state.whole(output.source).aligned(layout.roles), call.env())
     dtype: np.dtype[Any] = DTYPES.get(output.dtype, DTYPES[dtype_name(call.arrays[spec.like])])
     return rounded(values, dtype) if cast else values
+
+
+BACKEND = Backend(run, ("precision",), on_target=False)

@@ -30,8 +30,8 @@ from attndsl.graph.nodes import (
 from attndsl.reference.arithmetic import OPERATIONS, exp_in_place
 from attndsl.reference.blocks import Block, Part
 from attndsl.reference.products import scores_of
-from attndsl.reference.state import Labelled, State, as_real, no_rule, rounded
-from attndsl.reference.whole import stored_dtype, whole
+from attndsl.reference.ranges import truth
+from attndsl.reference.state import Labelled, State, as_real, no_rule, rounded, stored_dtype
 from attndsl.spec.contract.layout import Array
 
 BLOCK_AXES = ("N", "Q", "T")
@@ -103,7 +103,7 @@ def _stored_queries(state: State, node: Node) -> Array:
         node, axes = node.tensor, ("N", "S", "D")
     if isinstance(node, Input):
         return Labelled(node.axes, state.call.views[node.name]).aligned(axes)
-    return whole(state, node).aligned(axes)
+    return state.whole(node).aligned(axes)
 
 
 def _input(state: State, node: Input, block: Block) -> Array:
@@ -123,7 +123,7 @@ def _input(state: State, node: Input, block: Block) -> Array:
 
 def _outside(state: State, node: Node, block: Block) -> Array:
     """A value without a key axis: computed whole, then cut."""
-    value = whole(state, node)
+    value = state.whole(node)
     data = value.aligned(("B", "K", *BLOCK_AXES))
     pick: list[Any] = [block.b, block.k, block.heads, block.queries, slice(None)]
     cut: tuple[Any, ...] = tuple(
@@ -177,7 +177,7 @@ def _scaled_scores(state: State, node: Elementwise) -> tuple[Scores, float] | No
 def _softmax(state: State, node: Softmax, block: Block) -> Array:
     """Normalised probabilities, from row statistics that an earlier pass over all keys has found."""
     found = state.statistics[id(node)]
-    top, total = (found[name].data[block.cells][..., None] for name in ("RowMax", "RowSum"))
+    top, total = (found[name].data[block.location][..., None] for name in ("RowMax", "RowSum"))
     base = np.where(np.isneginf(top), 0, top)
     scores = evaluate(state, node.scores, block)
     shape = np.broadcast_shapes(scores.shape, base.shape)
@@ -199,8 +199,6 @@ def _elementwise(state: State, node: Elementwise, block: Block) -> Array:
 
 
 def _replace(state: State, node: Replace, block: Block) -> Array:
-    from attndsl.reference.ranges import truth
-
     source = evaluate(state, node.source, block)
     if isinstance(node.condition, IndexCondition):
         if truth(state, node.condition, block) is False:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
 from attndsl.graph.errors import GraphError
-from attndsl.graph.nodes import Node
+from attndsl.graph.nodes import Node, Rows
+from attndsl.reference.row_reader import RowReader
 from attndsl.reference.scratch import Scratch
 from attndsl.spec.binding.call import Call
+from attndsl.spec.contract.arguments import DTYPES
 from attndsl.spec.contract.layout import Array
 
 Found = TypeVar("Found")
@@ -34,16 +36,31 @@ class Labelled:
         return np.expand_dims(data, missing) if missing else data
 
 
+WholeRules: TypeAlias = "Mapping[type[Node], Callable[[State, Any], Labelled]]"
+RowRules: TypeAlias = "Mapping[type[Rows], Callable[[State, Any, int, int], RowReader]]"
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How nodes are computed, by their types: ``whole``: values outside of the score space; ``rows``: the
+    reader of a source of rows for a batch row and a key/value head."""
+
+    whole: WholeRules
+    rows: RowRules
+
+
 @dataclass(frozen=True)
 class State:
     """One run: the call, the floating dtype of all arithmetic, and what is computed so far.
 
+    ``rules``: passed down, so that a rule asks for the value of any node and knows no other rule.
     ``values``: whole values by node; ``statistics``: row maximum and sum by softmax node; ``boundaries``:
     first row of each batch row, and the end, by packed node; ``decided``: answers of :meth:`once`.
     """
 
     call: Call
     real: np.dtype[Any]
+    rules: Rules
     values: dict[int, Labelled] = field(default_factory=dict)
     statistics: dict[int, dict[str, Labelled]] = field(default_factory=dict)
     boundaries: dict[int, Array] = field(default_factory=dict)
@@ -56,6 +73,32 @@ class State:
         if key not in self.decided:
             self.decided[key] = rule(self, node)
         found: Found = self.decided[key]
+        return found
+
+    def whole(self, node: Node) -> Labelled:
+        """The value of ``node`` with all its axes; computed once a run.
+
+        Raises:
+            GraphError: there is no rule for its type.
+        """
+        if id(node) not in self.values:
+            rule = self.rules.whole.get(type(node))
+            if rule is None:
+                raise no_rule(node, "outside of scores")
+            self.values[id(node)] = rule(self, node)
+        return self.values[id(node)]
+
+    def reader(self, rows: Rows, b: int, k: int, *, piece: int = 0) -> RowReader:
+        """The reader of ``rows`` for batch row ``b`` and key/value head ``k``.
+
+        Raises:
+            GraphError: there is no rule for their type.
+        """
+        rule = self.rules.rows.get(type(rows))
+        if rule is None:
+            raise no_rule(rows, "as a source of rows")
+        found = rule(self, rows, b, k)
+        found.piece = piece
         return found
 
     @cached_property
@@ -73,6 +116,11 @@ class State:
         """Query heads that share a key/value head."""
         extents = self.call.extents
         return extents.get("N", 1) // extents.get("K", extents.get("N", 1))
+
+
+def stored_dtype(state: State, name: str) -> Any:
+    """The dtype of this name, or of the argument of this name."""
+    return DTYPES[name] if name in DTYPES else state.call.arrays[name].dtype
 
 
 def rounded(values: Array, dtype: np.dtype[Any]) -> Array:

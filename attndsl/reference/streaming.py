@@ -53,12 +53,15 @@ def _stream(state: State, weights: Node, values: Rows | None) -> Labelled:
         rows = rowsets.of(task)
         block = query_block(state, space, task, rows.readers)
         accumulator = _accumulate(state, weights, values, block, rows, visibility)
-        cells, shape = block.cells, block.shape[:2]
+        location, shape = block.location, block.shape[:2]
         if normalised:
-            top[cells], total[cells] = accumulator.maximum.reshape(shape), accumulator.total.reshape(shape)
+            top[location], total[location] = (
+                accumulator.maximum.reshape(shape),
+                accumulator.total.reshape(shape),
+            )
         if values is not None:
             write = accumulator.write_mean if normalised else accumulator.write_sum
-            write(out[cells])
+            write(out[location])
 
     keys = max(extents["T"], extents.get("U", 0))
     scores = extents["B"] * extents["N"] * extents["Q"] * keys

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from attndsl.graph.nodes import Rows
 from attndsl.reference.blocks import Block, Part
 from attndsl.reference.query_space import QuerySpace
-from attndsl.reference.rows import RowReader, reader
+from attndsl.reference.row_reader import RowReader
 from attndsl.reference.state import State
 from attndsl.reference.threads import cores
 
@@ -47,8 +47,8 @@ def query_block(state: State, space: QuerySpace, task: Task, readers: dict[int, 
     """The block of a task, with no key yet."""
     group = state.heads_per_group
     heads = slice(task.k * group, (task.k + 1) * group)
-    cells = space.cells(task.b, heads, task.queries)
-    return Block(task.b, task.k, heads, task.queries, _NO_KEYS, readers, {}, cells)
+    location = space.locate(task.b, heads, task.queries)
+    return Block(task.b, task.k, heads, task.queries, _NO_KEYS, readers, {}, location)
 
 
 @dataclass(frozen=True)
@@ -83,6 +83,6 @@ class Rowsets:
             return self._found[place]
 
     def _made(self, b: int, k: int) -> Rowset:
-        readers = {id(rows): reader(self._state, rows, b, k, piece=self._piece) for rows in self._sources}
+        readers = {id(rows): self._state.reader(rows, b, k, piece=self._piece) for rows in self._sources}
         any_reader = readers[id(self._sources[0])]
         return Rowset(readers, any_reader.first, any_reader.count)

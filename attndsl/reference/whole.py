@@ -1,8 +1,10 @@
-"""Values outside the score space, computed in one piece: a function for each node type."""
+"""Values outside the score space, computed in one piece: a function for each node type.
+
+The tables of all rules stand here, above what they name; a run takes them along in its :class:`State`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,6 @@ from attndsl.graph.nodes import (
     IndexCondition,
     Input,
     LogSumExpMerge,
-    Node,
     Quantize,
     Repeat,
     Replace,
@@ -30,21 +31,17 @@ from attndsl.graph.nodes import (
     WindowSum,
 )
 from attndsl.reference.arithmetic import OPERATIONS
-from attndsl.reference.state import Labelled, State, as_real, no_rule, rounded
+from attndsl.reference.block_selection import top_k, window_sum
+from attndsl.reference.cache import CACHES
+from attndsl.reference.merge import log_sum_exp_merge
+from attndsl.reference.rows import STORED_ROWS
+from attndsl.reference.state import Labelled, Rules, State, WholeRules, as_real, rounded, stored_dtype
+from attndsl.reference.streaming import row_statistics, weighted_sum
+from attndsl.spec.binding.call import Call
 from attndsl.spec.contract.arguments import DTYPES
 
 _INTEGER_KINDS = "biu"
 INDEX_SYMBOLS = {axis: symbol for symbol, axis in INDEX_AXES.items()}
-
-
-def whole(state: State, node: Node) -> Labelled:
-    """The value of ``node`` with all its axes; computed once a run."""
-    if id(node) not in state.values:
-        rule = _WHOLE_RULES.get(type(node))
-        if rule is None:
-            raise no_rule(node, "outside of scores")
-        state.values[id(node)] = rule(state, node)
-    return state.values[id(node)]
 
 
 def _input(state: State, node: Input) -> Labelled:
@@ -78,34 +75,29 @@ def _indexed(state: State, value: Expr, axes: tuple[str, ...]) -> Labelled:
 
 
 def _elementwise(state: State, node: Elementwise) -> Labelled:
-    operands = [whole(state, each) for each in node.inputs]
+    operands = [state.whole(each) for each in node.inputs]
     return Labelled(node.axes, OPERATIONS[node.op](*(each.aligned(node.axes) for each in operands)))
 
 
 def _replace(state: State, node: Replace) -> Labelled:
-    condition, source = (whole(state, each).aligned(node.axes) for each in (node.condition, node.source))
+    condition, source = (state.whole(each).aligned(node.axes) for each in (node.condition, node.source))
     return Labelled(node.axes, np.where(condition != 0, state.real.type(node.value), source))
 
 
 def _take(state: State, node: Take) -> Labelled:
-    source = whole(state, node.source)
+    source = state.whole(node.source)
     index = int(node.index.evaluate(state.env)) if isinstance(node.index, Expr) else node.index
     data = source.data.take(index, axis=source.axes.index(node.axis)) if node.axis else source.data
     return Labelled(node.axes, data)
 
 
 def _cast(state: State, node: Cast) -> Labelled:
-    source = whole(state, node.source)
+    source = state.whole(node.source)
     return Labelled(source.axes, as_real(rounded(source.data, stored_dtype(state, node.dtype)), state.real))
 
 
-def stored_dtype(state: State, name: str) -> Any:
-    """The dtype of this name, or of the argument of this name."""
-    return DTYPES[name] if name in DTYPES else state.call.arrays[name].dtype
-
-
 def _group_sum(state: State, node: GroupSum) -> Labelled:
-    source = whole(state, node.source)
+    source = state.whole(node.source)
     at = source.axes.index("N")
     shape = source.data.shape
     group = state.heads_per_group
@@ -115,53 +107,27 @@ def _group_sum(state: State, node: GroupSum) -> Labelled:
 
 def _quantize(state: State, node: Quantize) -> Labelled:
     """Round half to even, then saturate; a NaN becomes 0, as a conversion to an integer has no other."""
-    source = whole(state, node.source)
-    scaled = source.data * whole(state, node.scale).aligned(source.axes)
+    source = state.whole(node.source)
+    scaled = source.data * state.whole(node.scale).aligned(source.axes)
     if node.offset is not None:
-        scaled = scaled + whole(state, node.offset).aligned(source.axes)
+        scaled = scaled + state.whole(node.offset).aligned(source.axes)
     limits = np.iinfo(DTYPES[node.dtype])
     rounded = np.clip(np.rint(scaled), limits.min, limits.max)
     return Labelled(source.axes, np.nan_to_num(rounded, nan=0.0).astype(DTYPES[node.dtype]))
 
 
-def _weighted_sum(state: State, node: WeightedSum) -> Labelled:
-    from attndsl.reference.streaming import weighted_sum
-
-    return weighted_sum(state, node)
-
-
 def _row_statistic(state: State, node: RowMax | RowSum) -> Labelled:
-    from attndsl.reference.streaming import row_statistics
-
     return row_statistics(state, node.softmax)["RowMax" if isinstance(node, RowMax) else "RowSum"]
 
 
-def _window_sum(state: State, node: WindowSum) -> Labelled:
-    from attndsl.reference.block_selection import window_sum
-
-    return window_sum(state, node)
-
-
-def _top_k(state: State, node: TopK) -> Labelled:
-    from attndsl.reference.block_selection import top_k
-
-    return top_k(state, node)
-
-
 def _repeat(state: State, node: Repeat) -> Labelled:
-    source = whole(state, node.source)
+    source = state.whole(node.source)
     (axis,) = (axis for axis in node.axes if axis not in getattr(node.source, "axes", ()))
     shape = (*source.data.shape, state.call.extents[axis])
     return Labelled((*source.axes, axis), np.broadcast_to(source.data[..., None], shape))
 
 
-def _log_sum_exp_merge(state: State, node: LogSumExpMerge) -> Labelled:
-    from attndsl.reference.merge import log_sum_exp_merge
-
-    return log_sum_exp_merge(state, node)
-
-
-_WHOLE_RULES: dict[type[Node], Callable[[State, Any], Labelled]] = {
+_WHOLE: WholeRules = {
     Input: _input,
     Scalar: _scalar,
     IndexCondition: _index_condition,
@@ -171,11 +137,18 @@ _WHOLE_RULES: dict[type[Node], Callable[[State, Any], Labelled]] = {
     Cast: _cast,
     GroupSum: _group_sum,
     Quantize: _quantize,
-    WeightedSum: _weighted_sum,
-    WindowSum: _window_sum,
-    TopK: _top_k,
+    WeightedSum: weighted_sum,
+    WindowSum: window_sum,
+    TopK: top_k,
     Repeat: _repeat,
-    LogSumExpMerge: _log_sum_exp_merge,
+    LogSumExpMerge: log_sum_exp_merge,
     RowMax: _row_statistic,
     RowSum: _row_statistic,
 }
+
+RULES = Rules(whole=_WHOLE, rows={**STORED_ROWS, **CACHES})
+
+
+def new_state(call: Call, real: np.dtype[Any], values: dict[int, Labelled] | None = None) -> State:
+    """A run of ``call`` in the floating dtype ``real``; ``values``: whole values that are known, by node."""
+    return State(call, real, RULES, values={} if values is None else values)

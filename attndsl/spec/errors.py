@@ -51,6 +51,14 @@ class UnknownBackendError(UserError, ValueError):
     """No backend has this name."""
 
 
+class BackendNotInstalledError(UserError, RuntimeError):
+    """The installation does not register a backend of attndsl itself."""
+
+
+class BackendLoadError(UserError, RuntimeError):
+    """A registered backend cannot be imported, or is none."""
+
+
 # ------------------------------------------------------------------------------------------------
 # Mistakes of a call
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
+from attndsl.base.facts import kept
 from attndsl.expr import Expr, Named, Scope, Symbol
 from attndsl.target import ATLAS_A2, Core, MemorySpace
 from attndsl.tile.buffers import Buffer, GlobalTensor
@@ -109,6 +110,7 @@ class Program:
         """All instructions in program order."""
         return (item for item in self.statements() if isinstance(item, Instruction))
 
+    @kept
     def buffers(self) -> tuple[Buffer, ...]:
         """All on-chip buffers, by memory and in order of first use."""
         found: dict[int, Buffer] = {}
@@ -123,7 +125,8 @@ class Program:
         order = list(MemorySpace)
         return tuple(sorted(found.values(), key=lambda buffer: order.index(buffer.space)))
 
-    def alignments(self) -> dict[Buffer, int]:
+    @kept
+    def alignments(self) -> Mapping[Buffer, int]:
         """Bytes that the address of each buffer is a multiple of: what its memory and its users ask for."""
         found = {buffer: ATLAS_A2.memory(buffer.space).alignment for buffer in self.buffers()}
         for item in self.instructions():

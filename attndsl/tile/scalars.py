@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 
+from attndsl.base.facts import kept
 from attndsl.expr import Expr, Load, Symbol
 from attndsl.target import MemorySpace
 from attndsl.tile.buffers import GlobalRegion, Region
@@ -35,6 +36,7 @@ def binds(statement: Statement) -> tuple[str, ...]:
     return tuple(getattr(statement, name).name for name in _BINDERS.get(type(statement), ()))
 
 
+@kept
 def own_names(program: Program) -> frozenset[str]:
     """The names that a program has a use of its own for, so that no tiling field can have them: scalars that
     its statements define, and what its kernel holds."""
@@ -52,16 +54,18 @@ def own_names(program: Program) -> frozenset[str]:
     return frozenset(found)
 
 
-def expressions(statement: Statement) -> Iterator[Expr]:
+@kept
+def expressions(statement: Statement) -> tuple[Expr, ...]:
     """Every expression that the statement itself (not its children) uses."""
+    found: list[Expr] = []
+    defines = _BINDERS.get(type(statement), ())
     for item in fields(statement):
         value = getattr(statement, item.name)
-        if item.name in _BINDERS.get(type(statement), ()):
-            continue
-        if isinstance(value, Expr):
-            yield value
+        if isinstance(value, Expr) and item.name not in defines:
+            found.append(value)
         elif isinstance(value, Region | GlobalRegion):
-            yield from extents_of(value)
+            found += extents_of(value)
+    return tuple(found)
 
 
 def extents_of(region: Region | GlobalRegion) -> tuple[Expr, Expr, Expr, Expr]:
@@ -71,7 +75,20 @@ def extents_of(region: Region | GlobalRegion) -> tuple[Expr, Expr, Expr, Expr]:
 
 def loads(expr: Expr) -> Iterator[Load]:
     """The reads of tensors and scalar arrays inside an expression."""
-    return (node for node in expr.walk() if isinstance(node, Load))
+    return (node for node in expr.nodes() if isinstance(node, Load))
+
+
+@kept
+def loads_of(statement: Statement) -> tuple[Load, ...]:
+    """The reads of tensors and scalar arrays that the statement itself makes."""
+    return tuple(node for expr in expressions(statement) for node in loads(expr))
+
+
+@kept
+def names_of(statement: Statement) -> frozenset[str]:
+    """Names of the scalars, tensors and arrays that the statement's own expressions read."""
+    read = {node.source for node in loads_of(statement)}
+    return frozenset(read.union(*(expr.symbols() for expr in expressions(statement))))
 
 
 def used(statement: Statement) -> set[str]:
@@ -79,24 +96,20 @@ def used(statement: Statement) -> set[str]:
     return {name for inner in statement.walk() for expr in expressions(inner) for name in expr.symbols()}
 
 
-def free(statement: Statement) -> dict[str, Symbol]:
+@kept
+def free(statement: Statement) -> Mapping[str, Symbol]:
     """The scalars that the statement uses but does not define itself, in order of first use."""
     found: dict[str, Symbol] = {}
-    _collect(statement, frozenset(), found)
-    return found
-
-
-def _collect(statement: Statement, bound: frozenset[str], found: dict[str, Symbol]) -> frozenset[str]:
     for expr in expressions(statement):
-        own = {statement.index.name} if isinstance(statement, Collect) and expr is statement.condition else ()
-        for node in expr.walk():
-            if isinstance(node, Symbol) and node.name not in bound and node.name not in own:
+        own = statement.index.name if isinstance(statement, Collect) and expr is statement.condition else None
+        for node in expr.nodes():
+            if isinstance(node, Symbol) and node.name != own:
                 found.setdefault(node.name, node)
-    if defined(statement):
-        return bound.union(defined(statement))
-    inner = bound | {statement.var.name} if isinstance(statement, For | Pipelined) else bound
+    bound = {statement.var.name} if isinstance(statement, For | Pipelined) else set[str]()
     for child in statement.children():
-        after = _collect(child, inner, found)
+        for name, symbol in free(child).items():
+            if name not in bound:
+                found.setdefault(name, symbol)
         if isinstance(statement, Seq):
-            inner = after
-    return bound
+            bound.update(defined(child))
+    return found

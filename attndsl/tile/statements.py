@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
+from attndsl.base.facts import kept
 from attndsl.base.source_location import UNKNOWN_LINE, SourceLine
 from attndsl.expr import Const, Expr, Symbol
 from attndsl.target import Core, Pipe
@@ -32,9 +33,19 @@ class Statement:
 
     def walk(self) -> Iterator[Statement]:
         """This statement and all inside it, in program order."""
-        yield self
+        return iter(self.inside())
+
+    @kept
+    def inside(self) -> tuple[Statement, ...]:
+        """This statement and all inside it, in program order."""
+        found: list[Statement] = []
+        self._add_inside(found)
+        return tuple(found)
+
+    def _add_inside(self, found: list[Statement]) -> None:
+        found.append(self)
         for child in self.children():
-            yield from child.walk()
+            child._add_inside(found)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from attndsl.base.errors import InternalError
-from attndsl.expr import Element, Expr
+from attndsl.base.facts import kept
+from attndsl.expr import Element
 from attndsl.target import ATLAS_A2, Core
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import Instruction
 from attndsl.tile.program import CORE_SCALARS, SUB_BLOCK, Program, Property
-from attndsl.tile.scalars import defined, expressions, free, loads, own_names
+from attndsl.tile.scalars import defined, free, loads_of, names_of, own_names
 from attndsl.tile.statements import (
     Alloc,
     Collect,
@@ -54,10 +55,15 @@ def check(program: Program, after: str, established: Collection[Property]) -> Pr
     return program
 
 
+@kept
+def _violations(item: Instruction) -> tuple[str, ...]:
+    return tuple(item.violations())
+
+
 def operands_are_legal(program: Program) -> Iterator[str]:
     """Every instruction satisfies its own operand limits, as far as numbers are constant."""
     for item in program.instructions():
-        for problem in item.violations():
+        for problem in _violations(item):
             yield f"'{item.describe()}' ({item.where}): {problem}"
 
 
@@ -110,28 +116,38 @@ def flags_are_uniform(program: Program) -> Iterator[str]:
 
 def _uniform(statement: Statement, varying: frozenset[str]) -> Iterator[str]:
     for child in statement.children():
-        depends = {name for expr in expressions(child) for name in _names(expr)} & varying
+        depends = names_of(child) & varying
         if depends and defined(child):
             varying = varying.union(defined(child))
         if depends and isinstance(child, Collect):
             varying = varying | {child.array.name}
-        if depends and isinstance(child, For | If | Pipelined) and _has_flag(child):
+        if not _has_flag(child):
+            continue
+        if depends and isinstance(child, For | If | Pipelined):
             yield f"a cross-core flag stands under a condition on {', '.join(sorted(depends))}"
         yield from _uniform(child, varying)
 
 
-def _names(expr: Expr) -> frozenset[str]:
-    return expr.symbols() | {node.source for node in loads(expr)}
-
-
+@kept
 def _has_flag(statement: Statement) -> bool:
-    return any(isinstance(item, SetCrossFlag | WaitCrossFlag) for item in statement.walk())
+    return isinstance(statement, SetCrossFlag | WaitCrossFlag) or any(map(_has_flag, statement.children()))
 
 
 def what_is_read_was_chosen(program: Program) -> Iterator[str]:
     """On every path an element of a list was picked, and an array collected, before it is read."""
     for tree in program.trees():
-        yield from _chosen(tree, set())
+        if any(map(_needs_choice, tree.inside())):
+            yield from _chosen(tree, set())
+
+
+@kept
+def _needs_choice(statement: Statement) -> bool:
+    """Whether the statement itself touches a list, or reads an array that is collected."""
+    tensors: tuple[GlobalTensor, ...] = ()
+    if isinstance(statement, Instruction):
+        tensors = (*statement.gm_reads(), *statement.gm_writes())
+    reads_array = any(isinstance(node, Element) for node in loads_of(statement))
+    return reads_array or any(tensor.listed for tensor in tensors)
 
 
 def _chosen(statement: Statement, ready: set[str]) -> Iterator[str]:
@@ -142,7 +158,7 @@ def _chosen(statement: Statement, ready: set[str]) -> Iterator[str]:
     for tensor in tensors:
         if tensor.listed and tensor.name not in ready:
             yield f"'{_name(statement)}' touches {tensor.name}, of which no element was picked"
-    for node in (node for expr in expressions(statement) for node in loads(expr)):
+    for node in loads_of(statement):
         if isinstance(node, Element) and node.source not in ready:
             yield f"{node} is read where {node.source} was not collected"
     inside = set(ready) if isinstance(statement, For | If | Pipelined) else ready

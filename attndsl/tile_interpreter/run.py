@@ -19,6 +19,7 @@ from attndsl.compiler.prepare_launch import Launch, prepare
 from attndsl.expr import Expr, ExprLike
 from attndsl.expr.nodes import global_key
 from attndsl.spec.binding.call import Call
+from attndsl.spec.operator.backends import Backend
 from attndsl.target import ATLAS_A2, Core
 from attndsl.tile.buffers import NUMPY_DTYPES, Buffer, GlobalTensor
 from attndsl.tile.entry_size import sizes_of
@@ -50,6 +51,9 @@ def run(call: Call, *, cores: int = ATLAS_A2.aic) -> tuple[Array, ...]:
     launch = prepare(call, cores)
     interpret(launch)
     return launch.outputs()
+
+
+BACKEND = Backend(run)
 
 
 def interpret(launch: Launch, *, check_disjoint: bool = False) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 
 import pytest
 
@@ -21,9 +23,26 @@ def test_results_stand_in_the_order_of_the_items() -> None:
     assert list(fork_map(lambda item: item + offset, range(20), 3)) == [item + 7 for item in range(20)]
 
 
-def test_other_processes_do_the_work() -> None:
-    assert os.getpid() not in set(fork_map(lambda _: os.getpid(), range(6), 2))
-    assert set(fork_map(lambda _: os.getpid(), range(6), 1)) == {os.getpid()}
+_WHERE = """
+import os
+import subprocess
+import sys
+from attndsl.base.jobs import fork_map
+if {threads}:
+    import threading
+    threading.Thread(target=threading.Event().wait, daemon=True).start()
+print(os.getpid() in set(fork_map(lambda _: os.getpid(), range(6), {workers})))
+"""
+
+
+@pytest.mark.parametrize(
+    ("workers", "threads", "here"), [(2, False, False), (1, False, True), (2, True, True)]
+)
+def test_other_processes_do_the_work(workers: int, threads: bool, here: bool) -> None:
+    """In a process of its own: one with threads, as another test may leave, has no workers."""
+    code = _WHERE.format(workers=workers, threads=threads)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == str(here)
 
 
 def test_an_error_is_raised_at_its_turn() -> None:

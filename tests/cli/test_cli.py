@@ -30,7 +30,7 @@ def attndsl(*arguments: str, cwd: Path | None = None, **environment: str) -> sub
 
 def test_list_names_operator_and_features() -> None:
     done = attndsl("list", "--json")
-    rows = {row["name"]: row for row in json.loads(done.stdout)}
+    rows = {row["name"]: row for row in json.loads(done.stdout)["operators"]}
     assert rows["incre_flash_attention"]["document"] == "mindspore.ops.incre_flash_attention"
     assert {"attn_mask", "pse_shift"} <= set(rows["incre_flash_attention"]["features"])
     assert "dequant_scale1" not in rows["incre_flash_attention"]["features"]  # reserved: never computed with
@@ -49,7 +49,7 @@ def test_generate_writes_once_and_then_touches_nothing(tmp_path: Path) -> None:
     assert first.returncode == 0, first.stderr
     folder = tmp_path / "incre_flash_attention"
     stamps = {path.name: path.stat().st_mtime_ns for path in folder.rglob("*")}
-    assert "incre_flash_attention_float16_d48.h" in stamps
+    assert "incre_flash_attention_d48.h" in stamps
     assert "0 written" in attndsl(*command).stdout
     assert stamps == {path.name: path.stat().st_mtime_ns for path in folder.rglob("*")}
     assert [path.name for path in tmp_path.iterdir()] == ["incre_flash_attention"]
@@ -69,6 +69,38 @@ def test_generate_writes_once_and_then_touches_nothing(tmp_path: Path) -> None:
         (("generate", "self_attention", "--set", "maskType=HIDE"), ["HIDE", "SLIDING_WINDOW_NORM"]),
         (("generate", "self_attention", "--set", "calcType=DECODER,maskType=9"), ["no call", "maskType=9"]),
         (("show", "no_such_file.py"), ["no_such_file.py"]),
+        (("show", "self_attention", "--stage", "contract", "--set", "D=0"), ["D=0", "1 to 1024"]),
+        (("show", "self_attention", "--set", "windowSize=٣"), ["windowSize=٣", "digits 0 to 9"]),
+        (("show", "self_attention", "--set", "windowSize=1_0"), ["windowSize=1_0", "windowSize >= 0"]),
+        (("show", "self_attention", "--set", "clampMin=nan"), ["clampMin=nan", "numbers"]),
+        (("generate", "self_attention", "--set", "D=64", "--set", "D=128"), ["'D' twice", "D=64 and D=128"]),
+        (("show", "self_attention", "--set", "given(value)=true"), ["--set given(value)", "--feature"]),
+        (
+            ("generate", "self_attention", "--set", "dtype(query)=float16", "--dtype", "bfloat16"),
+            ["dtype(query)=float16", "--dtype bfloat16"],
+        ),
+        (("generate", "incre_flash_attention", "--out", ""), ["--out", "''"]),
+        (
+            ("profile", "self_attention", "--shape", "batch=1,batch=2"),
+            ["'batch' twice", "batch=1 and batch=2"],
+        ),
+        (("profile", "self_attention", "--shape", "batch=-1"), ["'batch' is -1", "at least 0"]),
+        (("profile", "self_attention", "--shape", "batch=²"), ["--shape batch", "'²'", "digits 0 to 9"]),
+        (("profile", "self_attention", "--shape", f"batch={1 << 63}"), ["--shape batch", str((1 << 63) - 1)]),
+        (("profile", "self_attention", "--shape", "headNum=-3"), ["headNum > 0", "nearest legal value is 1"]),
+        (("profile", "self_attention", "--shape", "headNum=2", "--set", "headNum=4"), ["headNum", "once"]),
+        (("profile", "self_attention", "--set", "D=64"), ["--set D", "--shape"]),
+        (
+            ("profile", "self_attention", "--dtype", "float16", "--set", "dtype(query)=bfloat16"),
+            ["float16", "bfloat16"],
+        ),
+        (("verify", "relay_attention", "--seed", "-1"), ["--seed", "'-1'", "at least 0"]),
+        (("verify", "relay_attention", "--seed", "1_000"), ["--seed", "'1_000'", "digits 0 to 9"]),
+        (("verify", "relay_attention", "--cases", "٣"), ["--cases", "'٣'", "1 to 1000000"]),
+        (("verify", "relay_attention", "--case", "5", "--cases", "5"), ["--case 5", "--cases 5", "0 to 4"]),
+        (("verify", "relay_attention", "--project", ""), ["--project", "''"]),
+        (("emulate", "file.cpp", "--timeout", "nan"), ["--timeout", "'nan'", "0.1"]),
+        (("emulate", "file.cpp", "--memory", "1e999"), ["--memory", "'1e999'"]),
         (("run", "incre_flash_attention", "missing.npz"), ["missing.npz"]),
     ],
 )
@@ -80,6 +112,28 @@ def test_wrong_usage_is_one_line_and_exit_code_2(
     assert len(done.stderr.strip().split("\n")) == 1, done.stderr
     assert all(name in done.stderr for name in names)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_near_twins_of_wrong_usage_are_taken(tmp_path: Path) -> None:
+    shape = ("--shape", "batch=1,headNum=2,headSize=16,maxSeqLen=32", "--set", "maskType=0")
+    for arguments in (
+        ("show", "self_attention", "--stage", "contract", "--set", "D=1024,windowSize=10,clampMin=-1.5e0"),
+        (
+            "show",
+            "self_attention",
+            "--stage",
+            "contract",
+            "--dtype",
+            "float16",
+            "--set",
+            "dtype(query)=float16",
+        ),
+        ("profile", "self_attention", *shape, "--dtype", "float16", "--set", "dtype(query)=float16"),
+        ("verify", "relay_attention", "--case", "4", "--cases", "5", "--seed", "0", "--backend", "reference"),
+        ("verify", "relay_attention", "--case", "49", "--backend", "reference"),  # of a stream without an end
+    ):
+        done = attndsl(*arguments, cwd=tmp_path)
+        assert done.returncode == 0, (arguments, done.stderr)
 
 
 def test_output_folder_that_cannot_be_written(tmp_path: Path) -> None:
@@ -143,7 +197,8 @@ def test_generated_text_does_not_depend_on_the_hash_seed(tmp_path: Path) -> None
 
 
 MINE = """
-from attndsl.spec import attend, Operator
+from attndsl.spec.authoring import attend
+from attndsl.spec import Operator
 op = Operator("plain_attention", document="mine", summary="Attention, nothing else.")
 B, N, KN, T, D = op.dims("B N KN T D")
 op.axes(B=B, N=N, K=KN, Q=1, T=T, D=D, E=D)
@@ -161,7 +216,7 @@ def test_a_spec_of_ones_own(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(MINE)
     done = attndsl("generate", "mine.py", "--out", "out", *SMALL, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert (tmp_path / "out/plain_attention/op_kernel/plain_attention_float16_d128.h").is_file()
+    assert (tmp_path / "out/plain_attention/op_kernel/plain_attention_d128.h").is_file()
 
 
 def test_verify_ends_and_records_nothing_when_the_emulator_does_not_compile(tmp_path: Path) -> None:
@@ -186,7 +241,7 @@ def test_verify_prints_what_no_case_reached(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert re.search(r"plain_attention_\w+\.h: \d+ of \d+ statements reached by 1 cases?", done.stdout)
     assert re.search(r"^    plain_attention_\w+\.h:\d+: \S", done.stdout, re.MULTILINE)
-    (shown,) = json.loads(attndsl(*command, "--json", cwd=tmp_path).stdout)
+    (shown,) = json.loads(attndsl(*command, "--json", cwd=tmp_path).stdout)["verifications"]
     (kernel,) = shown["coverage"]["kernels"]
     assert 0 < kernel["reached"] == kernel["statements"] - len(kernel["missed"])
     refused = attndsl(*command, "--backend", "tile", cwd=tmp_path)
@@ -197,9 +252,9 @@ def test_verify_runs_a_project_that_was_edited(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(MINE)
     assert attndsl("generate", "mine.py", "--out", "out", *SMALL, cwd=tmp_path).returncode == 0
     command = ("verify", "mine.py", "--cases", "1", "--project", "out/plain_attention")
-    (shown,) = json.loads(attndsl(*command, "--json", cwd=tmp_path).stdout)
+    (shown,) = json.loads(attndsl(*command, "--json", cwd=tmp_path).stdout)["verifications"]
     assert shown["ok"] and shown["rows"][0]["reproduce"].endswith("--project out/plain_attention")
-    kernel = next((tmp_path / "out/plain_attention/op_kernel").glob("*_float16_d128.h"))
+    kernel = next((tmp_path / "out/plain_attention/op_kernel").glob("*_d128.h"))
     kernel.write_text(kernel.read_text().replace("PipeBarrier<PIPE_V>();", ""))
     done = attndsl(*command, cwd=tmp_path)
     assert done.returncode == 1 and re.search(rf"racecheck/\w+ at {kernel.name}:\d+", done.stdout), (

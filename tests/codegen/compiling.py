@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 from attndsl.codegen.names.arguments import Names, names_of
-from attndsl.emulator.toolchain import INCLUDE, find_compiler
+from attndsl.emulator.toolchain import INCLUDE
 from attndsl.spec.contract.arguments import ParamSpec
 from attndsl.spec.operator.operator import Operator
+from tests.support.compile_once import compile_once
 
 HERE = Path(__file__).parent
 _FLAGS = ["-std=c++17", "-fsyntax-only", "-Wall", "-Wextra", "-Wno-unknown-pragmas"]
@@ -41,11 +41,7 @@ aclnnStatus aclnn{type}(void *, uint64_t, aclOpExecutor *, aclrtStream);
 
 def strict(*arguments: object) -> tuple[int, str]:
     """Exit code and warnings of a strict look at C++ sources."""
-    compiler = find_compiler()
-    assert compiler is not None
-    command = [*compiler.command, *_FLAGS, *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    return done.returncode, done.stderr
+    return compile_once([*_FLAGS, *arguments])
 
 
 def aclnn_header(names: Names) -> str:

@@ -12,10 +12,10 @@ import numpy as np
 
 from attndsl.codegen.host.host_files import host_files
 from attndsl.codegen.names.arguments import DTYPE_ROWS, Argument, Names
-from attndsl.emulator.toolchain import require_compiler, run_compiler
 from attndsl.spec.binding.binding import arguments_by_name
 from attndsl.spec.contract.arguments import DTYPES, ParamSpec
 from attndsl.spec.operator.operator import Operator
+from tests.support.compile_once import require_compiled
 
 
 class Untold(Exception):
@@ -82,6 +82,8 @@ extern "C" void check(const Blob *blobs, char *out, int64_t room)
 def library(operator: Operator, folder: Path) -> ctypes.CDLL:
     """The compiled host checks of an operator."""
     names = Names(operator)
+    folder = folder / names.op
+    folder.mkdir(exist_ok=True)
     for name, text in host_files(names).items():
         (folder / Path(name).name).write_text(text)
     reads = "\n".join(f"    {_read(item, i)}" for i, item in enumerate(names.arguments) if item.passed)
@@ -89,7 +91,7 @@ def library(operator: Operator, folder: Path) -> ctypes.CDLL:
     source.write_text(_GLUE.format(op=names.op, host=names.host, reads=reads))
     made = folder / f"{names.op}.so"
     flags = ["-std=c++17", "-O0", "-Wall", "-Wextra", "-Werror", "-Wno-format-truncation", "-shared", "-fPIC"]
-    run_compiler(require_compiler(), [*flags, str(source), "-o", str(made)], source.name)
+    require_compiled([*flags, source], made)
     loaded = ctypes.CDLL(str(made))
     loaded.check.argtypes = [ctypes.POINTER(Blob), ctypes.c_char_p, ctypes.c_int64]
     loaded.check.restype = None

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from attndsl import emulator
-from attndsl.codegen.kernel.kernel import kernel_name
+from attndsl.codegen.kernel.dtype_parameter import text_name
 from attndsl.codegen.names.arguments import names_of
 from attndsl.codegen.samples.device_files import device_files, kernel_path
 from attndsl.compiler.compile import Compiled
@@ -91,7 +91,7 @@ def _switched_source(compiled: Compiled, source: str) -> str:
     lines = source.split("\n")
     for number, statement in enumerate(sync_statements(source)):
         lines[statement.line] = f"if (Present({number})) {statement.text}"
-    start = f"\nnamespace {kernel_name(compiled)} {{\n"
+    start = f"\nnamespace {text_name(compiled)} {{\n"
     switched = "\n".join(lines)
     assert switched.count(start) == 1
     text = whole_source(compiled, switched.replace(start, f"\n{_SWITCH}{start}"))

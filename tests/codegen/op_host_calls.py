@@ -17,8 +17,8 @@ from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.codegen.names.arguments import names_of
 from attndsl.codegen.project.project import plan_project
 from attndsl.codegen.samples.device_files import device_files
-from attndsl.emulator.toolchain import require_compiler, run_compiler
 from attndsl.spec.operator.operator import Operator
+from tests.support.compile_once import require_compiled
 
 from .host_calls import Blob, Blobs
 
@@ -178,7 +178,7 @@ class OpHost:
             "-fPIC",
         ]
         include = ["-isystem", str(STAND_INS)]
-        run_compiler(require_compiler(), [*flags, *include, str(glue), "-o", str(made)], "op_host")
+        require_compiled([*flags, *include, glue], made)
         self._library = ctypes.CDLL(str(made))
         self._library.tile.restype = ctypes.c_int64
         self._kinds = "".join(

@@ -14,9 +14,9 @@ import numpy as np
 from attndsl import emulator
 from attndsl.codegen.names.arguments import names_of
 from attndsl.compiler.prepare_launch import Launch, prepare
-from attndsl.emulator.toolchain import require_compiler, run_compiler
 from attndsl.execute.execute import arguments_of
 from attndsl.spec.operator.operator import Operator
+from tests.support.compile_once import require_compiled
 
 from .host_calls import _GLUE, Blob, Blobs, _read
 
@@ -60,7 +60,7 @@ class Emulated:
         source, made = work / "glue.cpp", work / "glue.so"
         source.write_text((_GLUE + _PLAN).format(op=names.op, host=names.host, reads=reads))
         flags = ["-std=c++17", "-O0", "-shared", "-fPIC", "-I", str(folder / "op_host")]
-        run_compiler(require_compiler(), [*flags, str(source), "-o", str(made)], source.name)
+        require_compiled([*flags, source], made)
         self._library = ctypes.CDLL(str(made))
         self._library.plan.restype = ctypes.c_int64
         self._kernel = emulator.build(folder / f"op_kernel/{names.kernel}.cpp", entry=names.kernel)

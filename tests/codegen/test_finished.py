@@ -12,7 +12,7 @@ from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.codegen.project import finished
 from attndsl.codegen.project.finished import finished_projects
 from attndsl.spec.operator.loader import load_file
-from tests.lowering.small_specs import DECODE_RESULT, DECODE_SCORES, decode_spec
+from tests.support.small_specs import DECODE_RESULT, DECODE_SCORES, decode_spec
 
 REQUEST = KernelRequest(dtypes=("float16",))
 

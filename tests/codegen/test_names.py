@@ -6,7 +6,6 @@ import ast
 import json
 import re
 import string as characters
-import subprocess
 
 import pytest
 from hypothesis import given
@@ -29,6 +28,7 @@ from attndsl.codegen.project.project import plan_project
 from attndsl.codegen.project.project_files import Page, binding_files, build_files
 from attndsl.emulator.toolchain import find_compiler
 from attndsl.spec import Operator, attend, errors
+from tests.support.compile_once import compile_once
 
 NASTY = (
     "a \"quote\" and 'another'",
@@ -110,9 +110,9 @@ def test_nasty_texts_do_not_leave_their_place(text, tmp_path):
     files = written(operator, tmp_path)
     names = names_of(operator)
     source = tmp_path / "op_host" / f"{names.op}_check.h"
-    command = [*find_compiler().command, "-std=c++17", "-fsyntax-only", "-Wall", "-Wextra", "-x", "c++"]
-    done = subprocess.run([*command, str(source)], capture_output=True, text=True)
-    assert done.returncode == 0 and "pragma once" not in done.stderr, done.stderr
+    flags = ["-std=c++17", "-fsyntax-only", "-Wall", "-Wextra", "-x", "c++"]
+    code, said = compile_once([*flags, source])
+    assert code == 0 and "pragma once" not in said, said
     for name, body in files.items():
         if name.endswith(".py"):
             tree = ast.parse(body)
@@ -132,8 +132,7 @@ def test_keywords_become_identifiers(name, tmp_path):
     written(operator, tmp_path)
     names = names_of(operator)
     source = tmp_path / "op_host" / f"{names.op}_check.h"
-    command = [*find_compiler().command, "-std=c++17", "-fsyntax-only", "-x", "c++", str(source)]
-    assert subprocess.run(command, capture_output=True, text=True).stderr == ""
+    assert compile_once(["-std=c++17", "-fsyntax-only", "-x", "c++", source]) == (0, "")
 
 
 @pytest.mark.skipif(find_compiler() is None, reason="no C++ compiler")
@@ -147,8 +146,7 @@ def test_awkward_names_become_files_that_any_system_has(name, tmp_path):
             assert len(part) <= 255 and part.split(".")[0].lower() not in DEVICES, path
     names = names_of(operator)
     source = tmp_path / "op_host" / f"{names.op}_check.h"
-    command = [*find_compiler().command, "-std=c++17", "-fsyntax-only", "-x", "c++", str(source)]
-    assert subprocess.run(command, capture_output=True, text=True).stderr == ""
+    assert compile_once(["-std=c++17", "-fsyntax-only", "-x", "c++", source]) == (0, "")
 
 
 @pytest.mark.parametrize(("one", "other"), [("keyShare", "key_share"), ("mask", "Mask"), ("x", "x__")])

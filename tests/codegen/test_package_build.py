@@ -39,9 +39,15 @@ function(definition standard sources folder)
 endfunction()
 """
 
+# What is built here is not run.
+_FAST = """
+set(CMAKE_CXX_FLAGS_RELEASE "-O0")
+"""
+
 # The files that every project has before CANN 9. Host code is C++11: the interface's option comes last.
 _CMAKE = {
-    "cmake/config.cmake": """
+    "cmake/config.cmake": _FAST
+    + """
 set(ASCEND_AUTOGEN_PATH ${CMAKE_BINARY_DIR}/autogen)
 file(MAKE_DIRECTORY ${ASCEND_AUTOGEN_PATH})
 """,
@@ -77,6 +83,7 @@ file(WRITE ${CPACK_EXTERNAL_BUILT_PACKAGES} "${FOUND}")
 # From CANN 9 on: a package of CMake's. Options of the caller come behind the rules' own.
 _PACKAGE = (
     _OPBUILD
+    + _FAST
     + """
 set(ASCEND_AUTOGEN_PATH ${CMAKE_BINARY_DIR}/autogen)
 file(MAKE_DIRECTORY ${ASCEND_AUTOGEN_PATH})

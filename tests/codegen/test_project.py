@@ -26,6 +26,7 @@ from attndsl.codegen.project.project_files import Page, binding_files
 from attndsl.codegen.samples.device_cases import random_tensor
 from attndsl.emulator.toolchain import INCLUDE, find_compiler
 from attndsl.spec.contract.arguments import DTYPES
+from tests.support.compile_once import compile_once
 
 HERE = Path(__file__).parent
 PACKAGE = Path(attndsl.__file__).parent.parent
@@ -95,10 +96,8 @@ def test_the_sample_notices_what_is_wrong(project, tmp_path, file, old, new, wor
 
 
 def strict(*arguments):
-    compiler = find_compiler()
     flags = ["-std=c++17", "-fsyntax-only", "-Wall", "-Wextra", "-Wno-unknown-pragmas"]
-    done = subprocess.run([*compiler.command, *flags, *map(str, arguments)], capture_output=True, text=True)
-    return done.returncode, done.stderr
+    return compile_once([*flags, *arguments])
 
 
 LAUNCHER = """#pragma once

@@ -11,6 +11,7 @@ from attndsl.api import ops
 from attndsl.codegen.host.host_files import host_files
 from attndsl.codegen.names.arguments import names_of
 from attndsl.emulator.toolchain import find_compiler
+from tests.support.compile_once import require_compiled
 
 from .contract_calls import LEGAL
 from .op_host_calls import mostly_long, op_host
@@ -139,8 +140,8 @@ def test_symbols_reach_the_results(operator, fill, shapes, wanted, tmp_path):
         (tmp_path / name.rpartition("/")[2]).write_text(text)
     source = tmp_path / "main.cpp"
     source.write_text(PROGRAM.format(op=names.op, host=names.host, fill=f"    {fill}", shapes=shapes))
-    program, command = tmp_path / "program", find_compiler().command
+    program = tmp_path / "program"
     flags = ["-std=c++17", "-O0", "-Wall", "-Wextra", "-Werror"]
-    subprocess.run([*command, *flags, str(source), "-o", str(program)], check=True)
+    require_compiled([*flags, source], program)
     said = subprocess.run([program], capture_output=True, text=True, check=True).stdout
     assert [line.strip() for line in said.splitlines()] == wanted

@@ -32,7 +32,8 @@ EVERY = [each for each in SHIPPED if feature_names(each)]  # those with somethin
 def legal_choices(operator, count):
     """Choices that settle up to three things at random."""
     rng, values = np.random.default_rng(7), choosable(operator)
-    names = [f"given({name})" for name in feature_names(operator)] + sorted(operator.settings)
+    names = [f"given({name})" for name in feature_names(operator)]
+    names += sorted(operator.specialization_parameters)
     names = [name for name in names if name in values]
     for _ in range(count):
         picked = rng.choice(names, min(3, len(names)), replace=False)
@@ -45,7 +46,7 @@ def legal_choices(operator, count):
 def problem_of(operator, choice, dtype):
     """The members of the problem as a host fills them."""
     found = {dtype_member(operator): io_tensor(operator).dtypes.index(dtype)}
-    for name in operator.settings:
+    for name in operator.specialization_parameters:
         found[member_of(name)] = number_of_value(operator, name, choice.settings[name])
     for name in feature_names(operator):
         found[given_member(name)] = int(name in choice.present)

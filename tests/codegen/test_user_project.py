@@ -13,6 +13,7 @@ from attndsl.api import ops
 from attndsl.base.package_files import generated_dir
 from attndsl.campaign import NotGenerated, Verification, verify
 from attndsl.codegen.kernel.kernel import kernel_name
+from attndsl.codegen.kernel_set.kernel_list import KERNEL_LIST, IllegalKernelList
 from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.codegen.project.project import plan_projects
 from attndsl.compiler.prepare_launch import prepare
@@ -23,7 +24,7 @@ from attndsl.verify.cases.cases import Stream
 
 OPERATOR = ops.incre_flash_attention
 REQUEST = KernelRequest(dtypes=("float16",), head_sizes=(64,), features=frozenset({"attn_mask"}))
-KERNEL = "op_kernel/incre_flash_attention_float16_d64_attn_mask.h"
+KERNEL = "op_kernel/incre_flash_attention_d64_attn_mask.h"
 ENTRY = "op_kernel/incre_flash_attention_custom.cpp"
 PLAN = "op_host/incre_flash_attention_plan.h"
 
@@ -123,10 +124,11 @@ def test_a_kernel_that_does_not_compile_is_a_miss_with_its_line(folder: Path) ->
 def test_a_plan_that_picks_no_kernel_is_named(folder: Path) -> None:
     edit(folder / PLAN, "problem.attnMaskGiven != 0", "problem.attnMaskGiven == 0")
     message = found(folder, cases=1).misses[0].results[-1].message
-    assert "NoKernel" in message and PLAN in message and Path(KERNEL).stem in message
+    assert "NoKernel" in message and PLAN in message
+    assert "incre_flash_attention_float16_d64_attn_mask" in message
 
 
-@pytest.mark.parametrize("name", [KERNEL, PLAN, "op_kernel/incre_flash_attention_tiling.h"])
+@pytest.mark.parametrize("name", [KERNEL, PLAN, KERNEL_LIST, "op_kernel/incre_flash_attention_tiling.h"])
 def test_a_missing_file_is_named(folder: Path, name: str) -> None:
     (folder / name).unlink()
     with pytest.raises(NoProject, match=re.escape(str(folder / name))):
@@ -146,11 +148,36 @@ def test_a_problem_with_members_that_nobody_fills_is_refused(folder: Path) -> No
         UserProject.at(folder, OPERATOR)
 
 
-def test_a_kernel_that_no_call_is_for_is_named(folder: Path) -> None:
-    shutil.copy(folder / KERNEL, folder / "op_kernel/incre_flash_attention_float16_d64_faster.h")
+def test_a_kernel_of_the_users_own_is_asked_for_and_taken_from_the_list(folder: Path) -> None:
+    name = "op_kernel/incre_flash_attention_d64_faster.h"
+    shutil.copy(folder / KERNEL, folder / name)
     edit(folder / ENTRY, '_attn_mask.h"', '_faster.h"')
-    with pytest.raises(NotGenerated, match="float16_d64_faster"):
+    with pytest.raises(IllegalKernelList, match=f"does not list {name}"):
+        UserProject.at(folder, OPERATOR)
+    edit(folder / KERNEL_LIST, f'"file": "{KERNEL}"', f'"file": "{name}"')
+    assert found(folder).ok
+
+
+def test_a_kernel_that_no_call_is_for_is_named(folder: Path) -> None:
+    edit(folder / KERNEL_LIST, '"dtype": "float16"', '"dtype": "float32"')
+    with pytest.raises(NotGenerated, match="float16_d64_attn_mask"):
         found(folder)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"kernels"', '"kernel"', "KeyError: 'kernels'"),
+        ('"features": ["attn_mask"]', '"features": ["sparsity"]', "has sparsity, of which"),
+        ('"settings": {}', '"settings": {"sparsity": 1}', "has sparsity, of which"),
+        ('"head_size": 64', '"head_size": "wide"', "is no list of kernels"),
+        ('"dtype": "float16", ', "", "KeyError: 'dtype'"),
+    ],
+)
+def test_a_list_that_says_nothing_is_refused(folder: Path, old: str, new: str, message: str) -> None:
+    edit(folder / KERNEL_LIST, old, new)
+    with pytest.raises(IllegalKernelList, match=message):
+        UserProject.at(folder, OPERATOR)
 
 
 def test_statements_that_cannot_be_told_are_no_case_s_fault(folder: Path) -> None:

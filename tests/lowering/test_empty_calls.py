@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from attndsl.spec.errors import CallError
-
-from .small_specs import (
+from tests.support.small_specs import (
     DECODE_RESULT,
     DECODE_SCORES,
     PACKED_RESULT,

@@ -8,8 +8,7 @@ from attndsl.compiler.compile import compile_operator
 from attndsl.lowering.signature.specialisation import Specialisation
 from attndsl.spec.operator.operator import Operator
 from attndsl.tile.scalars import own_names
-
-from .small_specs import PACKED_RESULT, assert_computes, packed_call, packed_spec
+from tests.support.small_specs import PACKED_RESULT, assert_computes, packed_call, packed_spec
 
 SCALARS = ["query_length", "first_token", "headTile", "tileTotal", "rowsPerCore", "c0", "step", "found"]
 MEMBERS = ["score", "keyGm", "l1", "scoreSlot"]

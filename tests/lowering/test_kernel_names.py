@@ -1,44 +1,63 @@
 """No two specialisations of an operator share a name."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from attndsl.base.errors import InternalError
-from attndsl.lowering.signature.specialisation import Specialisation, kernel_suffix
+from attndsl.lowering.errors import KernelsOfOneName, MalformedSpecialisation
+from attndsl.lowering.signature.kernel_names import check_kernel_names, kernel_suffix
+from attndsl.lowering.signature.specialisation import Specialisation
 from attndsl.spec.operator.operator import Operator
+from tests.support.small_specs import DECODE_RESULT, DECODE_SCORES, decode_spec
 
-from .small_specs import DECODE_RESULT, DECODE_SCORES, decode_spec
-
-
-def name(*settings: tuple[str, Any], dtype: str = "float16", value_bucket: int | None = None) -> str:
-    special = Specialisation(dtype=dtype, bucket=32, settings=settings, value_bucket=value_bucket)
-    return special.suffix(())
+PLAIN = Specialisation(dtype="float16", bucket=32)
+PLAIN_NAME = "float16_d32"
 
 
-DEFAULT = name()
+@pytest.fixture
+def plain(tmp_path: Path) -> Operator:
+    return decode_spec(tmp_path, DECODE_SCORES, DECODE_RESULT)
 
 
-@pytest.mark.parametrize(
-    "values", [(-1, 0, 1, 2), (-0.5, 0.0, 0.5, 5.0), (False, True), ("a-b", "a_b", "a b", "ab", "", "-")]
-)
-def test_values_of_a_parameter_tell_kernels_apart(values: tuple[Any, ...]) -> None:
-    names = {DEFAULT, *(name(("mode", value)) for value in values)}
+def with_setting(name: str, value: Any) -> Specialisation:
+    return replace(PLAIN, settings=((name, value),))
+
+
+def with_words(folder: Path, *words: str) -> Operator:
+    """An operator with a parameter that is one of these words."""
+    listed = ", ".join(f"{word!r}: {word!r}" for word in words)
+    declared = f"mode = op.param('mode', str, default={words[0]!r}, choices={{{listed}}})"
+    return decode_spec(folder, DECODE_SCORES, DECODE_RESULT, declared=declared)
+
+
+@pytest.mark.parametrize("values", [(-1, 0, 1, 2), (-0.5, 0.0, 0.5, 5.0), (False, True), ("ab", "c")])
+def test_values_of_a_parameter_tell_kernels_apart(plain: Operator, values: tuple[Any, ...]) -> None:
+    names = {kernel_suffix(plain, each) for each in (PLAIN, *(with_setting("mode", v) for v in values))}
     assert len(names) == len(values) + 1
     assert all(each.replace("_", "").isalnum() for each in names)
 
 
-def test_settings_of_tensors() -> None:
-    assert name(("layout(key)", "packed")) == f"{DEFAULT}_key_packed"
-    assert name(("dtype(mask)", "int8")) != name(("dtype(mask)", "bool")) != DEFAULT
-    assert name(value_bucket=16) != DEFAULT
+def test_declared_words_of_the_same_letters_are_told_apart(tmp_path: Path) -> None:
+    words = ("a-b", "a_b", "a b", "ab", "-", "+")
+    op = with_words(tmp_path, *words)
+    names = [kernel_suffix(op, with_setting("mode", word)) for word in words]
+    assert len(set(names)) == len(words)
+    check_kernel_names(op, [with_setting("mode", word) for word in words])
 
 
-def test_what_dtype_and_features_tell_is_not_repeated() -> None:
-    assert name(("dtype(key)", "bfloat16"), dtype="bfloat16") == name(dtype="bfloat16")
-    assert name(("layout(mask)", None)) == DEFAULT
+def test_settings_of_tensors(plain: Operator) -> None:
+    assert kernel_suffix(plain, with_setting("layout(key)", "packed")) == f"{PLAIN_NAME}_key_packed"
+    int8, plain_bool = (kernel_suffix(plain, with_setting("dtype(mask)", each)) for each in ("int8", "bool"))
+    assert len({int8, plain_bool, PLAIN_NAME}) == 3
+    assert kernel_suffix(plain, replace(PLAIN, value_bucket=16)) == f"{PLAIN_NAME}_e16"
+
+
+def test_what_dtype_and_features_tell_is_not_repeated(plain: Operator) -> None:
+    assert kernel_suffix(plain, with_setting("dtype(key)", "float16")) == PLAIN_NAME
+    assert kernel_suffix(plain, with_setting("layout(mask)", None)) == PLAIN_NAME
 
 
 def with_biases(folder: Path, *names: str) -> Operator:
@@ -50,35 +69,71 @@ def with_biases(folder: Path, *names: str) -> Operator:
     return decode_spec(folder, DECODE_SCORES, added, DECODE_RESULT, declared=declared)
 
 
-PLAIN = Specialisation(dtype="float16", bucket=32)
-
-
 @pytest.mark.parametrize(("third", "clashes"), [("low_high", True), ("highest", False)])
 def test_features_whose_names_run_together_are_refused(tmp_path: Path, third: str, clashes: bool) -> None:
     op = with_biases(tmp_path, "low", "high", third)
     both, one = (replace(PLAIN, features=frozenset(each)) for each in (("low", "high"), (third,)))
-    kernel_suffix(op, both)
     if not clashes:
+        check_kernel_names(op, (both, one))
         assert kernel_suffix(op, one) != kernel_suffix(op, both)
         return
-    with pytest.raises(InternalError, match="small_decode: two kernels are called float16_d32_low_high: "):
-        kernel_suffix(op, one)
+    for order in ((both, one), (one, both)):
+        with pytest.raises(
+            KernelsOfOneName, match="small_decode: two kernels are called float16_d32_low_high: "
+        ):
+            check_kernel_names(op, order)
 
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [(("mode", 1), ("mode", "1")), (("mode", -1), ("mode", "minus1")), (("layout(low)", "x"), ("low", "x"))],
+    [(("mode", 1), ("mode", "1")), (("mode", -1), ("mode", "minus1")), (("layout(key)", "x"), ("key", "x"))],
 )
-def test_settings_with_the_same_words_are_refused(tmp_path: Path, one: Any, other: Any) -> None:
-    op = with_biases(tmp_path, "low")
-    assert name(one) == name(other)
-    kernel_suffix(op, replace(PLAIN, settings=(one,)))
-    with pytest.raises(InternalError, match="two kernels are called"):
-        kernel_suffix(op, replace(PLAIN, settings=(other,)))
+def test_settings_with_the_same_words_are_refused(plain: Operator, one: Any, other: Any) -> None:
+    specials = [with_setting(*one), with_setting(*other)]
+    assert len({kernel_suffix(plain, each) for each in specials}) == 1
+    with pytest.raises(KernelsOfOneName, match="two kernels are called"):
+        check_kernel_names(plain, specials)
 
 
-def test_one_kernel_has_one_name_however_often_it_is_asked_for(tmp_path: Path) -> None:
-    op = with_biases(tmp_path, "low")
-    again = replace(PLAIN, settings=(("dtype(query)", "float16"),))  # what dtype tells already
-    assert kernel_suffix(op, PLAIN) == kernel_suffix(op, PLAIN) == kernel_suffix(op, again)
-    assert kernel_suffix(with_biases(tmp_path, "low"), PLAIN) == kernel_suffix(op, PLAIN)
+def test_a_name_depends_on_nothing_but_operator_and_specialisation(tmp_path: Path) -> None:
+    op = with_biases(tmp_path, "low", "high", "low_high")
+    both, one = (replace(PLAIN, features=frozenset(each)) for each in (("low", "high"), ("low_high",)))
+    assert kernel_suffix(op, both) == kernel_suffix(op, one) == kernel_suffix(op, both)
+    again = with_setting("dtype(query)", "float16")  # what dtype tells already
+    assert kernel_suffix(op, PLAIN) == kernel_suffix(op, again)
+    check_kernel_names(op, (PLAIN, again, PLAIN))
+
+
+SPECIALS = (
+    PLAIN,
+    replace(PLAIN, value_bucket=16, features=frozenset({"low", "high"})),
+    replace(PLAIN, settings=(("mode", 1), ("scale", 0.5), ("on", True), ("layout(low)", "x"), ("no", None))),
+)
+
+
+@pytest.mark.parametrize("special", SPECIALS)
+def test_a_manifest_holds_a_specialisation(special: Specialisation) -> None:
+    read = Specialisation.from_dict(json.loads(json.dumps(special.to_dict())))
+    assert read == special and hash(read) == hash(special)
+    assert [type(value) for _, value in read.settings] == [type(value) for _, value in special.settings]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"bucket": "32"}, "'bucket' is '32', not int"),
+        ({"dtype": None}, "'dtype' is None, not str"),
+        ({"settings": [["mode"]]}, "not pairs of a name and a value"),
+        ({"extra": 1}, "'extra' is 1, not one of dtype, bucket"),
+    ],
+)
+def test_a_malformed_entry_is_named(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(MalformedSpecialisation, match=message):
+        Specialisation.from_dict(PLAIN.to_dict() | change)
+
+
+def test_a_missing_entry_is_named() -> None:
+    entries = PLAIN.to_dict()
+    del entries["features"]
+    with pytest.raises(MalformedSpecialisation, match="'features' is None, not an entry"):
+        Specialisation.from_dict(entries)

@@ -16,8 +16,7 @@ from attndsl.lowering.signature.specialisation import Specialisation
 from attndsl.lowering.supported import LARGEST_HEAD, RULES
 from attndsl.spec.operator.loader import load_file
 from attndsl.spec.operator.operator import Operator
-
-from .small_specs import decode_spec
+from tests.support.small_specs import decode_spec
 
 SPEC = """
 from attndsl.spec import attend, Operator

@@ -8,8 +8,7 @@ import pytest
 from attndsl.codegen.kernel_set.kernel_request import wanted_specialisations
 from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.lowering.signature.specialisation import feature_names
-
-from . import small_specs as small
+from tests.support import small_specs as small
 
 RESULT = 'op.output("out", attend.softmax(s) @ value, like=query)'
 LENGTHS = 'p = op.lengths("p", "B", optional=True)'

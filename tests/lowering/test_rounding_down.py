@@ -11,8 +11,7 @@ from attndsl.expr import Binary, Expr, Load, Symbol, ceil_div, maximum, round_up
 from attndsl.lowering.emit.floor_division import floored, never_negative
 from attndsl.lowering.signature.specialisation import Specialisation
 from attndsl.tile.scalars import expressions
-
-from .small_specs import PACKED_RESULT, assert_computes, packed_call, packed_spec
+from tests.support.small_specs import PACKED_RESULT, assert_computes, packed_call, packed_spec
 
 AT, P = Symbol("i"), Symbol("p")
 ANY = {"p": (-math.inf, math.inf)}

@@ -12,8 +12,14 @@ from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.scores.elementwise_ops import OPERATIONS
 from attndsl.lowering.signature.specialisation import Specialisation
 from attndsl.reference.arithmetic import OPERATIONS as MEANINGS
-
-from .small_specs import DECODE_RESULT, DECODE_SCORES, assert_computes, decode_call, decode_spec, halves
+from tests.support.small_specs import (
+    DECODE_RESULT,
+    DECODE_SCORES,
+    assert_computes,
+    decode_call,
+    decode_spec,
+    halves,
+)
 
 DECLARED = {
     "cap": 'cap = op.param("cap", float, default=2.0)',

@@ -11,8 +11,14 @@ from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.signature.specialisation import Specialisation
 from attndsl.spec.operator.operator import Operator
 from attndsl.tile.instructions import LoadRows
-
-from .small_specs import DECODE_RESULT, DECODE_SCORES, assert_computes, decode_call, decode_spec, halves
+from tests.support.small_specs import (
+    DECODE_RESULT,
+    DECODE_SCORES,
+    assert_computes,
+    decode_call,
+    decode_spec,
+    halves,
+)
 
 BIAS = 'bias = op.input("bias", "B N T", dtype=query, axes="B N T")'
 MASK = 'mask = op.input("mask", "B T", dtype="uint8", axes="B T")'

@@ -11,11 +11,11 @@ import pytest
 from attndsl.expr import Compare, Const, Expr, Symbol, maximum, minimum
 from attndsl.graph import nodes
 from attndsl.lowering.errors import NotLowered
-from attndsl.lowering.masks.visibility import hidden_keys, visible_interval
-from attndsl.lowering.masks.visible_interval import key_interval
+from attndsl.lowering.masks.interval_bounds import extreme
+from attndsl.lowering.masks.visibility import hidden_keys
+from attndsl.lowering.masks.visible_interval import key_interval, visible_interval
 from tests.support.self_attention_calls import causal
-
-from .small_specs import (
+from tests.support.small_specs import (
     DECODE_RESULT,
     DECODE_SCORES,
     PACKED_RESULT,
@@ -170,16 +170,15 @@ def test_only_masks_that_nothing_undoes_hide_keys() -> None:
 
 
 def test_bounds_that_grow_with_the_query_are_taken_at_the_ends() -> None:
-    from attndsl.lowering.masks.visibility import _extreme
 
     ends = {"firstPosition": 4, "lastPosition": 9, "W": 3}
     for bound in (i + 1, i - W + 1, W - i, maximum(i, 6), minimum(i - 2, W + i)):
         values = [bound.evaluate({"i": row, "W": 3}) for row in range(4, 10)]
-        low, high = _extreme(bound, low=True), _extreme(bound, low=False)
+        low, high = extreme(bound, low=True), extreme(bound, low=False)
         assert low is not None and high is not None
         assert (low.evaluate(ends), high.evaluate(ends)) == (min(values), max(values))
-    assert _extreme(i * i, low=True) is None
-    assert _extreme(i + n, low=True) is None
+    assert extreme(i * i, low=True) is None
+    assert extreme(i + n, low=True) is None
 
 
 def test_nothing_is_filled_where_all_rows_see_the_tile() -> None:

@@ -28,6 +28,8 @@ from attndsl.tile.statements import (
 )
 from tests.support.specials import compiled
 
+from .trees import assert_prints
+
 TILE = Symbol("tile")
 UB = Buffer(name="ub", space=MemorySpace.UB, dtype="float32", elements=64)
 UB16 = Buffer(name="ub16", space=MemorySpace.UB, dtype="float16", elements=64)
@@ -285,3 +287,84 @@ def test_a_stage_behind_all_begins_with_a_meeting(behind_all):
     program = derive_flags(made)
     modes = [item.mode for item in program.body.walk() if isinstance(item, SetCrossFlag)]
     assert modes == ([0] if behind_all else [])
+
+
+# ------------------------------------------------------------------------------------------------
+# The joint program as text
+
+
+def test_rings_get_a_flag_from_their_writer_to_their_reader():
+    """In front of the first touch of any ring a stage waits, behind its last it raises."""
+    assert_prints(
+        derive_flags(program(attention_stages(), (0, 0, 1, 1), (SCORES, PROBS, SUMS))).body,
+        """
+        pipelined for tile in 0..tiles:
+            stage Score on AIC:  # <unknown>:0
+                FIX   scores[tile * 64 + 4 x 16 pitch 16] <- l0c
+                set flag scoresReady mode 2 behind FIX
+            stage Softmax on AIV:  # <unknown>:0
+                wait flag scoresReady
+                MTE2  ub[64] <- scores[tile * 64 + 64]
+                MTE3  probs[tile * 64 + 64] <- ub16[64]
+                set flag probsReady mode 2 behind MTE3
+            stage Weigh on AIC (1 behind):  # <unknown>:0
+                wait flag probsReady
+                MTE2  l1[0] Nz rows 16 <- probs[tile * 64 + 4 x 16 pitch 16]
+                FIX   sums[tile * 64 + 4 x 16 pitch 16] <- l0c
+                set flag sumsReady mode 2 behind FIX
+            stage Update on AIV (1 behind):  # <unknown>:0
+                wait flag sumsReady
+                MTE2  ub[64] <- sums[tile * 64 + 64]
+        """,
+    )
+
+
+def test_rings_between_the_same_stages_share_a_flag():
+    """Raised once both are written, awaited before either is read."""
+    other = ring("others", "float16")
+    stages = (
+        stage("Make", Core.AIV, from_ub(PROBS), from_ub(other)),
+        stage("Use", Core.AIC, to_l1(other), to_l1(PROBS), fix(SUMS)),
+        stage("Heed", Core.AIV, to_ub(SUMS)),
+    )
+    made = derive_flags(program(stages, (0, 0, 0), (PROBS, other, SUMS)))
+    assert made.flags == {"probsReady": 0, "sumsReady": 1}
+    assert_prints(
+        made.body,
+        """
+        pipelined for tile in 0..tiles:
+            stage Make on AIV:  # <unknown>:0
+                MTE3  probs[tile * 64 + 64] <- ub16[64]
+                MTE3  others[tile * 64 + 64] <- ub16[64]
+                set flag probsReady mode 2 behind MTE3
+            stage Use on AIC:  # <unknown>:0
+                wait flag probsReady
+                MTE2  l1[0] Nz rows 16 <- others[tile * 64 + 4 x 16 pitch 16]
+                MTE2  l1[0] Nz rows 16 <- probs[tile * 64 + 4 x 16 pitch 16]
+                FIX   sums[tile * 64 + 4 x 16 pitch 16] <- l0c
+                set flag sumsReady mode 2 behind FIX
+            stage Heed on AIV:  # <unknown>:0
+                wait flag sumsReady
+                MTE2  ub[64] <- sums[tile * 64 + 64]
+        """,
+    )
+
+
+def test_what_all_cubes_read_is_released_once():
+    """The vector cores meet, then each lets its cube go on; the loop of the cube waits for nothing more."""
+    assert_prints(
+        derive_flags(early()).body,
+        """
+        stage Scale on AIV:
+            MTE3  scaled[tile * 64 + 64] <- ub16[64]
+        stage ReleaseScaled on AIV:
+            set flag allScale mode 0 behind MTE3
+            wait flag allScale
+            set flag scaledReady mode 2 behind MTE3
+        stage AwaitScaled on AIC:
+            wait flag scaledReady
+        for tile in 0..4:
+            stage Load on AIC:
+                MTE2  l1[0] Nz rows 16 <- scaled[tile * 64 + 4 x 16 pitch 16]
+        """,
+    )

@@ -17,12 +17,12 @@ from attndsl.passes.events import synchronise as events_module
 from attndsl.passes.events.hazards import find_problems
 from attndsl.passes.events.ring_order import find_early_flags
 from attndsl.passes.events.synchronise import synchronise
+from attndsl.passes.flags import derive_flags as flags_module
 from attndsl.passes.flags.derive_flags import derive_flags
 from attndsl.passes.split_cores import split_cores
 from attndsl.target import Core, MemorySpace, Pipe
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import Convert, Fill, Fixpipe, Instruction, LoadNz, LoadRows, StoreRows
-from attndsl.tile.pipeline_skew import guard, tiles
 from attndsl.tile.program import Program
 from attndsl.tile.statements import (
     Alloc,
@@ -162,7 +162,7 @@ def test_a_flag_speaks_only_for_what_its_pipe_knows():
 
 def test_a_flag_that_is_early_is_an_error(monkeypatch):
     """What the events for flags would leave open does not pass in silence."""
-    monkeypatch.setattr(events_module, "_order_flags", lambda tree: tree)
+    monkeypatch.setattr(events_module, "_order_flags", lambda tree, _: tree)
     assert synchronised(three_stages(WORK["stored from what was loaded"]))
     for name in ("stored, then loaded", "loaded, then stored regardless"):
         with pytest.raises(
@@ -234,8 +234,8 @@ def four(lags: tuple[int, ...]) -> tuple[tuple[Core, ...], tuple[int, ...], tupl
 @pytest.mark.parametrize("lead", [0, 1, 2, 5])
 def test_the_ring_that_is_needed(lead):
     cores, lags, rings = four((0, 0, lead, lead))
-    found = [derive_flags._first_defect(cores, lags, rings, depth) for depth in range(1, lead + 3)]
-    assert [depth for depth, defect in enumerate(found, 1) if defect == derive_flags._SOUND] == [
+    found = [flags_module._first_defect(cores, lags, rings, depth) for depth in range(1, lead + 3)]
+    assert [depth for depth, defect in enumerate(found, 1) if defect == flags_module._SOUND] == [
         lead + 1,
         lead + 2,
     ]
@@ -247,12 +247,12 @@ def test_a_defect_that_only_shows_between_short_runs():
     cores, lags, rings = four((0, 0, 0, 0))
     crossed = ((0, 1), (0, 3), (1, 2))
     found = {
-        runs: derive_flags._Following(cores, lags, crossed, 3, runs).first_defect()
+        runs: flags_module._Following(cores, lags, crossed, 3, runs).first_defect()
         for runs in ((6, 6), (3, 6), (1, 1), (4, 4))
     }
-    assert [runs for runs, defect in found.items() if defect == derive_flags._SOUND] == [(6, 6), (3, 6)]
-    assert derive_flags._first_defect(cores, lags, crossed, 3) != derive_flags._SOUND
-    assert derive_flags._first_defect(cores, lags, rings, 3) == derive_flags._SOUND
+    assert [runs for runs, defect in found.items() if defect == flags_module._SOUND] == [(6, 6), (3, 6)]
+    assert flags_module._first_defect(cores, lags, crossed, 3) != flags_module._SOUND
+    assert flags_module._first_defect(cores, lags, rings, 3) == flags_module._SOUND
 
 
 @pytest.mark.parametrize(
@@ -263,13 +263,13 @@ def test_the_proof_agrees_with_every_interleaving(lags, depth):
     """A slow model: a stage that has its flags may run at any time; some order overwrites, or none does."""
     cores, lags, rings = four(lags)
     runs = (depth + 1, 0, depth, 1, depth + 1)
-    proved = derive_flags._Following(cores, lags, rings, depth, runs).first_defect()
-    assert (proved == derive_flags._SOUND) is not _can_overwrite(cores, lags, rings, depth, runs)
+    proved = flags_module._Following(cores, lags, rings, depth, runs).first_defect()
+    assert (proved == flags_module._SOUND) is not _can_overwrite(cores, lags, rings, depth, runs)
 
 
 def _can_overwrite(cores, lags, rings, depth, runs) -> bool:
     """Let the writer of each ring run as far ahead as flags allow while its reader stands still."""
-    order = {core: derive_flags._executions(cores, lags, core, runs) for core in Core}
+    order = {core: flags_module._executions(cores, lags, core, runs) for core in Core}
     for ahead, number in itertools.product(Core, range(len(rings))):
         writer, _ = rings[number]
         if cores[writer] is not ahead:
@@ -391,8 +391,8 @@ def test_paced_rings_need_the_flag_at_every_depth(depth):
     cores = (Core.AIC, Core.AIV, Core.AIC, Core.AIC, Core.AIV)
     lags, rings = (0, 0, depth - 1, 0, depth - 1), ((0, 1), (1, 2), (3, 4))
     parts = (0, 0, 0, 1, 1)
-    assert derive_flags._first_defect(cores, lags, rings, depth, parts, frozenset({2})) == derive_flags._SOUND
-    assert derive_flags._first_defect(cores, lags, rings, depth, parts) == 2
+    assert flags_module._first_defect(cores, lags, rings, depth, parts, frozenset({2})) == flags_module._SOUND
+    assert flags_module._first_defect(cores, lags, rings, depth, parts) == 2
 
 
 # What no flag covers.
@@ -427,26 +427,3 @@ def test_a_device_tensor_is_read_once_behind_its_writer(where):
     else:
         with pytest.raises(InternalError, match="Merge reads partial of all blocks, so it runs once"):
             derive_flags(made)
-
-
-# The steps of a skewed loop.
-
-
-@pytest.mark.parametrize("extent", [0, 1, 2, 5])
-@pytest.mark.parametrize(("lag", "deepest"), [(0, 0), (0, 2), (1, 2), (2, 2), (1, 1), (3, 7)])
-def test_a_stage_has_each_tile_once(lag, deepest, extent):
-    found = tiles(lag, deepest, extent)
-    assert [tile for tile in found if tile is not None] == list(range(extent))
-    assert len(found) == extent + deepest
-
-
-@pytest.mark.parametrize(
-    ("lag", "text"),
-    [(0, "step < tiles"), (1, "step >= 1 and step < tiles + 1"), (2, "step >= 2")],
-)
-def test_a_guard_leaves_out_what_the_loop_implies(lag, text):
-    assert str(guard(Symbol("step"), lag, 2, Symbol("tiles"))) == text
-
-
-def test_a_loop_without_lags_needs_no_guard():
-    assert guard(Symbol("step"), 0, 0, Symbol("tiles")) is None

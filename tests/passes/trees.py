@@ -1,13 +1,17 @@
-"""Small synchronised trees, written by hand: three pipes of the vector core and the events between them."""
+"""Small trees and programs, written by hand: three pipes of the vector core, the events between them."""
 
 from __future__ import annotations
+
+from textwrap import dedent
 
 from attndsl.expr import Const, Symbol
 from attndsl.passes.events.hazards import Conflict, find_problems
 from attndsl.target import MemorySpace, Pipe
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import Fill, Instruction, LoadRows, Mmad, StoreRows, Unary
-from attndsl.tile.statements import For, Seq, SetEvent, Statement, WaitEvent, seq
+from attndsl.tile.printer import print_statement
+from attndsl.tile.program import Program
+from attndsl.tile.statements import Alloc, For, Seq, SetEvent, Statement, WaitEvent, seq
 
 V, MTE2, MTE3 = Pipe.V, Pipe.MTE2, Pipe.MTE3
 GM = GlobalTensor(name="gm", dtype="float32", role="input")
@@ -75,3 +79,22 @@ def order(name: str, source: Pipe, target: Pipe) -> Statement:
 
 def loop(*body: Statement, disjoint: tuple[Buffer, ...] = ()) -> For:
     return For(var=Symbol("i"), end=Symbol("n"), body=seq(*body), disjoint=disjoint)
+
+
+def lifetime(buffer: Buffer, *body: Statement) -> Alloc:
+    """The next slot of one buffer, for these statements."""
+    return Alloc(buffers=(buffer,), body=seq(*body))
+
+
+def program(*body: Statement, workspace: tuple[GlobalTensor, ...] = (), **more: object) -> Program:
+    """A joint program of these statements alone; ``more`` has other attributes, such as ``cores``."""
+    whole = Program(
+        name="hand_made", summary="", dtype="float16", parameters=(), workspace=workspace, tiling=(),
+        constants=(), body=seq(*body),
+    )  # fmt: skip
+    return whole.with_(**more)
+
+
+def assert_prints(tree: Statement, expected: str) -> None:
+    """The tree as text, line by line; ``expected`` may be indented."""
+    assert print_statement(tree).splitlines() == dedent(expected).strip("\n").splitlines()

@@ -294,6 +294,7 @@ LEGAL = {
 LEGAL[0] |= {"key": LEGAL[3]["key"], "value": LEGAL[3]["value"]}
 
 
+@pytest.mark.filterwarnings("ignore::attndsl.spec.errors.IgnoredParameterWarning")
 @settings(max_examples=300, deadline=None)
 @given(st.sampled_from([0, 3, 4]), st.dictionaries(st.sampled_from(NAMES), values, max_size=2))
 def test_whatever_is_passed_only_our_own_errors_come_out(mode, changes):

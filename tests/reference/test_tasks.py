@@ -13,9 +13,9 @@ from attndsl.reference.arithmetic import exp_in_place
 from attndsl.reference.products import row_sums
 from attndsl.reference.query_space import query_space
 from attndsl.reference.ranges import Visibility
-from attndsl.reference.state import State
 from attndsl.reference.tasks import Rowsets, query_block, query_tasks
 from attndsl.reference.threads import cores, for_each
+from attndsl.reference.whole import new_state
 from attndsl.spec import Operator, attend
 
 FLOAT32 = np.dtype(np.float32)
@@ -40,7 +40,7 @@ def attention(b=1, n=2, q=300, t=300, hide=None, values=None):
 
 def prepared(op, arrays):
     """The state of a run, the space of its queries, its softmax and the rows that are read."""
-    state = State(op.bind(*arrays), FLOAT32)
+    state = new_state(op.bind(*arrays), FLOAT32)
     weights = state.call.graph.outputs[0].source.weights
     rows = [node for node in state.call.graph.nodes if type(node).__name__ == "Dense"]
     return state, query_space(state, weights), weights, rows

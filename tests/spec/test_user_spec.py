@@ -9,7 +9,7 @@ from attndsl.api import ops
 from attndsl.base.errors import UserError
 from attndsl.expr import Expr
 from attndsl.spec import Operator, attend, errors
-from attndsl.spec.binding import capacity
+from attndsl.spec.contract import capacity
 from attndsl.spec.operator.loader import load
 
 FILE = Path(__file__).parent / "my_window.py"
@@ -200,7 +200,7 @@ def test_the_twin_of_all_those_mistakes_is_legal():
 BROKEN_FILES = {
     "raises": ("import attndsl\nx = 1 / 0\n", r"s\.py:2: ZeroDivisionError"),
     "raises inside the package": (
-        "from attndsl.spec import Operator\nop = Operator('a')\nop.dims(3)\n",
+        "from attndsl.spec import Operator\nop = Operator('a')\nop.ahead(3)\n",
         r"s\.py:3: AttributeError",
     ),
     "syntax": ("x = (\n", r"s\.py:1: .*never closed"),
@@ -244,6 +244,6 @@ def test_conditions_are_made_texts_where_they_change_and_not_at_each_node(monkey
     """A spec with many features has thousands of paths to a tensor, and was loaded for seconds."""
     (root,) = ops.self_attention.roots
     made, text = [], Expr.text
-    monkeypatch.setattr(Expr, "text", lambda self, cxx=False: made.append(self) or text(self, cxx))
-    found = list(capacity._dense(root, None, "", set()))
-    assert len(found) > 100 and len(made) < 25 * len(found)
+    monkeypatch.setattr(Expr, "text", lambda self: made.append(self) or text(self))
+    found = list(capacity._Reads(root, lambda rows: True))
+    assert len(found) > 4 and len(made) < len(list(root.walk())) / 2

@@ -60,14 +60,14 @@ class Names:
     def expr(self, expr: ExprLike) -> str:
         return cxx_text(as_expr(expr))
 
-    def dtype(self, dtype: str) -> str:
-        return cxx_type(dtype)
-
     def local(self, target: Buffer, offset: ExprLike) -> str:
         return target.name + _index(offset)
 
     def gm(self, target: GlobalTensor, offset: ExprLike) -> str:
         return target.name + _index(offset)
+
+    def ctype(self, target: Buffer | GlobalTensor) -> str:
+        return cxx_type(target.dtype)
 
 
 def _index(offset: ExprLike) -> str:

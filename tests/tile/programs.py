@@ -11,7 +11,8 @@ import numpy as np
 
 from attndsl import emulator
 from attndsl.api import ops
-from attndsl.codegen.kernel.kernel import kernel_name, kernel_text
+from attndsl.codegen.kernel.dtype_parameter import text_name
+from attndsl.codegen.kernel.kernel import kernel_text
 from attndsl.codegen.samples.device_files import device_files, kernel_path
 from attndsl.compiler.compile import Compiled, compile_operator
 from attndsl.compiler.prepare_launch import Launch
@@ -84,7 +85,7 @@ def emulate(made: Launch) -> emulator.Report:
     compiled, folder = made.compiled, written(made.compiled)
     names = [tensor.name for tensor in compiled.program.parameters]
     text = _ENTRY.format(
-        name=kernel_name(compiled),
+        name=text_name(compiled),
         struct=kernel_text(compiled).tiling_struct,
         parameters="".join(f"GM_ADDR {name}, " for name in names),
         arguments="".join(f"{name}, " for name in names),

@@ -12,13 +12,15 @@ import pytest
 import attndsl.verify
 from attndsl.api import ops
 from attndsl.expr.argument_facts import split_of
+from attndsl.reference import run as reference
 from attndsl.spec.operator.loader import load, shipped_names
 from attndsl.verify.cases import cases
-from attndsl.verify.cases.cases import Case, Stream, allowance, spaces
+from attndsl.verify.cases.case import Case
+from attndsl.verify.cases.cases import Stream, allowance, spaces
 from attndsl.verify.cases.features import declared_features, features_of, possible_features, work_of
 from attndsl.verify.data.integers import Integers
 from attndsl.verify.space.solve import solve
-from attndsl.verify.space.values import FILL, REGIME, REGIMES, WIDE, Values
+from attndsl.verify.space.values import FILL, WIDE, WORKLOAD, WORKLOADS, Values
 
 USER_SPEC = Path(__file__).parent.parent / "spec" / "my_window.py"
 CASES = {
@@ -99,7 +101,7 @@ def test_lists_of_tensors_are_filled():
     for space, name in spaces_with_lists:
         rng, found = np.random.default_rng(0), []
         for number in range(12):
-            assignment = solve(space, rng, {split_of(name).name: True, REGIME: "any", FILL: "normal"})
+            assignment = solve(space, rng, {split_of(name).name: True, WORKLOAD: "any", FILL: "normal"})
             integers = assignment and Integers(space, assignment, rng).solve()
             if integers and len(found) < 4:
                 case = Case(space.operator, space, 0, number, assignment, integers)
@@ -183,7 +185,7 @@ def test_small_heads_are_farther_apart_than_one_copy_can_express(name):
     stream = Stream(getattr(ops, name), seed=0)
     stream.take(0)
     for member in stream.members:
-        turn = len(REGIMES) + REGIMES.index(WIDE)
+        turn = len(WORKLOADS) + WORKLOADS.index(WIDE)
         case = member.next(stream.operator, turn, turn)
         size = case.outline().extents
         small = [size[axis] for axis in "DE" if size[axis] <= 128]
@@ -313,7 +315,7 @@ def test_a_search_makes_no_environment_twice(monkeypatch):
 
     environment = type(space).environment
     monkeypatch.setattr(type(space), "environment", counted)
-    assert solve(space, np.random.default_rng(0), {REGIME: "long few"}) is not None
+    assert solve(space, np.random.default_rng(0), {WORKLOAD: "long few"}) is not None
     again = sum(made[at] == made[at - 1] for at in range(1, len(made)))
     assert len(made) > 20 and again < len(made) / 20, (again, len(made))
 
@@ -409,3 +411,11 @@ def test_no_operator_and_no_argument_is_named_in_the_package():
     names = {*shipped_names(), *(name for name in named if len(name) > 5)}
     generic = {"query", "key", "value"}
     assert [name for name in sorted(names - generic) if name in text] == []
+
+
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_elements_of_results_are_known_before_any_tensor_is_made(name):
+    smallest = sorted(made(name).cases, key=lambda case: case.result_elements())[:2]
+    for case in smallest:
+        results = reference.run(case.call())
+        assert sum(result.size for result in results) == case.result_elements()

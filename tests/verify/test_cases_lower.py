@@ -12,10 +12,11 @@ from attndsl.lowering.lower import lower
 from attndsl.lowering.match.required_options import meant_choices
 from attndsl.lowering.match.schedule_options import resolve
 from attndsl.spec.operator.loader import shipped_names
-from attndsl.verify.cases.cases import Case, Stream, spaces
+from attndsl.verify.cases.case import Case
+from attndsl.verify.cases.cases import Stream, spaces
 from attndsl.verify.data.integers import Integers
 from attndsl.verify.space.solve import solve
-from attndsl.verify.space.values import REGIME
+from attndsl.verify.space.values import WORKLOAD
 
 OPERATORS = shipped_names()
 
@@ -54,7 +55,7 @@ def latent_cases(most):
     operator, rng = ops.self_attention, np.random.default_rng(0)
     space = next(each for each in spaces(operator) if each.operator.name.endswith("pa_encoder"))
     for number in range(most):
-        pins = {"given(value)": False, "dtype(query)": "int8", REGIME: "any"}
+        pins = {"given(value)": False, "dtype(query)": "int8", WORKLOAD: "any"}
         sizes = [size for size in space.variables["mlaVHeadSize"] if size > 0]
         assignment = solve(space, rng, {**pins, "mlaVHeadSize": sizes[number % len(sizes)]})
         integers = assignment and Integers(space, assignment, rng).solve()

@@ -12,7 +12,7 @@ from attndsl.verify.data.integers import Integers
 from attndsl.verify.data.masks import MaskFiller, pattern
 from attndsl.verify.space.solve import solve
 from attndsl.verify.space.space import CaseSpace
-from attndsl.verify.space.values import REGIME
+from attndsl.verify.space.values import WORKLOAD
 
 
 def coupled(*, impossible=False):
@@ -43,7 +43,7 @@ def test_coupled_lengths_are_repaired_and_sizes_follow_them():
     prefixes = set()
     for seed in range(12):
         rng = np.random.default_rng(seed)
-        assignment = solve(space, rng, {REGIME: "any"})
+        assignment = solve(space, rng, {WORKLOAD: "any"})
         found = Integers(space, assignment, rng).solve()
         if found is None:
             continue
@@ -57,7 +57,7 @@ def test_coupled_lengths_are_repaired_and_sizes_follow_them():
 
 def test_what_is_worse_than_before_is_not_counted_to_the_end(monkeypatch):
     space, rng, asked = CaseSpace(coupled()), np.random.default_rng(0), []
-    assignment = solve(space, rng, {REGIME: "any"})
+    assignment = solve(space, rng, {WORKLOAD: "any"})
     assert assignment is not None
     drawn = Integers(space, assignment, rng)
     monkeypatch.setattr(integers, "_violations", lambda rule, env: asked.append(rule) or np.ones(3, bool))
@@ -70,7 +70,7 @@ def test_what_is_worse_than_before_is_not_counted_to_the_end(monkeypatch):
 def test_constraints_without_a_solution_are_given_up():
     space = CaseSpace(coupled(impossible=True))
     rng = np.random.default_rng(0)
-    assignment = solve(space, rng, {REGIME: "any"})
+    assignment = solve(space, rng, {WORKLOAD: "any"})
     assert assignment is None or Integers(space, assignment, rng).solve() is None
 
 

@@ -1,10 +1,12 @@
 """Records: written by runs, read by lists, stale as soon as the code is another."""
 
+import hashlib
 import json
 
 import pytest
 
 from attndsl.api import ops
+from attndsl.base.package_files import specs_dir
 from attndsl.campaign import records, runner, verify
 from attndsl.campaign.records import CHECKED, FAILED, STALE, UNCHECKED
 from attndsl.reference import run as reference
@@ -75,3 +77,24 @@ def test_committed_records_are_of_this_code_or_shown_as_stale(name):
         current = found["digest"] == records.digest(name, backend)
         states = {record.state(feature, backend) for feature in found["features"]}
         assert (STALE not in states) if current else states <= {STALE, UNCHECKED}
+
+
+def test_sources_are_read_once_a_process(monkeypatch):
+    """``attndsl list`` asks for the digest once a feature and must not read all sources each time."""
+    read = []
+    whole = records._files
+    monkeypatch.setattr(records, "_files", lambda backend: read.append(backend) or whole(backend))
+    records._source_digest.cache_clear()
+    records.digest.cache_clear()
+    first = {name: records.digest(name, "reference") for name in shipped_names()}
+    records.features_by_backend(ops.relay_attention)
+    assert {name: records.digest(name, "reference") for name in shipped_names()} == first
+    assert sorted(read) == ["emulator", "reference", "tile"]
+    assert len(set(first.values())) == len(first)  # what is shared is copied, not continued
+
+
+def test_the_digest_is_that_of_names_and_contents():
+    total = hashlib.sha256()
+    for path, name in (*records._files("tile"), (specs_dir() / f"{NAME}.py", "spec")):
+        total.update(f"{name}\0".encode() + path.read_bytes() + b"\0")
+    assert records.digest(NAME, "tile") == total.hexdigest()[:32]

@@ -7,26 +7,27 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from attndsl.base.reserved_names import plain
+from attndsl.codegen.kernel.dtype_parameter import DTYPES, LONGEST_SUFFIX, dtype_parameter, text_name
 from attndsl.codegen.kernel.shared_stages import Member, Segment, Shared, keys_of, share
 from attndsl.codegen.kernel.statements import Function, Writer
 from attndsl.codegen.names.arguments import Names, names_of
 from attndsl.codegen.names.identifiers import comment, pascal, shortened
-from attndsl.codegen.names.members import constant, cxx_type, gm_member, list_member, member
-from attndsl.codegen.names.spelling import Spelling, memory_member, slot_member
+from attndsl.codegen.names.members import constant, gm_member, list_member, member
+from attndsl.codegen.names.spelling import PARAMETER, Spelling, memory_member, slot_member
 from attndsl.codegen.text.cxx_expressions import cxx_text
 from attndsl.codegen.text.scalar_helpers import Helper, kernel_helpers
 from attndsl.compiler.compile import Compiled
 from attndsl.expr import Const, Expr
-from attndsl.lowering.signature.specialisation import Specialisation, feature_names, kernel_suffix
-from attndsl.spec.operator.operator import Operator
-from attndsl.spec.operator.settings import spelled
+from attndsl.lowering.signature.kernel_names import kernel_suffix
+from attndsl.lowering.signature.specialisation import Specialisation, feature_names
+from attndsl.spec.contract.contract import Contract
+from attndsl.spec.operator.specialization_parameters import spelled
 from attndsl.target import ATLAS_A2, Core
 from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.program import Program, TilingField
 from attndsl.tile.scalars import expressions
 from attndsl.tile.statements import Alloc, Collect, Pipelined, SetCrossFlag, SetEvent, WaitCrossFlag
 
-_LONGEST_SUFFIX = 160
 CXX_SCALARS = {"int64": "int64_t", "float32": "float"}
 
 
@@ -101,6 +102,7 @@ class KernelText:
     """Everything the kernel template prints."""
 
     name: str
+    parameter: str
     class_name: str
     tiling_struct: str
     tiling_header: str
@@ -131,30 +133,32 @@ class KernelText:
 
 
 def kernel_name(compiled: Compiled) -> str:
-    """The namespace and file name of a specialisation's kernel."""
+    """The name of a compiled specialisation's kernel."""
     return name_of(compiled.operator, compiled.specialisation)
 
 
-def name_of(operator: Operator, special: Specialisation) -> str:
+def name_of(operator: Contract, special: Specialisation) -> str:
     """The name that the kernel of a specialisation has."""
     suffix = plain(kernel_suffix(operator, special))
-    return f"{names_of(operator).op}_{shortened(suffix, _LONGEST_SUFFIX)}"
+    return f"{names_of(operator).op}_{shortened(suffix, LONGEST_SUFFIX)}"
 
 
 def kernel_text(compiled: Compiled) -> KernelText:
     """The kernel of a compiled specialisation."""
-    program, spelling = compiled.program, Spelling(compiled.program)
+    program, parameter = compiled.program, dtype_parameter(compiled)
+    spelling = Spelling(program, parameter.operands if parameter is not None else frozenset())
     cube, vector = Writer(program, spelling), Writer(program, spelling)
     bodies = (cube.body(program.cores[Core.AIC]), vector.body(program.cores[Core.AIV]))
-    shared = share(program, (cube.functions, vector.functions), bodies)
+    shared = share(program, (cube.functions, vector.functions), bodies, spelling)
     helpers = kernel_helpers(_all_expressions(program))
     names = names_of(compiled.operator)
     return KernelText(
-        name=kernel_name(compiled),
+        name=text_name(compiled),
+        parameter="" if parameter is None else PARAMETER,
         class_name=f"{pascal(names.op)}Kernel",
         tiling_struct=names.tiling,
         tiling_header=f"{names.op}_tiling.h",
-        guard=f"ATTNDSL_{kernel_name(compiled).upper()}_H",
+        guard=f"ATTNDSL_{text_name(compiled).upper()}_H",
         summary=comment(program.summary or compiled.operator.name),
         document=comment(compiled.operator.document),
         specialisation=tuple(_specialisation(compiled)),
@@ -167,7 +171,7 @@ def kernel_text(compiled: Compiled) -> KernelText:
         flags=tuple(
             Constant("uint16_t", constant(name), str(flag), "") for name, flag in program.flags.items()
         ),
-        tensors=tuple(_used(_tensors(program, names), shared, helpers)),
+        tensors=tuple(_used(_tensors(program, names, spelling), shared, helpers)),
         scalars=_used_fields(program),
         slots=tuple(_slots(program)),
         arrays=tuple(_arrays(program)),
@@ -185,8 +189,13 @@ def kernel_text(compiled: Compiled) -> KernelText:
 
 def _specialisation(compiled: Compiled) -> Iterator[str]:
     """What calls of the kernel have in common, one line each."""
-    operator, special = compiled.operator, compiled.specialisation
-    yield f"dtype {special.dtype}"
+    operator, parameter = compiled.operator, dtype_parameter(compiled)
+    special = compiled.specialisation if parameter is None else parameter.first
+    if parameter is None or special.dtype not in DTYPES:
+        yield f"dtype {special.dtype}"
+    if parameter is not None:
+        used = (tensor.name for tensor in compiled.program.parameters if tensor in parameter.operands)
+        yield comment(f"dtype {PARAMETER} of {', '.join(used)}: {' or '.join(DTYPES)}")
     values = special.value_bucket or special.bucket
     sizes = dict.fromkeys((str(operator.axis_extents["D"]), str(operator.axis_extents["E"])))
     for name, bucket in zip(sizes, (special.bucket, values), strict=False):
@@ -245,7 +254,7 @@ def _memories(program: Program, spelling: Spelling) -> Iterator[MemoryTable]:
                 slot_name=f"{constant(buffer.name)}Slot",
                 slot_bytes=buffer.slot_stride,
                 slots=buffer.slots,
-                dtype=cxx_type(buffer.dtype),
+                dtype=spelling.ctype(buffer),
                 meaning=buffer.meaning,
                 variable=spelling.buffer(buffer),
             )
@@ -279,11 +288,11 @@ def _events(program: Program, spelling: Spelling) -> Iterator[tuple[str, tuple[C
         yield pair, tuple(rows)
 
 
-def _tensors(program: Program, names: Names) -> Iterator[TensorMember]:
+def _tensors(program: Program, names: Names, spelling: Spelling) -> Iterator[TensorMember]:
     for tensor in (*program.parameters, *program.workspace):
         base = names.address(tensor.name) if tensor.role != "workspace" else f"workspace + {_at(tensor)}"
         listed = list_member(tensor.name) if tensor.listed else ""
-        yield TensorMember(gm_member(tensor.name), cxx_type(tensor.dtype), base, tensor.meaning, listed)
+        yield TensorMember(gm_member(tensor.name), spelling.ctype(tensor), base, tensor.meaning, listed)
 
 
 def _used(

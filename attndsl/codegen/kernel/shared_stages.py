@@ -14,7 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from attndsl.codegen.kernel.statements import Function
-from attndsl.codegen.names.members import constant, cxx_type, gm_member
+from attndsl.codegen.names.members import constant, gm_member
+from attndsl.codegen.names.spelling import Spelling
 from attndsl.tile.program import Program
 
 TYPE, PARAMETER = "Segment", "segment"
@@ -69,10 +70,13 @@ class Shared:
 
 
 def share(
-    program: Program, functions: Sequence[Sequence[Function]], bodies: Sequence[Sequence[str]]
+    program: Program,
+    functions: Sequence[Sequence[Function]],
+    bodies: Sequence[Sequence[str]],
+    spelling: Spelling | None = None,
 ) -> Shared:
     """Print alike functions once: ``functions`` and ``bodies`` (which call them) by kind of core."""
-    own = _own_names(program)
+    own = _own_names(program, spelling or Spelling(program))
     parts = tuple(dict.fromkeys(item.part for each in functions for item in each if item.part))
     same: dict[str, dict[str, str]] = {part: {} for part in parts}
     alike: dict[str, str] = {}
@@ -107,10 +111,10 @@ def share(
     )
 
 
-def _own_names(program: Program) -> dict[str, tuple[str, str]]:
+def _own_names(program: Program, spelling: Spelling) -> dict[str, tuple[str, str]]:
     """What may be a member: C++ type and meaning by name."""
     found = {
-        gm_member(tensor.name): (f"const GlobalTensor<{cxx_type(tensor.dtype)}> &", tensor.meaning)
+        gm_member(tensor.name): (f"const GlobalTensor<{spelling.ctype(tensor)}> &", tensor.meaning)
         for tensor in (*program.parameters, *program.workspace)
     }
     ctypes = {"int64": "int64_t ", "float32": "float "}

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from attndsl.base.errors import InternalError
-from attndsl.codegen.names.members import constant, cxx_type, list_member, member, scalar
+from attndsl.codegen.names.members import constant, list_member, member, scalar
 from attndsl.codegen.names.spelling import Spelling, memory_member, slot_member
 from attndsl.codegen.text.cxx_expressions import cxx_text
 from attndsl.expr import Const, Symbol
@@ -110,9 +110,8 @@ class Writer:
 
     def _pick(self, statement: PickTensor) -> str:
         tensor, index = statement.tensor, self._spelling.expr(statement.index)
-        element = (
-            f"{list_member(tensor.name)}.GetDataPtr<{cxx_type(tensor.dtype)}>(static_cast<uint32_t>({index}))"
-        )
+        ctype = self._spelling.ctype(tensor)
+        element = f"{list_member(tensor.name)}.GetDataPtr<{ctype}>(static_cast<uint32_t>({index}))"
         return f"{self._spelling.gm(tensor, 0)}.SetGlobalBuffer({element});"
 
     def _collect(self, statement: Collect) -> Iterator[str]:
@@ -175,8 +174,9 @@ class Writer:
         yield "{"
         for buffer in lifetime.buffers:
             place = f"{memory_member(buffer.space)}[{constant(buffer.name)} + {slot} * {_stride(buffer)}]"
-            tensor = f"LocalTensor<{cxx_type(buffer.dtype)}>"
-            yield f"{_INDENT}{tensor} {buffer.name} = {place}.ReinterpretCast<{cxx_type(buffer.dtype)}>();"
+            ctype = self._spelling.ctype(buffer)
+            tensor = f"LocalTensor<{ctype}>"
+            yield f"{_INDENT}{tensor} {buffer.name} = {place}.ReinterpretCast<{ctype}>();"
         yield from self._inside(lifetime.body, (*held, *lifetime.buffers))
         slots = lifetime.buffers[0].slots
         turn = f"{slot} ^= 1" if slots == 2 else f"{slot} = ({slot} + 1) % {slots}"

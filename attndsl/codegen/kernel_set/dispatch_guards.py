@@ -13,8 +13,6 @@ from itertools import product
 from math import prod
 from typing import Any
 
-import networkx as nx
-
 from attndsl.codegen.host.problem_members import (
     HEAD_SIZE,
     VALUE_SIZE,
@@ -87,9 +85,18 @@ def _within_bucket(member: str, bucket: int) -> str:
 
 def _decisions(operator: Operator, special: Specialisation, more: frozenset[str]) -> tuple[Decision, ...]:
     present = kernel_inputs(operator, special.features | more)
-    return decisions(operator.roots, present, settings_of(operator, special))
+    return _decisions_of(operator, present, tuple(settings_of(operator, special).items()))
 
 
+@lru_cache(maxsize=4096)
+def _decisions_of(
+    operator: Operator, present: frozenset[str], settings: tuple[tuple[str, Any], ...]
+) -> tuple[Decision, ...]:
+    """Kernels that differ in dtypes alone are chosen by the same decisions."""
+    return decisions(operator.roots, present, dict(settings))
+
+
+@lru_cache(maxsize=1024)
 def ignored_features(operator: Operator, special: Specialisation) -> frozenset[str]:
     """The optional tensors that a call may pass without being computed any differently."""
     settings, ignored = settings_of(operator, special), frozenset[str]()
@@ -143,7 +150,7 @@ def _contract(
 def _layouts_of_kernel(operator: Operator, interface: KernelInterface) -> Iterator[str]:
     """The layouts that the computation asks for, of tensors that the kernel takes."""
     for name in interface.layouts:
-        if layout_of(name).name in operator.settings:
+        if layout_of(name).name in operator.specialization_parameters:
             yield layout_of(name).name
 
 
@@ -235,6 +242,8 @@ def _all_hold(group: Sequence[Decision], values: Mapping[str, Any]) -> bool:
 
 def _sharing_symbols(settled: Sequence[Decision]) -> list[list[Decision]]:
     """The decisions in groups that have no symbol in common."""
+    import networkx as nx  # here: those who only show a kernel need no graphs
+
     graph = nx.Graph()
     for number, (condition, _) in enumerate(settled):
         graph.add_node(number)

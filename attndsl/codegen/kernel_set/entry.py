@@ -6,18 +6,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from attndsl.codegen.host.problem_members import io_tensor
-from attndsl.codegen.kernel.kernel import kernel_name
+from attndsl.codegen.kernel.dtype_parameter import dtype_parameter, text_name
 from attndsl.codegen.kernel_set.tiling_keys import tiling_key
 from attndsl.codegen.names.arguments import Argument, Names, dtype_row, names_of
 from attndsl.codegen.names.identifiers import comment
+from attndsl.codegen.names.members import cxx_type
 from attndsl.compiler.compile import Compiled
 
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A specialisation: its key, its namespace, the arguments that it takes."""
+    """A specialisation: its key, the namespace of its text with the dtype that the text leaves open, the
+    arguments that it takes."""
 
-    name: str
+    text: str
+    dtype: str
     key: int
     arguments: tuple[str, ...]
 
@@ -28,6 +31,11 @@ class Group:
 
     dtype: str
     branches: tuple[Branch, ...]
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The texts of the specialisations."""
+        return tuple(dict.fromkeys(branch.text for branch in self.branches))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,4 +108,6 @@ def _branches(kernels: Sequence[Compiled], names: Names, lists: tuple[str, ...])
         for tensor in compiled.program.parameters:
             name = names.address(tensor.name)
             arguments.append(_only(name) if name in lists and not tensor.listed else name)
-        yield Branch(kernel_name(compiled), tiling_key(compiled), tuple(arguments))
+        parameter = dtype_parameter(compiled)
+        dtype = "" if parameter is None else cxx_type(parameter.own)
+        yield Branch(text_name(compiled), dtype, tiling_key(compiled), tuple(arguments))

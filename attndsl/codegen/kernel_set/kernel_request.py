@@ -6,8 +6,10 @@ each as near to the defaults of the contract as its constraints allow; combinati
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from attndsl.base.errors import UserError
@@ -25,8 +27,12 @@ from attndsl.lowering.signature.specialisation import (
 from attndsl.lowering.supported import LARGEST_HEAD
 from attndsl.spec.operator.covering import Choice, choosable, nearest_choice
 from attndsl.spec.operator.operator import Operator
-from attndsl.spec.operator.settings import spelled
+from attndsl.spec.operator.specialization_parameters import spelled
 from attndsl.target import ATLAS_A2
+
+# ASCII digits alone: int() and float() also read 1_000, blanks, other scripts, inf and nan.
+_WHOLE = re.compile(r"-?[0-9]{1,19}")
+_DECIMAL = re.compile(r"-?[0-9]{1,19}(\.[0-9]{1,19})?([eE][-+]?[0-9]{1,3})?")
 
 
 class UnknownFeature(UserError, ValueError):
@@ -81,7 +87,7 @@ def wanted_specialisations(operator: Operator, request: KernelRequest) -> tuple[
         UnknownFeature, UnknownDtype, IllegalHeadSize, UnknownSetting, IllegalSetting: naming what is legal.
         NoLegalCall: the contract does not allow the combination.
     """
-    dtypes = _dtypes(operator, request.dtypes)
+    dtypes = _dtypes(operator, request)
     buckets = tuple(dict.fromkeys(_bucket(size, operator) for size in request.head_sizes))
     asked = _asked(operator, request)
     found: dict[Specialisation, Wanted] = {}
@@ -132,15 +138,24 @@ def requested_values(operator: Operator, request: KernelRequest) -> dict[str, An
     _check_features(operator, request.features or frozenset())
     values: dict[str, Any] = {given(name).name: True for name in request.features or ()}
     for name, text in request.settings:
-        values |= _setting(operator, name, text)
+        for told, value in _setting(operator, name, text).items():
+            if values.setdefault(told, value) != value:
+                raise IllegalSetting(
+                    f"--set {name}={text}: another --set or --feature says {told}={_word(values[told])}, "
+                    f"this one {told}={_word(value)}; leave one of them out"
+                )
     return values
+
+
+def _word(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _covering(operator: Operator) -> Iterator[tuple[str, dict[str, Any]]]:
     yield "", {}
     for name in feature_names(operator):
         yield name, {given(name).name: True}
-    for name in sorted(operator.settings):
+    for name in sorted(operator.specialization_parameters):
         for value in choosable(operator).get(name, ()):
             yield f"{name}={spelled(operator, name, value)}", {name: value} | _passed(operator, name)
 
@@ -156,6 +171,13 @@ def legal_choice(operator: Operator, values: Mapping[str, Any], dtype: str) -> C
     io = io_tensor(operator)
     if len(io.dtypes) > 1:
         values = {**values, dtype_of(io.name).name: dtype}
+    return _nearest_legal(operator, tuple(values.items()))
+
+
+@lru_cache(maxsize=4096)
+def _nearest_legal(operator: Operator, pinned: tuple[tuple[str, Any], ...]) -> Choice | None:
+    """A kernel's choice is asked for again by what describes the kernel, its cases and its host code."""
+    values = dict(pinned)
     named = {asks(name)[1] for name, value in values.items() if kind_of(name) == GIVEN and value}
     features = frozenset(feature_names(operator))
 
@@ -168,17 +190,17 @@ def legal_choice(operator: Operator, values: Mapping[str, Any], dtype: str) -> C
 
 def _setting(operator: Operator, name: str, text: str) -> dict[str, Any]:
     legal = choosable(operator)
-    if name not in legal:
+    if name not in legal or kind_of(name) == GIVEN:  # what is passed is told by features
         settable = sorted(each for each in legal if kind_of(each) != GIVEN)
         raise UnknownSetting(
             f"--set {name}: kernels of {operator.name} are specialised on D, {', '.join(settable)}; "
-            "sizes are run time"
+            "sizes are run time, and optional tensors are named by --feature"
         )
     spellings = _spellings(operator, name) | _as_number(operator, name, text)
     if text not in spellings:
-        raise IllegalSetting(
-            f"--set {name}={text}: {operator.name} takes {', '.join(dict.fromkeys(spellings))}"
-        )
+        words = ", ".join(dict.fromkeys(spellings))
+        legal_numbers = _legal_numbers(operator, name)
+        raise IllegalSetting(f"--set {name}={text}: {operator.name} takes {legal_numbers or words}")
     return {name: spellings[text]} | _passed(operator, name)
 
 
@@ -187,11 +209,22 @@ def _as_number(operator: Operator, name: str, text: str) -> dict[str, Any]:
     param = operator.find_param(name)
     if param is None or param.choices or param.type not in (int, float):
         return {}
-    try:
-        number = param.type(text)
-    except ValueError:
+    if not (_WHOLE if param.type is int else _DECIMAL).fullmatch(text):
+        return {}
+    number = param.type(text)
+    if not abs(number) < 1 << 63:
         return {}
     return {text: number} if all(bound.evaluate({name: number}) for bound in param.bounds()) else {}
+
+
+def _legal_numbers(operator: Operator, name: str) -> str:
+    """What the value of a parameter may be that is a number; empty of other settings."""
+    param = operator.find_param(name)
+    if param is None or param.choices or param.type not in (int, float):
+        return ""
+    kind = "whole numbers" if param.type is int else "numbers"
+    bounds = " and ".join(str(bound) for bound in param.bounds())
+    return f"{kind} of 64 bits, in digits 0 to 9" + (f", with {bounds}" if bounds else "")
 
 
 def _spellings(operator: Operator, name: str) -> dict[str, Any]:
@@ -201,16 +234,24 @@ def _spellings(operator: Operator, name: str) -> dict[str, Any]:
     if param is not None and param.choices:
         words = {str(spelled): value for spelled, value in param.choices.items()}
     for value in choosable(operator)[name]:
-        words.setdefault(str(value).lower() if isinstance(value, bool) else str(value), value)
+        words.setdefault(_word(value), value)
     return words
 
 
-def _dtypes(operator: Operator, wanted: tuple[str, ...] | None) -> tuple[str, ...]:
-    legal = io_tensor(operator).dtypes
-    for dtype in wanted or ():
-        if dtype not in legal:
-            raise UnknownDtype(f"dtype '{dtype}': {operator.name} takes {' or '.join(legal)}")
-    return wanted or legal
+def _dtypes(operator: Operator, request: KernelRequest) -> tuple[str, ...]:
+    io = io_tensor(operator)
+    for dtype in request.dtypes or ():
+        if dtype not in io.dtypes:
+            raise UnknownDtype(f"dtype '{dtype}': {operator.name} takes {' or '.join(io.dtypes)}")
+    name = dtype_of(io.name).name
+    told = dict(request.settings).get(name)
+    for dtype in request.dtypes or ():
+        if told not in (None, dtype):
+            raise IllegalSetting(
+                f"--set {name}={told} and --dtype {dtype} contradict each other: both say what {io.name} is; "
+                "give one of them"
+            )
+    return request.dtypes or (io.dtypes if told is None else (told,))
 
 
 def _bucket(size: int, operator: Operator) -> int:

@@ -12,6 +12,9 @@ from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.program import Program
 from attndsl.tile.statements import Alloc, SetEvent
 
+PARAMETER = "T"
+"""The template parameter of a text that kernels of two dtypes share."""
+
 
 def memory_member(space: MemorySpace) -> str:
     """The member that holds a whole on-chip memory."""
@@ -26,7 +29,11 @@ def slot_member(group: tuple[Buffer, ...]) -> str:
 class Spelling:
     """How one program's operands are spelled; the ``Names`` that instructions ask."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(
+        self, program: Program, open_operands: frozenset[Buffer | GlobalTensor] = frozenset()
+    ) -> None:
+        """``open_operands``: those whose type is the text's template parameter."""
+        self._open = open_operands
         self.events = _event_constants(program)
         self.groups: Mapping[Buffer, tuple[Buffer, ...]] = {
             buffer: item.buffers
@@ -39,10 +46,6 @@ class Spelling:
         """A scalar expression."""
         return cxx_text(as_expr(expr))
 
-    def dtype(self, dtype: str) -> str:
-        """The type of an element."""
-        return cxx_type(dtype)
-
     def buffer(self, buffer: Buffer) -> str:
         """A buffer: a member where it has one slot, else the local that names the current slot."""
         return buffer.name if buffer.slots > 1 else f"{buffer.name}_"
@@ -54,6 +57,10 @@ class Spelling:
     def gm(self, tensor: GlobalTensor, offset: ExprLike) -> str:
         """A GlobalTensor at an element offset."""
         return gm_member(tensor.name) + _index(as_expr(offset))
+
+    def ctype(self, operand: Buffer | GlobalTensor) -> str:
+        """The C++ type of an operand's elements."""
+        return PARAMETER if operand in self._open else cxx_type(operand.dtype)
 
     def event(self, event: SetEvent) -> str:
         """The id of an event, of the current slot where it has one id a slot."""

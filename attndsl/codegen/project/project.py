@@ -18,9 +18,10 @@ from attndsl.codegen.names.identifiers import comment
 from attndsl.codegen.project.files import write_files
 from attndsl.codegen.project.project_files import Page, project_files
 from attndsl.compiler.compile import Compiled
-from attndsl.compiler.prepare_launch import compiled_for
-from attndsl.compiler.stored_programs import Parts, parts_of, with_operator
+from attndsl.compiler.prepare_launch import compiled_for, keep_compiled
+from attndsl.compiler.stored_programs import parts_of, with_operator
 from attndsl.lowering.errors import NotLowered
+from attndsl.lowering.signature.kernel_names import check_kernel_names
 from attndsl.lowering.signature.specialisation import Specialisation, feature_names
 from attndsl.spec.operator.operator import Operator
 
@@ -92,6 +93,7 @@ def plan_project(operator: Operator, request: KernelRequest) -> Project:
 
     Raises:
         AlikeNames: CANN does not tell the names of two arguments or results apart.
+        KernelsOfOneName: two of its kernels have names of the same words.
         UserError: the request names what the operator does not have, or does not allow.
         NotLowered: a combination that was asked for by name has no kernel yet.
         ScheduleError: the stated schedule does not fit.
@@ -109,6 +111,7 @@ def plan_project(operator: Operator, request: KernelRequest) -> Project:
             missing.setdefault(wanted.label, error)
             continue
         kernels.setdefault(selectors(compiled), compiled)
+    check_kernel_names(operator, (each.specialisation for each in kernels.values()))
     lacking = tuple(label for label in missing if label)
     if not kernels:
         reason = str(next(iter(missing.values())))
@@ -119,14 +122,14 @@ def plan_project(operator: Operator, request: KernelRequest) -> Project:
 def _compiled(operator: Operator, specials: Sequence[Specialisation]) -> Iterator[Compiled | None]:
     """The compiled specialisations, by several processes; None where one has no lowering."""
 
-    def parts(special: Specialisation) -> Parts | None:
+    def parts(special: Specialisation) -> bytes | None:
         try:
             return parts_of(compiled_for(operator, special))
         except NotLowered:
             return None
 
     for found in fork_map(parts, specials):
-        yield None if found is None else with_operator(found, operator)
+        yield None if found is None else keep_compiled(with_operator(found, operator))
 
 
 def _page(project: Project) -> Page:

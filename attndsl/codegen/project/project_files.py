@@ -10,6 +10,7 @@ from attndsl.codegen.bindings.aclnn import aclnn_lines, aclnn_order
 from attndsl.codegen.bindings.torch_text import torch_text
 from attndsl.codegen.host.host_files import definition_files, guard_of, host_files
 from attndsl.codegen.host.op_definition import SOCS
+from attndsl.codegen.kernel_set.kernel_list import KERNEL_LIST, kernel_list
 from attndsl.codegen.names.arguments import DTYPE_ROWS, Names
 from attndsl.codegen.samples.device_cases import DeviceCase, device_cases
 from attndsl.codegen.samples.device_files import device_files
@@ -41,6 +42,7 @@ def project_files(kernels: Sequence[Compiled], page: Page) -> dict[str, str]:
     found |= build_files(names, page, samples=smallest is not None)
     found |= binding_files(names, page)
     found |= launch_files(names, smallest)
+    found[KERNEL_LIST] = kernel_list(kernels)
     return found | (test_files(names, cases) if cases else {})
 
 

@@ -29,11 +29,11 @@ from attndsl.spec.contract.arguments import DTYPES, TensorSpec
 from attndsl.spec.contract.layout import Array
 from attndsl.spec.errors import CallError, ContractWarning
 from attndsl.spec.operator.operator import Operator
-from attndsl.verify.cases.cases import Case
+from attndsl.verify.cases.case import Case
 from attndsl.verify.data.integers import Integers
 from attndsl.verify.space.solve import solve
 from attndsl.verify.space.space import CaseSpace
-from attndsl.verify.space.values import GROUP, REGIME, WARNED, Values
+from attndsl.verify.space.values import GROUP, WARNED, WORKLOAD, Values
 
 ATTEMPTS = 24
 MOST_INPUTS, MOST_RESULTS, MOST_STORED = 400_000, 8_000, 20_000
@@ -197,7 +197,7 @@ def _settled(compiled: Compiled) -> dict[str, Any]:
     told = frozenset(feature_names(operator)) - ignored_features(operator, special)
     wanted: dict[str, Any] = passed(told, special.features)
     choice = legal_choice(operator, wanted | dict(special.settings), special.dtype)
-    pins: dict[str, Any] = {REGIME: "any", WARNED: False}
+    pins: dict[str, Any] = {WORKLOAD: "any", WARNED: False}
     pins |= {split_of(spec.name).name: False for spec in operator.tensors}
     if choice is None:
         return pins
@@ -217,6 +217,8 @@ def _nearest(values: Sequence[Any], wanted: int) -> Any:
 def _small(compiled: Compiled, case: Case, name: str) -> DeviceCase | None:
     """The case with recipes for its tensors; None if it is too large, or meant for another kernel."""
     operator = compiled.operator
+    if case.result_elements() > MOST_RESULTS:
+        return None
     try:
         arguments = case.arguments()
     except CallError:
@@ -241,7 +243,7 @@ def _small(compiled: Compiled, case: Case, name: str) -> DeviceCase | None:
     if not fits:
         return None
     results = reference.run(call, precision="float64")
-    if sum(result.size for result in results) > MOST_RESULTS or not _telling(results):
+    if not _telling(results):
         return None
     expected = dict(zip((spec.name for spec in operator.outputs), results, strict=True))
     return DeviceCase(name, recipes, expected)

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from attndsl.base.jobs import fork_map
 from attndsl.codegen.host.tiling_text import host_text
-from attndsl.codegen.kernel.kernel import kernel_name, kernel_text
+from attndsl.codegen.kernel.dtype_parameter import text_name
+from attndsl.codegen.kernel.kernel import kernel_text
 from attndsl.codegen.kernel_set.entry import entry_text
 from attndsl.codegen.names.arguments import names_of
 from attndsl.codegen.text.render import render
@@ -14,15 +15,18 @@ from attndsl.compiler.compile import Compiled
 
 
 def kernel_path(compiled: Compiled) -> str:
-    """The file of a specialisation, in the project."""
-    return f"op_kernel/{kernel_name(compiled)}.h"
+    """The file of a specialisation's text, in the project."""
+    return f"op_kernel/{text_name(compiled)}.h"
 
 
 def device_files(kernels: Sequence[Compiled]) -> dict[str, str]:
     """The files by path in the project."""
     names, host = names_of(kernels[0].operator), host_text(kernels)
-    texts = fork_map(lambda each: render("op_kernel/kernel.h.j2", kernel=kernel_text(each)), kernels)
-    found = {kernel_path(each): text for each, text in zip(kernels, texts, strict=True)}
+    texts = {kernel_path(each): each for each in kernels}
+    rendered = fork_map(
+        lambda each: render("op_kernel/kernel.h.j2", kernel=kernel_text(each)), tuple(texts.values())
+    )
+    found = dict(zip(texts, rendered, strict=True))
     found[f"op_kernel/{names.kernel}.cpp"] = render("op_kernel/entry.cpp.j2", entry=entry_text(kernels))
     found[f"op_kernel/{names.op}_tiling.h"] = render("op_kernel/tiling.h.j2", host=host)
     found[f"op_host/{names.op}_plan.h"] = render("op_host/plan.h.j2", host=host)

@@ -1,1 +1,4 @@
-"""The loop over key tiles of one item: matrix products and the online softmax."""
+"""The stages of the loop over an item's key tiles: matrix multiplies, online softmax, requantization.
+
+Knows scores, masks, rows and keys. Knows nothing of what is done with rows once they are complete.
+"""

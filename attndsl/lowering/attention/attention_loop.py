@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from attndsl.lowering.attention.matmul_stages import score_tile, weighted_tile
 from attndsl.lowering.attention.online_softmax import softmax_tile, update_tile
-from attndsl.lowering.emit.context import Context
+from attndsl.lowering.attention.widen_rows import widen_rows
+from attndsl.lowering.context.attention_context import Context
+from attndsl.lowering.context.modifiers import Modifiers
 from attndsl.lowering.emit.loop_scalars import TILE, TILES
-from attndsl.lowering.emit.modifiers import Modifiers
 from attndsl.tile.statements import Pipelined
 
 
@@ -14,10 +15,10 @@ def attention_loop(context: Context, modifiers: Modifiers) -> Pipelined:
     """The stages of a tile, the cube running ``lead`` tiles ahead of its weighted sums."""
     lead = context.schedule.lead
     stages = (
-        (context.keys.prepare(context), 0),
+        (widen_rows(context, context.keys), 0),
         (score_tile(context), 0),
         (softmax_tile(context, modifiers), 0),
-        (context.values.prepare(context), 0),
+        (widen_rows(context, context.values), 0),
         (weighted_tile(context), lead),
         (update_tile(context), lead),
     )

@@ -10,12 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from attndsl.expr import Const, Expr, Named, Symbol, as_expr, ceil_div, minimum
-from attndsl.lowering.emit.context import Context
+from attndsl.lowering.attention.key_range import tile_bounds
+from attndsl.lowering.attention.scale_absorption import load_folded
+from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import KEYS, ROW_FRACTALS, SLOT, TASK_ROWS, TILES
 from attndsl.lowering.emit.workspace_rings import out_ring, prob_ring, score_ring
 from attndsl.lowering.errors import NotLowered
-from attndsl.lowering.keys.folded_query import load_folded
-from attndsl.lowering.keys.key_range import tile_bounds
 from attndsl.lowering.keys.key_source import KeySource
 from attndsl.target import Core, MemorySpace
 from attndsl.tile.buffers import Buffer, GlobalTensor
@@ -129,14 +129,14 @@ def score_tile(context: Context, ring: GlobalTensor | None = None, name: str = "
 
 def with_query(context: Context, body: Statement) -> Statement:
     """An item's ``body``, the query rows in L1 while it lasts; folded ones come with each tile."""
-    if context.keys.factors is not None:
+    if context.keys.quantization is not None:
         return body
     return Alloc(buffers=(cube_buffers(context).query,), body=seq(load_query(context), body))
 
 
 def _with_query(context: Context, body: Statement) -> Statement:
     """A tile's ``body``: vector cores fold queries within the loop over tiles, at the first."""
-    if context.keys.factors is None:
+    if context.keys.quantization is None:
         return body
     query = cube_buffers(context).query
     return Alloc(buffers=(query,), body=seq(load_folded(context, query, _PADDED_ROWS), body))

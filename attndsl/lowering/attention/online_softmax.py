@@ -9,9 +9,11 @@ Online softmax (Milakov and Gimelshein, 2018; FlashAttention, 2022) in fp32, for
 from __future__ import annotations
 
 from attndsl.expr import Const, Expr
+from attndsl.lowering.attention.key_range import tile_bounds
 from attndsl.lowering.attention.requantize import keep_steps, quantise, spread_steps, whole_partial
 from attndsl.lowering.attention.step_scores import exponentials, loaded_buffers, scored, with_tile_operands
-from attndsl.lowering.emit.context import Context, chunks, whole
+from attndsl.lowering.context.attention_context import Context
+from attndsl.lowering.context.modifiers import Modifiers
 from attndsl.lowering.emit.loop_scalars import (
     CHUNK,
     KEYS,
@@ -24,11 +26,10 @@ from attndsl.lowering.emit.loop_scalars import (
     SPAN,
     TILE,
 )
-from attndsl.lowering.emit.modifiers import Modifiers
 from attndsl.lowering.emit.row_operations import broadcast, fold_lanes, scale_rows
+from attndsl.lowering.emit.shorthands import chunks, whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.emit.workspace_rings import out_ring, prob_ring, score_ring
-from attndsl.lowering.keys.key_range import tile_bounds
 from attndsl.target import Core
 from attndsl.tile.instructions import Binary, Convert, Fill, LoadRows, RowReduce, StoreRows, Unary, WithScalar
 from attndsl.tile.statements import Alloc, If, Let, Note, Stage, Statement, seq
@@ -57,7 +58,7 @@ def softmax_tile(context: Context, modifiers: Modifiers) -> Stage:
     stat = SLOT * context.rows_per_vector + R0
     requantizes = context.attention.requantize is not None
     rounded = [Convert(dst=whole(b.prob, 0, SPAN), src=whole(b.score, 0, SPAN), mode="CAST_RINT")]
-    sums_rounded = context.values.factors is not None and context.values.factors.offset is not None
+    sums_rounded = context.values.quantization is not None and context.values.quantization.offset is not None
     if sums_rounded:  # what stands beside the offset is the sum of the very numbers that the cube takes
         rounded.append(Convert(dst=whole(b.score, 0, SPAN), src=whole(b.prob, 0, SPAN), mode="CAST_NONE"))
 

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 
 from attndsl.expr import Const, Expr, Symbol, select
 from attndsl.graph import nodes
-from attndsl.lowering.emit.context import Context, whole
+from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import CHUNK, KEYS, REPEAT_LANES, SMALLEST, SPAN
+from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.scores.row_values import row_value
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Binary, BroadcastRows, Convert, Fill, Unary, WithScalar

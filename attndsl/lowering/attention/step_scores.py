@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from attndsl.expr import Const, Expr, round_up
 from attndsl.lowering.attention.requantize import whole_scores
-from attndsl.lowering.emit.context import Context, whole
+from attndsl.lowering.attention.scale_absorption import scale_scores
+from attndsl.lowering.context.attention_context import Context
+from attndsl.lowering.context.modifiers import Modifier, Modifiers
 from attndsl.lowering.emit.loop_scalars import CHUNK, KEYS, LOWEST, REPEAT_LANES, SPAN
-from attndsl.lowering.emit.modifiers import Modifier, Modifiers
 from attndsl.lowering.emit.row_operations import C0, broadcast, row_blocks
+from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
-from attndsl.lowering.keys.folded_query import scale_scores
 from attndsl.tile.buffers import Buffer, GlobalRegion
 from attndsl.tile.instructions import Binary, Convert, FillLanes, LoadRows, Unary
 from attndsl.tile.statements import Alloc, For, If, Let, Note, Statement, seq

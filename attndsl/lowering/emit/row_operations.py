@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from attndsl.expr import Expr, Symbol, as_expr, minimum
-from attndsl.lowering.emit.context import Context, whole
+from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.emit.loop_scalars import CHUNK, KEYS, LANES, REPEAT_LANES
+from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES
 from attndsl.tile.buffers import Buffer, Region
@@ -15,9 +16,9 @@ C0 = Symbol("c0")
 _D0 = Symbol("d0")
 
 
-def broadcast(context: Context, blocks: Buffer, source: Buffer, offset: Expr | int = 0) -> Statement:
+def broadcast(emit: Emitter, blocks: Buffer, source: Buffer, offset: Expr | int = 0) -> Statement:
     """A row statistic spread over one block a row; a whole step of rows is read."""
-    rows = context.rows_per_step
+    rows = emit.rows_per_step
     return BroadcastRows(
         dst=blocks.region(0, rows, STATISTIC_LANES, STATISTIC_LANES), src=whole(source, offset, rows)
     )
@@ -28,9 +29,9 @@ def row_blocks(blocks: Buffer) -> Region:
     return blocks.region(0, CHUNK, STATISTIC_LANES, STATISTIC_LANES)
 
 
-def scale_rows(context: Context, op: str, target: Buffer, offset: Expr | int, blocks: Buffer) -> Statement:
+def scale_rows(emit: Emitter, op: str, target: Buffer, offset: Expr | int, blocks: Buffer) -> Statement:
     """``target[r, :] = target[r, :] op blocks[r]`` over the head size of values."""
-    bucket = context.value_bucket
+    bucket = emit.value_bucket
 
     def columns(d0: Expr, width: Expr) -> Statement:
         region = target.region(as_expr(offset) + d0, CHUNK, width, bucket)
@@ -45,11 +46,11 @@ def scale_rows(context: Context, op: str, target: Buffer, offset: Expr | int, bl
     )
 
 
-def fold_lanes(context: Context, op: str, start: Expr) -> list[Statement]:
+def fold_lanes(emit: Emitter, op: str, start: Expr) -> list[Statement]:
     """``lanes[r, :] = op over the tile's repeats of score[r, :]``."""
-    b = vector_buffers(context)
+    b = vector_buffers(emit)
     lanes = b.lanes.region(0, CHUNK, REPEAT_LANES, REPEAT_LANES)
-    column = b.score.region(C0, CHUNK, REPEAT_LANES, context.tile_keys)
+    column = b.score.region(C0, CHUNK, REPEAT_LANES, emit.tile_keys)
     fold = Binary(op=op, dst=lanes, first=lanes, second=column)
     return [
         Fill(dst=whole(b.lanes, 0, CHUNK * REPEAT_LANES), value=start),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from attndsl.lowering.emit.context import Context
+from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.emit.loop_scalars import LANES
 from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES
 from attndsl.tile.buffers import Buffer
@@ -32,14 +32,13 @@ class VectorBuffers:
         return (self.row_max, self.row_sum, self.accumulator)
 
 
-def vector_buffers(context: Context) -> VectorBuffers:
+def vector_buffers(emit: Emitter) -> VectorBuffers:
     """The buffers that the vector cores' stages share."""
-    s, ub, bucket = context.schedule, context.in_ub, context.interface.value_bucket
+    s, ub, bucket = emit.schedule, emit.in_ub, emit.interface.value_bucket
     rows, tile = s.rows_per_core, s.rows * s.tile_k
-    factors = "in the io dtype" if context.cube_dtype == context.dtype else f"in {context.cube_dtype}"
     return VectorBuffers(
         score=ub("score", "float32", tile, "scores of the rows, then exp(score - max)", s.slots),
-        prob=ub("prob", context.cube_dtype, tile, f"probabilities {factors}", s.slots),
+        prob=ub("prob", emit.cube_dtype, tile, "probabilities, as the cube multiplies them", s.slots),
         lanes=ub("lanes", "float32", s.rows * LANES, "reduction over the tile, one repeat a row"),
         tile_stat=ub("tileStat", "float32", s.rows, "maximum or sum of each row of the tile"),
         new_max=ub("newMax", "float32", s.rows, "running maximum including the tile"),

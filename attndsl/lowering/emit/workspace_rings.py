@@ -6,7 +6,7 @@ A slot holds one key tile of one task, rows in the task's order.
 from __future__ import annotations
 
 from attndsl.expr import Expr, select
-from attndsl.lowering.emit.context import Context
+from attndsl.lowering.emit.emitter import Emitter
 from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.instructions.base import block_elements
 from attndsl.tile.program import earlier
@@ -15,48 +15,48 @@ STATISTIC_LANES = block_elements("float32")
 """A row statistic in the workspace is a 32-byte block of equal fp32 lanes: any row can be addressed."""
 
 
-def score_ring(context: Context, name: str = "scoreRing") -> GlobalTensor:
+def score_ring(emit: Emitter, name: str = "scoreRing") -> GlobalTensor:
     """Score tiles, cube to vector."""
-    dtype = context.product_dtype
-    return _ring(context, name, dtype, context.schedule.tile_k, "ring of score tiles, cube to vector")
+    dtype = emit.product_dtype
+    return _ring(emit, name, dtype, emit.schedule.tile_k, "ring of score tiles, cube to vector")
 
 
-def prob_ring(context: Context) -> GlobalTensor:
+def prob_ring(emit: Emitter) -> GlobalTensor:
     """Probability tiles, vector to cube."""
     meaning = "ring of probability tiles, vector to cube"
-    return _ring(context, "probRing", context.cube_dtype, context.schedule.tile_k, meaning)
+    return _ring(emit, "probRing", emit.cube_dtype, emit.schedule.tile_k, meaning)
 
 
-def out_ring(context: Context) -> GlobalTensor:
+def out_ring(emit: Emitter) -> GlobalTensor:
     """Weighted sums of tiles, cube to vector."""
     meaning = "ring of weighted sums, cube to vector"
-    return _ring(context, "outRing", context.product_dtype, context.interface.value_bucket, meaning)
+    return _ring(emit, "outRing", emit.product_dtype, emit.interface.value_bucket, meaning)
 
 
-def _ring(context: Context, name: str, dtype: str, row: int, meaning: str) -> GlobalTensor:
-    elements = context.schedule.ring * earlier(context.label("rowsPerTask")) * row
-    return context.inventory.tensor(context.label(name), dtype, elements, "block", meaning)
+def _ring(emit: Emitter, name: str, dtype: str, row: int, meaning: str) -> GlobalTensor:
+    elements = emit.schedule.ring * earlier(emit.label("rowsPerTask")) * row
+    return emit.inventory.tensor(emit.label(name), dtype, elements, "block", meaning)
 
 
-def partial_max(context: Context) -> GlobalTensor:
+def partial_max(emit: Emitter) -> GlobalTensor:
     """Row maxima of the key splits."""
-    return _partial(context, "partialMax", STATISTIC_LANES, "row maxima of key splits")
+    return _partial(emit, "partialMax", STATISTIC_LANES, "row maxima of key splits")
 
 
-def partial_sum(context: Context) -> GlobalTensor:
+def partial_sum(emit: Emitter) -> GlobalTensor:
     """Row sums of the key splits."""
-    return _partial(context, "partialSum", STATISTIC_LANES, "row sums of key splits")
+    return _partial(emit, "partialSum", STATISTIC_LANES, "row sums of key splits")
 
 
-def partial_out(context: Context) -> GlobalTensor:
+def partial_out(emit: Emitter) -> GlobalTensor:
     """Weighted sums of the key splits, unnormalised."""
-    return _partial(context, "partialOut", context.interface.value_bucket, "weighted sums of key splits")
+    return _partial(emit, "partialOut", emit.interface.value_bucket, "weighted sums of key splits")
 
 
-def _partial(context: Context, name: str, row: int, meaning: str) -> GlobalTensor:
+def _partial(emit: Emitter, name: str, row: int, meaning: str) -> GlobalTensor:
     """Row ``split * rowTotal + identity`` belongs to one result row of one key split."""
-    splits = earlier(context.label("splits"))
+    splits = earlier(emit.label("splits"))
     rows: Expr = splits * earlier("rowTotal")
-    if len(context.computation.attentions) == 1:
+    if not emit.suffix:  # the only attention
         rows = select(splits > 1, rows, 0)  # none without a split
-    return context.inventory.tensor(context.label(name), "float32", rows * row, "device", meaning)
+    return emit.inventory.tensor(emit.label(name), "float32", rows * row, "device", meaning)

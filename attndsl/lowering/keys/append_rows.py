@@ -8,8 +8,9 @@ that has added up its last tile knows that its cube has read all keys and values
 from __future__ import annotations
 
 from attndsl.expr import Expr, Symbol, maximum
-from attndsl.lowering.emit.context import Context, chunks
+from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.emit.loop_scalars import BATCH, KV_HEAD, R0
+from attndsl.lowering.emit.shorthands import chunks
 from attndsl.lowering.keys.cached_rows import AppendedRows
 from attndsl.lowering.keys.key_source import KeySource, Wrapped
 from attndsl.lowering.keys.stored_rows import Contiguous
@@ -22,15 +23,9 @@ from attndsl.tile.statements import Alloc, For, Let, Stage, Statement, seq
 _NEW, _NEW_ROWS, _SLOT = Symbol("newRow"), Symbol("newRows"), Symbol("cacheRow")
 
 
-def appended_sources(context: Context) -> tuple[AppendedRows, ...]:
-    """The caches that the call appends to."""
-    found = (_appended(source) for source in (context.keys, context.values))
-    return tuple(source for source in found if source is not None)
-
-
-def appends_rows(context: Context) -> bool:
-    """Whether the call appends to a cache."""
-    return bool(appended_sources(context))
+def appended_sources(*sources: KeySource) -> tuple[AppendedRows, ...]:
+    """Those of some sources that a call appends to."""
+    return tuple(found for source in sources if (found := _appended(source)) is not None)
 
 
 def _appended(source: KeySource) -> AppendedRows | None:
@@ -39,26 +34,25 @@ def _appended(source: KeySource) -> AppendedRows | None:
     return source if isinstance(source, AppendedRows) else None
 
 
-def append_rows(context: Context) -> Stage:
+def append_rows(emit: Emitter, sources: tuple[AppendedRows, ...]) -> Stage:
     """The new rows of keys and values, into their caches; vector cores take turns at them."""
-    sources = appended_sources(context)
-    rows = context.host(context.interface.extents["B"], "batch rows", "batchRows")
-    body = seq(*(For(var=BATCH, end=rows, body=seq(_rows_of(context, each))) for each in sources))
+    rows = emit.host(emit.interface.extents["B"], "batch rows", "batchRows")
+    body = seq(*(For(var=BATCH, end=rows, body=seq(_rows_of(emit, each))) for each in sources))
     overwrites = any(source.ring is not None for source in sources)
     doc = "New keys and values into their rows of the caches."
     where = sources[0].where
     return Stage(name="AppendRows", core=Core.AIV, doc=doc, body=body, behind_all=overwrites, where=where)
 
 
-def _rows_of(context: Context, source: AppendedRows) -> Statement:
+def _rows_of(emit: Emitter, source: AppendedRows) -> Statement:
     ring = source.ring
-    count = source.valid_rows(context) - source.appended_at
+    count = source.valid_rows(emit) - source.appended_at
     first: Expr = BLOCK_INDEX * ATLAS_A2.aiv_per_aic + SUB_BLOCK
     slot: Expr = source.appended_at + _NEW
     if ring is not None:  # of more new rows than the ring holds, the last ones stay
-        first = maximum(0, _NEW_ROWS - ring.rows_of_turn(context)) + first
-        slot = slot % ring.rows_of_turn(context)
-    one = seq(Let(symbol=_SLOT, value=slot), _copy_row(context, source))
+        first = maximum(0, _NEW_ROWS - ring.rows_of_turn(emit)) + first
+        slot = slot % ring.rows_of_turn(emit)
+    one = seq(Let(symbol=_SLOT, value=slot), _copy_row(emit, source))
     rows = For(
         var=_NEW,
         begin=first,
@@ -67,20 +61,20 @@ def _rows_of(context: Context, source: AppendedRows) -> Statement:
         body=one,
         where=source.where,
     )
-    return seq(*source.enter(context), Let(symbol=_NEW_ROWS, value=maximum(0, count)), rows)
+    return seq(*source.enter(emit), Let(symbol=_NEW_ROWS, value=maximum(0, count)), rows)
 
 
-def _copy_row(context: Context, source: AppendedRows) -> For:
+def _copy_row(emit: Emitter, source: AppendedRows) -> For:
     """A new row of all key/value heads, a few heads at a time."""
-    of_keys = (context.head_dim, context.bucket)
-    dim, bucket = of_keys if source.role == "key" else (context.value_dim, context.value_bucket)
-    elements = context.schedule.rows * int(bucket.value)
-    staged = context.in_ub(f"new{source.role.capitalize()}", context.dtype, elements, "new rows")
+    of_keys = (emit.head_dim, emit.bucket)
+    dim, bucket = of_keys if source.role == "key" else (emit.value_dim, emit.value_bucket)
+    elements = emit.schedule.rows * int(bucket.value)
+    staged = emit.in_ub(f"new{source.role.capitalize()}", emit.dtype, elements, "new rows")
 
     def heads(r0: Expr, chunk: Expr) -> list[Statement]:
         def rows_at(rows: Contiguous, row: Expr) -> GlobalRegion:
-            pitch = context.stride(rows.name, "K")
-            return context.gm(rows.name, rows.row_offset(context, row), chunk, dim, pitch)
+            pitch = emit.stride(rows.name, "K")
+            return emit.gm(rows.name, rows.row_offset(emit, row), chunk, dim, pitch)
 
         rows = staged.region(0, chunk, dim, bucket)
         return [
@@ -94,4 +88,4 @@ def _copy_row(context: Context, source: AppendedRows) -> For:
             ),
         ]
 
-    return chunks(tiling_scalar("kvHeads"), context.rows_per_step, heads, source.where)
+    return chunks(tiling_scalar("kvHeads"), emit.rows_per_step, heads, source.where)

@@ -11,17 +11,17 @@ from dataclasses import dataclass, replace
 
 from attndsl.expr import Const, Expr, Symbol, maximum, minimum
 from attndsl.graph import nodes
-from attndsl.lowering.emit.context import Context
+from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.emit.loop_scalars import FIRST_KEY
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.keys.key_source import KeySource, Wrapped
 from attndsl.lowering.keys.stored_rows import Contiguous
 from attndsl.lowering.rows.batch_extents import batch_scalar
-from attndsl.lowering.rows.row_segments import Piece, ToPiece, Turn, pieces_by_turn
+from attndsl.lowering.rows.row_segments import Segment, ToSegment, Turn, segments_by_turn
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.statements import If, Let, Statement, seq
 
-Of = Callable[[nodes.Rows, str], KeySource]
+SourceOf = Callable[[nodes.Rows, str], KeySource]
 """Gives the source of a graph node in a role."""
 
 _TURN, _OLD = Symbol("turn"), Symbol("cachedRows")
@@ -34,16 +34,16 @@ class RingRows(Wrapped):
     inner: Contiguous
     size: Expr
 
-    def pieces(
-        self, context: Context, n0: Expr, rows: Expr, body: ToPiece, touched: tuple[Buffer, ...]
+    def segments(
+        self, emit: Emitter, n0: Expr, rows: Expr, body: ToSegment, touched: tuple[Buffer, ...]
     ) -> Statement:
-        tensor, start = context.parameter(self.name), self.inner.row_offset(context, Const(0))
-        turn = Turn(tensor, _TURN, self.rows_of_turn(context), start, self.inner.pitch(context))
-        return pieces_by_turn(turn, FIRST_KEY + n0, rows, body, touched, self.where)
+        tensor, start = emit.parameter(self.name), self.inner.row_offset(emit, Const(0))
+        turn = Turn(tensor, _TURN, self.rows_of_turn(emit), start, self.inner.pitch(emit))
+        return segments_by_turn(turn, FIRST_KEY + n0, rows, body, touched, self.where)
 
-    def rows_of_turn(self, context: Context) -> Expr:
+    def rows_of_turn(self, emit: Emitter) -> Expr:
         """Rows of the ring."""
-        return context.host(self.size, "rows of a ring")
+        return emit.host(self.size, "rows of a ring")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,23 +69,23 @@ class AppendedRows(Wrapped):
         """The row at which the new ones begin."""
         return Symbol(f"{self.role}Position")
 
-    def enter(self, context: Context) -> list[Statement]:
-        position = batch_scalar(context, self.position, Const(0))
-        both = [*self.inner.enter(context), *self.new.enter(context)]
+    def enter(self, emit: Emitter) -> list[Statement]:
+        position = batch_scalar(emit, self.position, Const(0))
+        both = [*self.inner.enter(emit), *self.new.enter(emit)]
         return [*both, Let(symbol=self.appended_at, value=position, where=self.where)]
 
-    def locate(self, context: Context) -> list[Statement]:
-        return [*self.inner.locate(context), *self.new.locate(context)]
+    def locate(self, emit: Emitter) -> list[Statement]:
+        return [*self.inner.locate(emit), *self.new.locate(emit)]
 
-    def pieces(
-        self, context: Context, n0: Expr, rows: Expr, body: ToPiece, touched: tuple[Buffer, ...]
+    def segments(
+        self, emit: Emitter, n0: Expr, rows: Expr, body: ToSegment, touched: tuple[Buffer, ...]
     ) -> Statement:
-        def behind_old(piece: Piece) -> Statement:
-            return body(replace(piece, at=_OLD + piece.at))
+        def behind_old(segment: Segment) -> Statement:
+            return body(replace(segment, at=_OLD + segment.at))
 
         first_new = n0 - self.appended_at + _OLD
-        old = self.inner.pieces(context, n0, _OLD, body, touched)
-        new = self.new.pieces(context, first_new, rows - _OLD, behind_old, touched)
+        old = self.inner.segments(emit, n0, _OLD, body, touched)
+        new = self.new.segments(emit, first_new, rows - _OLD, behind_old, touched)
         return seq(
             Let(symbol=_OLD, value=maximum(0, minimum(rows, self.appended_at - FIRST_KEY - n0))),
             If(condition=_OLD > 0, then=seq(old)),
@@ -99,35 +99,35 @@ class WindowRows(Wrapped):
 
     start: nodes.Node
 
-    def first(self, context: Context) -> Expr:
-        return batch_scalar(context, self.start, Const(0))
+    def first(self, emit: Emitter) -> Expr:
+        return batch_scalar(emit, self.start, Const(0))
 
 
 # ------------------------------------------------------------------------------------------------
 # From graph nodes
 
 
-def ring_rows(rows: nodes.Rows, role: str, key_source: Of) -> KeySource:
+def ring_rows(rows: nodes.Rows, role: str, source: SourceOf) -> KeySource:
     """The source of a ring."""
     assert isinstance(rows, nodes.Ring)
-    inner = key_source(rows.source, role)
+    inner = source(rows.source, role)
     if not isinstance(inner, Contiguous):
         raise NotLowered(f"a ring over {type(rows.source).__name__}", rows.where)
     return RingRows(inner=inner, valid=rows.length, role=role, where=rows.where, size=rows.size)
 
 
-def windowed_rows(rows: nodes.Rows, role: str, key_source: Of) -> KeySource:
+def windowed_rows(rows: nodes.Rows, role: str, source: SourceOf) -> KeySource:
     """The source of a window."""
     assert isinstance(rows, nodes.Windowed)
-    inner = key_source(rows.source, role)
+    inner = source(rows.source, role)
     return WindowRows(inner=inner, valid=rows.length, role=role, where=rows.where, start=rows.start)
 
 
-def appended_rows(rows: nodes.Rows, role: str, key_source: Of) -> KeySource:
+def appended_rows(rows: nodes.Rows, role: str, source: SourceOf) -> KeySource:
     """The source of a cache with appended rows."""
     assert isinstance(rows, nodes.CacheAppend)
-    cache = key_source(rows.cache, role)
-    new = key_source(rows.rows, f"new{role[:1].upper()}{role[1:]}")
+    cache = source(rows.cache, role)
+    new = source(rows.rows, f"new{role[:1].upper()}{role[1:]}")
     if not isinstance(cache, Contiguous | RingRows) or not isinstance(new, Contiguous):
         raise NotLowered(f"appending to {type(rows.cache).__name__}", rows.where)
     return AppendedRows(

@@ -1,14 +1,18 @@
-"""Numbers a channel of a key/value head, by which rows of integers are meant: ``(row + offset) * scale``."""
+"""Scale and zero point of quantized rows, a number a channel of a key/value head.
+
+number = (stored + offset) * scale
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from attndsl.expr import Const, Expr
 from attndsl.graph import nodes
-from attndsl.lowering.emit.context import Context, whole
+from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.emit.loop_scalars import KV_HEAD, LANES, REPEAT_LANES
+from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.match.stored_inputs import stored_in
 from attndsl.target import Core
 from attndsl.tile.buffers import Buffer
@@ -17,52 +21,50 @@ from attndsl.tile.statements import Alloc, If, Stage, Statement, seq
 
 
 @dataclass(frozen=True, kw_only=True)
-class Factors:
-    """What the rows of a key source are meant by.
+class ChannelQuantization:
+    """Scale and zero point of the rows of a key source.
 
     Attributes:
         role: of the rows, "key" or "value".
-        scale, offset: tensors over (C, K, channels), with the index along C that is meant.
+        scale, offset: tensors over (C, K, channels), at an index along C; ``offset`` is the zero point.
     """
 
     role: str
     scale: nodes.Node
     offset: nodes.Node | None
 
-    def channels(self, context: Context) -> Expr:
+    def channels(self, emit: Emitter) -> Expr:
         """Channels of a row."""
-        return context.head_dim if self.role == "key" else context.value_dim
+        return emit.head_dim if self.role == "key" else emit.value_dim
 
-    def lanes(self, context: Context) -> int:
+    def lanes(self, emit: Emitter) -> int:
         """Lanes of a row in fp32: channels padded to whole repeats."""
-        bucket = context.interface.bucket if self.role == "key" else context.interface.value_bucket
+        bucket = emit.interface.bucket if self.role == "key" else emit.interface.value_bucket
         return -(-bucket // LANES) * LANES
 
-    def wide(self, context: Context, name: str) -> Buffer:
+    def wide(self, emit: Emitter, name: str) -> Buffer:
         """The scale or the offset, ``name``, in fp32."""
         meaning = f"{name} of each channel of {self.role}s, in fp32"
-        return context.in_ub(f"{self.role}{name.capitalize()}", "float32", self.lanes(context), meaning)
+        return emit.in_ub(f"{self.role}{name.capitalize()}", "float32", self.lanes(emit), meaning)
 
-    def buffers(self, context: Context) -> tuple[Buffer, ...]:
+    def buffers(self, emit: Emitter) -> tuple[Buffer, ...]:
         """Scale and offset as they are stored, and in fp32."""
         names = [name for name, _ in self._present()]
-        return tuple(
-            buffer for name in names for buffer in (self._narrow(context, name), self.wide(context, name))
-        )
+        return tuple(buffer for name in names for buffer in (self._narrow(emit, name), self.wide(emit, name)))
 
-    def loads(self, context: Context) -> list[Statement]:
+    def loads(self, emit: Emitter) -> list[Statement]:
         """Scale and offset of the task's head, as they are stored."""
-        channels = self.channels(context)
-        return [_load(context, node, self._narrow(context, name), channels) for name, node in self._present()]
+        channels = self.channels(emit)
+        return [_load(emit, node, self._narrow(emit, name), channels) for name, node in self._present()]
 
-    def widened(self, context: Context) -> list[Statement]:
+    def widened(self, emit: Emitter) -> list[Statement]:
         """The same in fp32, zeros behind the channels."""
         found: list[Statement] = []
         for name, _ in self._present():
-            narrow, wide = self._narrow(context, name), self.wide(context, name)
+            narrow, wide = self._narrow(emit, name), self.wide(emit, name)
             found += [
                 Convert(dst=whole(wide, 0, narrow.elements), src=whole(narrow), mode="CAST_NONE"),
-                zero_tail(wide, Const(1), self.channels(context), self.lanes(context)),
+                zero_tail(wide, Const(1), self.channels(emit), self.lanes(emit)),
             ]
         return found
 
@@ -71,28 +73,29 @@ class Factors:
         if self.offset is not None:
             yield "offset", self.offset
 
-    def _narrow(self, context: Context, name: str) -> Buffer:
-        bucket = context.interface.bucket if self.role == "key" else context.interface.value_bucket
+    def _narrow(self, emit: Emitter, name: str) -> Buffer:
+        bucket = emit.interface.bucket if self.role == "key" else emit.interface.value_bucket
         meaning = f"{name} of each channel of {self.role}s"
-        return context.in_ub(f"{self.role}{name.capitalize()}Io", context.dtype, bucket, meaning)
+        return emit.in_ub(f"{self.role}{name.capitalize()}Io", emit.dtype, bucket, meaning)
 
 
-def with_factors(context: Context, body: Statement) -> Statement:
-    """An item's ``body``, what its keys and values are meant by in the unified buffer while it lasts."""
-    found = [each for each in (context.keys.factors, context.values.factors) if each is not None]
-    if not found:
+def with_quantization(
+    emit: Emitter, quantizations: Sequence[ChannelQuantization], body: Statement
+) -> Statement:
+    """An item's ``body``, scale and offset of its keys and values in the unified buffer while it lasts."""
+    if not quantizations:
         return body
-    steps = [*(load for each in found for load in each.loads(context))]
-    steps += [step for each in found for step in each.widened(context)]
+    steps = [load for each in quantizations for load in each.loads(emit)]
+    steps += [step for each in quantizations for step in each.widened(emit)]
     load = Stage(
-        name=context.label("LoadFactors"),
-        part=context.suffix,
+        name=emit.label("LoadFactors"),
+        part=emit.suffix,
         core=Core.AIV,
         doc="Scale and offset of each channel of the head's keys and values.",
         body=seq(*steps),
-        where=found[0].scale.where,
+        where=quantizations[0].scale.where,
     )
-    buffers = tuple(buffer for each in found for buffer in each.buffers(context))
+    buffers = tuple(buffer for each in quantizations for buffer in each.buffers(emit))
     return Alloc(buffers=buffers, body=seq(load, body))
 
 
@@ -103,10 +106,10 @@ def zero_tail(buffer: Buffer, rows: Expr, channels: Expr, lanes: int) -> Stateme
     return If(condition=channels % REPEAT_LANES != 0, then=seq(fill))
 
 
-def _load(context: Context, node: nodes.Node, target: Buffer, channels: Expr) -> Statement:
+def _load(emit: Emitter, node: nodes.Node, target: Buffer, channels: Expr) -> Statement:
     tensor, fixed = stored_in(node)
-    offset = KV_HEAD * context.stride(tensor.name, "K")
+    offset = KV_HEAD * emit.stride(tensor.name, "K")
     for axis, index in fixed:
-        offset = offset + context.in_kernel(index) * context.stride(tensor.name, axis)
-    source = context.gm(tensor.name, offset, 1, channels)
+        offset = offset + emit.in_kernel(index) * emit.stride(tensor.name, axis)
+    source = emit.gm(tensor.name, offset, 1, channels)
     return LoadRows(dst=whole(target, 0, channels), src=source, where=node.where)

@@ -2,10 +2,9 @@
 
     number = (stored + offset) * scale,  scale and offset one number a channel of the key/value head
 
-The cube multiplies the stored integers, which fp16 holds exactly: scale and offset of keys are folded into
-queries and scores (folded_query.py), those of values into the weighted sums (scaled_sums.py), in fp32. So no
-key or value is rounded, and none overflows. Tiles pass through a workspace ring of their own; the two vector
-cores share a tile's rows, the first half to the first.
+The cube multiplies the stored integers, which fp16 holds exactly: queries and scores absorb scale and offset
+of keys, weighted sums those of values, in fp32. So no key or value is rounded, and none overflows. Tiles pass
+through a workspace ring of their own; the two vector cores share a tile's rows, the first half to the first.
 """
 
 from __future__ import annotations
@@ -15,21 +14,20 @@ from dataclasses import dataclass, replace
 
 from attndsl.expr import Const, Expr, Named, Symbol, ceil_div, minimum
 from attndsl.graph import nodes
-from attndsl.lowering.emit.context import Context, whole
+from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.emit.loop_scalars import KEYS, SLOT
+from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.errors import NotLowered
-from attndsl.lowering.keys.channel_quantization import Factors
-from attndsl.lowering.keys.folded_query import fold_query
-from attndsl.lowering.keys.key_range import tile_bounds
+from attndsl.lowering.keys.channel_quantization import ChannelQuantization
 from attndsl.lowering.keys.key_source import KeySource, Wrapped
 from attndsl.lowering.match.stored_inputs import stored_in, stored_node
-from attndsl.lowering.rows.row_segments import Piece, ToPiece
-from attndsl.target import ATLAS_A2, Core
+from attndsl.lowering.rows.row_segments import Segment, ToSegment
+from attndsl.target import ATLAS_A2
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import Convert, LoadRows, StoreRows
 from attndsl.tile.instructions.base import block_elements
 from attndsl.tile.program import SUB_BLOCK
-from attndsl.tile.statements import Alloc, For, Let, Seq, Stage, Statement, seq
+from attndsl.tile.statements import Alloc, For, Let, Seq, Statement, seq
 
 _INT8_BLOCK = block_elements("int8")
 _ELEMENTS = 4096
@@ -39,94 +37,83 @@ _BEGIN, _END = Symbol("keyBeginHere"), Symbol("keyEndHere")
 
 @dataclass(frozen=True, kw_only=True)
 class Dequantised(Wrapped):
-    """Rows of another source, which are int8, widened; ``meant``: the numbers that they stand for."""
+    """int8 rows of another source, widened to the dtype that the cube multiplies."""
 
-    meant: Factors
+    channels: ChannelQuantization
 
     @property
-    def factors(self) -> Factors:
-        return self.meant
+    def quantization(self) -> ChannelQuantization:
+        return self.channels
 
-    def locate(self, context: Context) -> list[Statement]:
+    def locate(self, emit: Emitter) -> list[Statement]:
         return []
 
-    def pieces(
-        self, context: Context, n0: Expr, rows: Expr, body: ToPiece, touched: tuple[Buffer, ...]
+    def segments(
+        self, emit: Emitter, n0: Expr, rows: Expr, body: ToSegment, touched: tuple[Buffer, ...]
     ) -> Statement:
-        bucket = self._bucket(context)
-        place = (SLOT * context.tile_keys + n0) * bucket
-        return body(Piece(self._ring(context), Const(0), rows, place, bucket))
+        bucket = self._bucket(emit)
+        place = (SLOT * emit.tile_keys + n0) * bucket
+        return body(Segment(self._ring(emit), Const(0), rows, place, bucket))
 
-    def prepare(self, context: Context) -> Stage:
-        half = ceil_div(KEYS, ATLAS_A2.aiv_per_aic)
-        share = [
-            Let(symbol=_BEGIN, value=minimum(SUB_BLOCK * half, KEYS)),
-            Let(symbol=_END, value=minimum(_BEGIN + half, KEYS)),
-        ]
-        step = self._step(context)
+    def widen(self, emit: Emitter) -> Seq:
+        """The rows of the running tile widened, to their slot of the ring; the vector cores share them."""
+        half, step = ceil_div(KEYS, ATLAS_A2.aiv_per_aic), self._step(emit)
         over_rows = For(
             var=_K0,
             begin=_BEGIN,
             end=_END,
             step=step,
-            body=seq(Let(symbol=_COUNT, value=minimum(step, _END - _K0)), self._rows(context)),
+            body=seq(Let(symbol=_COUNT, value=minimum(step, _END - _K0)), self._rows(emit)),
             where=self.where,
         )
-        body = seq(
-            *tile_bounds(context),
-            *self.inner.locate(context),
-            *share,
+        return seq(
+            *self.inner.locate(emit),
+            Let(symbol=_BEGIN, value=minimum(SUB_BLOCK * half, KEYS)),
+            Let(symbol=_END, value=minimum(_BEGIN + half, KEYS)),
             over_rows,
         )
-        if self.role == "key":
-            body = seq(fold_query(context, self.meant), body)
-        name = context.label(f"Widen{'Keys' if self.role == 'key' else 'Values'}")
-        doc = f"One tile of {self.name} from int8 to {context.cube_dtype}, for the cube to load."
-        if self.role == "key":
-            doc += " Before the first, the query rows take the scale of its channels."
-        return Stage(name=name, part=context.suffix, core=Core.AIV, doc=doc, body=body, where=self.where)
 
     # Buffers --------------------------------------------------------------------------------------------
 
-    def _bucket(self, context: Context) -> Named:
-        return context.bucket if self.role == "key" else context.value_bucket
+    def _bucket(self, emit: Emitter) -> Named:
+        return emit.bucket if self.role == "key" else emit.value_bucket
 
-    def _dim(self, context: Context) -> Expr:
-        return context.head_dim if self.role == "key" else context.value_dim
+    def _dim(self, emit: Emitter) -> Expr:
+        return emit.head_dim if self.role == "key" else emit.value_dim
 
-    def _width(self, context: Context) -> int:
+    def _width(self, emit: Emitter) -> int:
         """Lanes of a row in the unified buffer: int8 rows start on a 32-byte block."""
-        widest = max(context.interface.bucket, context.interface.value_bucket)
+        widest = max(emit.interface.bucket, emit.interface.value_bucket)
         return -(-widest // _INT8_BLOCK) * _INT8_BLOCK
 
-    def _ring(self, context: Context) -> GlobalTensor:
-        elements = Const(context.schedule.ring * context.schedule.tile_k * int(self._bucket(context).value))
-        meaning = f"ring of {self.role} tiles in {context.cube_dtype}, vector to cube"
-        name = context.label(f"{self.role}Ring")
-        return context.inventory.tensor(name, context.cube_dtype, elements, "block", meaning)
+    def _ring(self, emit: Emitter) -> GlobalTensor:
+        elements = Const(emit.schedule.ring * emit.schedule.tile_k * int(self._bucket(emit).value))
+        meaning = f"ring of {self.role} tiles in {emit.cube_dtype}, vector to cube"
+        name = emit.label(f"{self.role}Ring")
+        return emit.inventory.tensor(name, emit.cube_dtype, elements, "block", meaning)
 
-    def _step(self, context: Context) -> Named:
+    def _step(self, emit: Emitter) -> Named:
         """Rows of one vector step: as many as its buffers hold."""
-        rows = max(8, min(64, _ELEMENTS // self._width(context) // 8 * 8))
-        return context.inventory.constant("rowsPerWidening", rows, "int8 rows of one vector step")
+        rows = max(8, min(64, _ELEMENTS // self._width(emit) // 8 * 8))
+        return emit.inventory.constant("rowsPerWidening", rows, "int8 rows of one vector step")
 
     # Statements -----------------------------------------------------------------------------------------
 
-    def _rows(self, context: Context) -> Seq:
-        width, dim, slots = self._width(context), self._dim(context), context.schedule.slots
-        elements, dtype = int(self._step(context).value) * width, context.cube_dtype
-        stored = context.in_ub("int8Rows", "int8", elements, "int8 rows of keys or values", slots)
-        widened = context.in_ub("wideRows", dtype, elements, "int8 rows as the cube takes them", slots)
+    def _rows(self, emit: Emitter) -> Seq:
+        width, dim, slots = self._width(emit), self._dim(emit), emit.schedule.slots
+        elements, dtype = int(self._step(emit).value) * width, emit.cube_dtype
+        stored = emit.in_ub("int8Rows", "int8", elements, "int8 rows of keys or values", slots)
+        widened = emit.in_ub("wideRows", dtype, elements, "int8 rows as the cube takes them", slots)
         span = _COUNT * width
 
-        def to_ub(piece: Piece) -> Statement:
-            source = piece.tensor.region(piece.offset, piece.rows, dim, piece.pitch)
-            target = stored.region(piece.at * width, piece.rows, dim, width)
+        def to_ub(segment: Segment) -> Statement:
+            source = segment.tensor.region(segment.offset, segment.rows, dim, segment.pitch)
+            target = stored.region(segment.at * width, segment.rows, dim, width)
             return LoadRows(dst=target, src=source, where=self.where)
 
-        place = (SLOT * context.tile_keys + _K0) * self._bucket(context)
+        place = (SLOT * emit.tile_keys + _K0) * self._bucket(emit)
         store = StoreRows(
-            dst=self._ring(context).region(place, _COUNT, dim, self._bucket(context)),
+            dst=self._ring(emit).region(place, _COUNT, dim, self._bucket(emit)),
             src=widened.region(0, _COUNT, dim, width),
         )
         widen = Convert(dst=whole(widened, 0, span), src=whole(stored, 0, span), mode="CAST_NONE")
@@ -134,7 +121,7 @@ class Dequantised(Wrapped):
             Alloc(
                 buffers=(stored,),
                 body=seq(
-                    self.inner.pieces(context, _K0, _COUNT, to_ub, (stored,)),
+                    self.inner.segments(emit, _K0, _COUNT, to_ub, (stored,)),
                     Alloc(buffers=(widened,), body=seq(widen, store)),
                 ),
             )
@@ -153,5 +140,5 @@ def dequantised(rows: nodes.Rows, role: str, source: Callable[[nodes.Rows, str],
         inner=source(replace(rows, **plain), role),  # type: ignore[arg-type]
         role=role,
         where=rows.where,
-        meant=Factors(role=role, scale=tensor.scale, offset=tensor.offset),
+        channels=ChannelQuantization(role=role, scale=tensor.scale, offset=tensor.offset),
     )

@@ -1,7 +1,7 @@
 """Where the rows of keys and values are: for a key tile, the copies that bring a block of it to L1.
 
 A source knows nothing of what is computed with its rows; it tells how many a batch row has, and in which
-pieces rows ``[n0, n0 + rows)`` of the running tile lie. stored_rows.py has those that read a tensor,
+segments rows ``[n0, n0 + rows)`` of the running tile lie. stored_rows.py has those that read a tensor,
 cached_rows.py and dequantise.py those that make something of another source, key_sources.py the table of
 graph nodes.
 """
@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from attndsl.base.source_location import SourceLine
 from attndsl.expr import Expr, round_up
 from attndsl.graph import nodes
-from attndsl.lowering.emit.context import Context
-from attndsl.lowering.keys.channel_quantization import Factors
+from attndsl.lowering.emit.emitter import Emitter
+from attndsl.lowering.keys.channel_quantization import ChannelQuantization
 from attndsl.lowering.rows.batch_extents import batch_scalar
-from attndsl.lowering.rows.row_segments import Piece, ToPiece, load_matrix
+from attndsl.lowering.rows.row_segments import Segment, ToSegment, load_matrix
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions.cube import fractal_depth
-from attndsl.tile.statements import Stage, Statement
+from attndsl.tile.statements import Statement
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,56 +40,52 @@ class KeySource(ABC):
         """The name of the tensor in which the rows are stored."""
 
     @abstractmethod
-    def capacity(self, context: Context) -> Expr:
+    def capacity(self, emit: Emitter) -> Expr:
         """Rows that a batch row can have, for the host."""
 
     @abstractmethod
-    def valid_rows(self, context: Context) -> Expr:
+    def valid_rows(self, emit: Emitter) -> Expr:
         """Valid rows of the batch row."""
 
     @abstractmethod
-    def pieces(
-        self, context: Context, n0: Expr, rows: Expr, body: ToPiece, touched: tuple[Buffer, ...]
+    def segments(
+        self, emit: Emitter, n0: Expr, rows: Expr, body: ToSegment, touched: tuple[Buffer, ...]
     ) -> Statement:
-        """``body`` for each piece of rows ``n0 .. n0 + rows - 1`` of the running tile.
+        """``body`` for each segment of rows ``n0 .. n0 + rows - 1`` of the running tile.
 
-        ``touched``: the buffers of which different pieces touch different elements.
+        ``touched``: the buffers of which different segments touch different elements.
         """
 
     @property
-    def factors(self) -> Factors | None:
-        """What rows of integers are meant by; None where rows are the numbers themselves."""
+    def quantization(self) -> ChannelQuantization | None:
+        """Scale and zero point, or None if the rows are not quantized."""
         return None
 
-    def first(self, context: Context) -> Expr | None:
+    def first(self, emit: Emitter) -> Expr | None:
         """Number of the first valid row of the batch row; None where it is 0."""
         return None
 
-    def has_rows(self, context: Context) -> Expr | None:
+    def has_rows(self, emit: Emitter) -> Expr | None:
         """Whether the batch row takes part in the attention at all; None where every one does."""
         return None
 
-    def enter(self, context: Context) -> list[Statement]:
+    def enter(self, emit: Emitter) -> list[Statement]:
         """What a task defines once, behind its batch row and key/value head."""
         return []
 
-    def locate(self, context: Context) -> list[Statement]:
+    def locate(self, emit: Emitter) -> list[Statement]:
         """What a tile defines before its rows are loaded."""
         return []
 
-    def prepare(self, context: Context) -> Stage | None:
-        """What the vector cores do to a tile's rows before the cube loads them."""
-        return None
-
     def load(
-        self, context: Context, target: Buffer, n0: Expr, rows: Expr, column: Expr, width: Expr
+        self, emit: Emitter, target: Buffer, n0: Expr, rows: Expr, column: Expr, width: Expr
     ) -> Statement:
         """Rows ``n0 .. n0 + rows - 1`` of the running tile to L1 in Nz, ``width`` columns from ``column``."""
 
-        def to_l1(piece: Piece) -> Statement:
-            return load_matrix(target, piece, self.image_rows(target, rows), column, width)
+        def to_l1(segment: Segment) -> Statement:
+            return load_matrix(target, segment, self.image_rows(target, rows), column, width)
 
-        return self.pieces(context, n0, rows, to_l1, (target,))
+        return self.segments(emit, n0, rows, to_l1, (target,))
 
     def image_rows(self, target: Buffer, rows: Expr) -> Expr:
         """Rows of a block in L1, before they are padded to fractals.
@@ -99,14 +95,14 @@ class KeySource(ABC):
         squares = self.role == "value" and target.dtype == "int8"
         return round_up(rows, fractal_depth(target.dtype)) if squares else rows
 
-    def told_rows(self, context: Context, valid: nodes.Node | None) -> Expr:
+    def told_rows(self, emit: Emitter, valid: nodes.Node | None) -> Expr:
         """The rows that ``valid`` tells of the batch row, all where it is None or left out of a call."""
-        return batch_scalar(context, valid, self.all_rows(context))
+        return batch_scalar(emit, valid, self.all_rows(emit))
 
-    def all_rows(self, context: Context) -> Expr:
+    def all_rows(self, emit: Emitter) -> Expr:
         """The rows of the batch row when nothing tells how many are valid."""
-        return context.inventory.field(
-            context.label("keyCapacity"), self.capacity(context), "keys of a row when no lengths are given"
+        return emit.inventory.field(
+            emit.label("keyCapacity"), self.capacity(emit), "keys of a row when no lengths are given"
         )
 
 
@@ -127,34 +123,31 @@ class Wrapped(KeySource):
         return self.inner.name
 
     @property
-    def factors(self) -> Factors | None:
-        return self.inner.factors
+    def quantization(self) -> ChannelQuantization | None:
+        return self.inner.quantization
 
-    def capacity(self, context: Context) -> Expr:
-        return self.inner.capacity(context)
+    def capacity(self, emit: Emitter) -> Expr:
+        return self.inner.capacity(emit)
 
-    def all_rows(self, context: Context) -> Expr:
-        return self.inner.all_rows(context)
+    def all_rows(self, emit: Emitter) -> Expr:
+        return self.inner.all_rows(emit)
 
-    def valid_rows(self, context: Context) -> Expr:
-        return self.inner.valid_rows(context) if self.valid is None else self.told_rows(context, self.valid)
+    def valid_rows(self, emit: Emitter) -> Expr:
+        return self.inner.valid_rows(emit) if self.valid is None else self.told_rows(emit, self.valid)
 
-    def pieces(
-        self, context: Context, n0: Expr, rows: Expr, body: ToPiece, touched: tuple[Buffer, ...]
+    def segments(
+        self, emit: Emitter, n0: Expr, rows: Expr, body: ToSegment, touched: tuple[Buffer, ...]
     ) -> Statement:
-        return self.inner.pieces(context, n0, rows, body, touched)
+        return self.inner.segments(emit, n0, rows, body, touched)
 
-    def first(self, context: Context) -> Expr | None:
-        return self.inner.first(context)
+    def first(self, emit: Emitter) -> Expr | None:
+        return self.inner.first(emit)
 
-    def has_rows(self, context: Context) -> Expr | None:
-        return self.inner.has_rows(context)
+    def has_rows(self, emit: Emitter) -> Expr | None:
+        return self.inner.has_rows(emit)
 
-    def enter(self, context: Context) -> list[Statement]:
-        return self.inner.enter(context)
+    def enter(self, emit: Emitter) -> list[Statement]:
+        return self.inner.enter(emit)
 
-    def locate(self, context: Context) -> list[Statement]:
-        return self.inner.locate(context)
-
-    def prepare(self, context: Context) -> Stage | None:
-        return self.inner.prepare(context)
+    def locate(self, emit: Emitter) -> list[Statement]:
+        return self.inner.locate(emit)

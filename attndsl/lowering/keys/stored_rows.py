@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from attndsl.expr import Const, Expr, Symbol, maximum, select
 from attndsl.graph import nodes
-from attndsl.lowering.emit.context import Context
+from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.emit.loop_scalars import BATCH, FIRST_KEY, KV_HEAD, own_rows
 from attndsl.lowering.keys.key_source import KeySource
 from attndsl.lowering.rows.batch_extents import batch_scalar, packed_start
-from attndsl.lowering.rows.row_segments import Piece, ToPiece, Turn, pieces_by_turn
+from attndsl.lowering.rows.row_segments import Segment, ToSegment, Turn, segments_by_turn
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.statements import Let, PickTensor, Statement
 
@@ -36,21 +36,21 @@ class StoredRows(KeySource):
     def name(self) -> str:
         return self.tensor.name
 
-    def capacity(self, context: Context) -> Expr:
-        return context.interface.extents[self.rows_axis]
+    def capacity(self, emit: Emitter) -> Expr:
+        return emit.interface.extents[self.rows_axis]
 
-    def valid_rows(self, context: Context) -> Expr:
-        return self.told_rows(context, self.valid)
+    def valid_rows(self, emit: Emitter) -> Expr:
+        return self.told_rows(emit, self.valid)
 
-    def pitch(self, context: Context) -> Expr:
+    def pitch(self, emit: Emitter) -> Expr:
         """Elements between neighbouring rows."""
-        return context.stride(self.name, self.rows_axis)
+        return emit.stride(self.name, self.rows_axis)
 
-    def fixed_offset(self, context: Context) -> Expr:
+    def fixed_offset(self, emit: Emitter) -> Expr:
         """Elements to the part of the tensor that the fixed indices name."""
         offset: Expr = Const(0)
         for axis, index in self.fixed:
-            offset = offset + context.in_kernel(index) * context.stride(self.name, axis)
+            offset = offset + emit.in_kernel(index) * emit.stride(self.name, axis)
         return offset
 
 
@@ -68,23 +68,23 @@ class Contiguous(StoredRows):
         """The row of the tensor in which row 0 of the batch row is."""
         return Const(0)
 
-    def head_offset(self, context: Context) -> Expr:
+    def head_offset(self, emit: Emitter) -> Expr:
         """Elements to the part of the tensor that has the rows of the key/value head."""
-        return self.fixed_offset(context) + KV_HEAD * context.stride(self.name, "K")
+        return self.fixed_offset(emit) + KV_HEAD * emit.stride(self.name, "K")
 
-    def row_offset(self, context: Context, row: Expr) -> Expr:
+    def row_offset(self, emit: Emitter, row: Expr) -> Expr:
         """Elements to a row of the batch row and key/value head."""
-        return self.head_offset(context) + (self.row_zero + row) * self.pitch(context)
+        return self.head_offset(emit) + (self.row_zero + row) * self.pitch(emit)
 
-    def locate(self, context: Context) -> list[Statement]:
-        return [Let(symbol=self.tile_start, value=self.row_offset(context, FIRST_KEY), where=self.where)]
+    def locate(self, emit: Emitter) -> list[Statement]:
+        return [Let(symbol=self.tile_start, value=self.row_offset(emit, FIRST_KEY), where=self.where)]
 
-    def pieces(
-        self, context: Context, n0: Expr, rows: Expr, body: ToPiece, touched: tuple[Buffer, ...]
+    def segments(
+        self, emit: Emitter, n0: Expr, rows: Expr, body: ToSegment, touched: tuple[Buffer, ...]
     ) -> Statement:
-        pitch = self.pitch(context)
+        pitch = self.pitch(emit)
         offset = self.tile_start + n0 * pitch
-        return body(Piece(context.parameter(self.name), Const(0), rows, offset, pitch))
+        return body(Segment(emit.parameter(self.name), Const(0), rows, offset, pitch))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,19 +93,19 @@ class DenseRows(Contiguous):
 
     start: nodes.Node | None = None
 
-    def head_offset(self, context: Context) -> Expr:
-        inner = super().head_offset(context)
-        return BATCH * context.stride(self.name, "B") + inner
+    def head_offset(self, emit: Emitter) -> Expr:
+        inner = super().head_offset(emit)
+        return BATCH * emit.stride(self.name, "B") + inner
 
-    def first(self, context: Context) -> Expr | None:
-        return None if self.start is None else batch_scalar(context, self.start, Const(0))
+    def first(self, emit: Emitter) -> Expr | None:
+        return None if self.start is None else batch_scalar(emit, self.start, Const(0))
 
-    def valid_rows(self, context: Context) -> Expr:
+    def valid_rows(self, emit: Emitter) -> Expr:
         """Valid rows of the batch row: none if one of them would lie outside the tensor."""
-        valid, first = super().valid_rows(context), self.first(context)
+        valid, first = super().valid_rows(emit), self.first(emit)
         if first is None:
             return valid
-        capacity = context.host(self.capacity(context), stem=context.label("keyCapacity"))
+        capacity = emit.host(self.capacity(emit), stem=emit.label("keyCapacity"))
         return select((first < 0) | (first + valid > capacity), 0, valid)
 
 
@@ -119,8 +119,8 @@ class PackedRows(Contiguous):
     def row_zero(self) -> Symbol:
         return Symbol(f"{self.role}Start")
 
-    def enter(self, context: Context) -> list[Statement]:
-        start = packed_start(context, self.ends, self.valid)
+    def enter(self, emit: Emitter) -> list[Statement]:
+        start = packed_start(emit, self.ends, self.valid)
         return [Let(symbol=self.row_zero, value=start, where=self.where)]
 
 
@@ -128,43 +128,47 @@ class PackedRows(Contiguous):
 class ListedRows(Contiguous):
     """Rows in a tensor of a list: that of the batch row, or the one that ``index`` names.
 
-    A negative index means that the batch row takes no part.
+    Attributes:
+        index: the tensor of each batch row, None for one a batch row; negative: the batch row takes no part.
+        task_entry: the scalar that names the tensor, where tasks are made by it; None where they are not.
     """
 
     index: nodes.Node | None = None
+    task_entry: Expr | None = None
 
-    def head_offset(self, context: Context) -> Expr:
-        inner = super().head_offset(context)
-        if context.parameter(self.name).listed:
+    def head_offset(self, emit: Emitter) -> Expr:
+        inner = super().head_offset(emit)
+        if emit.parameter(self.name).listed:
             return inner
-        return self._entry(context) * context.stride(self.name, self.tensor.axes[0]) + inner
+        return self._entry(emit) * emit.stride(self.name, self.tensor.axes[0]) + inner
 
-    def enter(self, context: Context) -> list[Statement]:
-        tensor, entry = context.parameter(self.name), self._entry(context)
+    def enter(self, emit: Emitter) -> list[Statement]:
+        tensor, entry = emit.parameter(self.name), self._entry(emit)
         if not tensor.listed:
             return []
-        rows = context.rows_of_entry(self.name, entry)
+        rows = emit.rows_of_entry(self.name, entry)
         own = [] if rows is None else [Let(symbol=own_rows(self.name), value=rows, where=self.where)]
         return [PickTensor(tensor=tensor, index=entry, where=self.where), *own]
 
-    def all_rows(self, context: Context) -> Expr:
-        own = context.rows_of_entry(self.name, self._entry(context))
-        return super().all_rows(context) if own is None else own
+    def all_rows(self, emit: Emitter) -> Expr:
+        own = emit.rows_of_entry(self.name, self._entry(emit))
+        return super().all_rows(emit) if own is None else own
 
-    def has_rows(self, context: Context) -> Expr | None:
-        return None if self.index is None else batch_scalar(context, self.index, BATCH) >= 0
+    def has_rows(self, emit: Emitter) -> Expr | None:
+        return None if self.index is None else batch_scalar(emit, self.index, BATCH) >= 0
 
-    def valid_rows(self, context: Context) -> Expr:
+    def valid_rows(self, emit: Emitter) -> Expr:
         """Valid rows of the batch row, none without a tensor."""
-        valid = super().valid_rows(context)
-        return valid if self.index is None else select(batch_scalar(context, self.index, BATCH) < 0, 0, valid)
+        valid = super().valid_rows(emit)
+        return valid if self.index is None else select(batch_scalar(emit, self.index, BATCH) < 0, 0, valid)
 
-    def _entry(self, context: Context) -> Expr:
+    def _entry(self, emit: Emitter) -> Expr:
         """Which tensor of the list the batch row reads, the first where it reads none."""
-        by_task = context.rows.list_entry()
-        if by_task is not None or self.index is None:
-            return BATCH if by_task is None else by_task
-        return maximum(batch_scalar(context, self.index, BATCH), 0)
+        if self.task_entry is not None:
+            return self.task_entry
+        if self.index is None:
+            return BATCH
+        return maximum(batch_scalar(emit, self.index, BATCH), 0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,19 +183,19 @@ class PagedRows(StoredRows):
     size: Expr
     table: nodes.Input
 
-    def capacity(self, context: Context) -> Expr:
-        return context.interface.extents["T"]
+    def capacity(self, emit: Emitter) -> Expr:
+        return emit.interface.extents["T"]
 
-    def pieces(
-        self, context: Context, n0: Expr, rows: Expr, body: ToPiece, touched: tuple[Buffer, ...]
+    def segments(
+        self, emit: Emitter, n0: Expr, rows: Expr, body: ToSegment, touched: tuple[Buffer, ...]
     ) -> Statement:
-        size = context.host(self.size, "rows of a block")
-        start = self._block_start(context)
-        turn = Turn(context.parameter(self.name), _PAGE, size, start, self.pitch(context))
-        return pieces_by_turn(turn, FIRST_KEY + n0, rows, body, touched, self.where)
+        size = emit.host(self.size, "rows of a block")
+        start = self._block_start(emit)
+        turn = Turn(emit.parameter(self.name), _PAGE, size, start, self.pitch(emit))
+        return segments_by_turn(turn, FIRST_KEY + n0, rows, body, touched, self.where)
 
-    def _block_start(self, context: Context) -> Expr:
+    def _block_start(self, emit: Emitter) -> Expr:
         """Elements to the first row of block ``page`` of the batch row."""
-        entry = context.entry(self.table.name, BATCH * context.stride(self.table.name, "B") + _PAGE)
-        offset = entry * context.stride(self.name, "P") + KV_HEAD * context.stride(self.name, "K")
-        return self.fixed_offset(context) + offset
+        entry = emit.entry(self.table.name, BATCH * emit.stride(self.table.name, "B") + _PAGE)
+        offset = entry * emit.stride(self.name, "P") + KV_HEAD * emit.stride(self.name, "K")
+        return self.fixed_offset(emit) + offset

@@ -7,12 +7,12 @@ each vector step: the rows of the step's positions once, however many heads stan
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from attndsl.expr import Const, Expr, Symbol, as_expr, round_up
 from attndsl.graph import nodes
-from attndsl.lowering.emit.context import Context, whole
+from attndsl.lowering.context.attention_context import Context
+from attndsl.lowering.context.modifiers import Modifier
 from attndsl.lowering.emit.loop_scalars import (
     BATCH,
     CHUNK,
@@ -24,9 +24,11 @@ from attndsl.lowering.emit.loop_scalars import (
     REPEAT_LANES,
     ROW_BEGIN,
 )
-from attndsl.lowering.emit.modifiers import Modifier
+from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.errors import NotLowered
+from attndsl.lowering.masks.byte_axes import BYTE_MASK_AXES, OF_ALL_ROWS, OF_POSITIONS
+from attndsl.lowering.masks.mask_kind import MaskKind
 from attndsl.tile.buffers import Buffer, Region
 from attndsl.tile.instructions import CompareWithScalar, Convert, LoadRows, SelectOrScalar
 from attndsl.tile.instructions.base import repeat_elements
@@ -38,7 +40,7 @@ _HALF_REPEAT = repeat_elements("float16")
 _BITS_BLOCK = 256  # lanes whose bits fill a block of 32 bytes
 
 
-def byte_mask(context: Context, node: nodes.Replace) -> Modifier:
+def _from_bytes(context: Context, node: nodes.Replace) -> Modifier:
     """The step of a mask in bytes.
 
     Raises:
@@ -46,11 +48,12 @@ def byte_mask(context: Context, node: nodes.Replace) -> Modifier:
     """
     mask = node.condition
     assert isinstance(mask, nodes.Input)
-    rule = _LOADS_BY_AXES.get(mask.axes)
-    if rule is None:
-        what = f"a mask in bytes over ({', '.join(mask.axes)}), {mask.name},"
-        raise NotLowered(what, node.where, f"masks in bytes are over {BYTE_MASK_AXES}")
-    return rule(context, node, mask)
+    if mask.axes in OF_ALL_ROWS:
+        return _of_all_rows(context, node, mask)
+    if mask.axes in OF_POSITIONS:
+        return _of_queries(context, node, mask)
+    what = f"a mask in bytes over ({', '.join(mask.axes)}), {mask.name},"
+    raise NotLowered(what, node.where, f"masks in bytes are over {BYTE_MASK_AXES}")
 
 
 def _of_all_rows(context: Context, node: nodes.Replace, mask: nodes.Input) -> Modifier:
@@ -120,20 +123,6 @@ def _of_positions(context: Context, node: nodes.Replace, mask: nodes.Input) -> M
     )
 
 
-_Rule = Callable[[Context, nodes.Replace, nodes.Input], Modifier]
-_LOADS_BY_AXES: dict[nodes.Axes, _Rule] = {
-    ("T",): _of_all_rows,
-    ("B", "T"): _of_all_rows,
-    ("Q", "T"): _of_queries,
-    ("B", "Q", "T"): _of_queries,
-}
-BYTE_MASK_AXES = " or ".join(f"({', '.join(axes)})" for axes in _LOADS_BY_AXES)
-WITH_COLUMNS = (
-    f"declare a mask in bytes with a column for each key, over {BYTE_MASK_AXES}, and pass it expanded"
-)
-"""What to write where a mask has no rule of its own."""
-
-
 @dataclass(frozen=True, slots=True)
 class _Buffers:
     """Bytes as they are loaded, those of a position in fp16, and one bit a key."""
@@ -175,3 +164,6 @@ def _select(context: Context, node: nodes.Replace, bits: Region) -> For:
     lanes = whole(score, _ROW * context.tile_keys, round_up(KEYS, REPEAT_LANES))
     pick = SelectOrScalar(dst=lanes, bits=bits, src=lanes, scalar=value, where=node.where)
     return For(var=_ROW, end=CHUNK, body=seq(pick), disjoint=(score,), runs=True)
+
+
+BYTE_MASK = MaskKind(name="a mask in bytes", lower=_from_bytes)

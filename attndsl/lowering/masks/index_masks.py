@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from attndsl.expr import Const, Expr, maximum, minimum, round_up
 from attndsl.graph import nodes
-from attndsl.lowering.emit.context import Context
+from attndsl.lowering.context.attention_context import Context
+from attndsl.lowering.context.modifiers import Modifier
 from attndsl.lowering.emit.loop_scalars import FIRST_KEY, KEYS, REPEAT_LANES
-from attndsl.lowering.emit.modifiers import Modifier
 from attndsl.lowering.emit.vector_buffers import vector_buffers
-from attndsl.lowering.masks.visibility import hides_some
-from attndsl.lowering.masks.visible_interval import key_interval
+from attndsl.lowering.masks.interval_bounds import hides_some
+from attndsl.lowering.masks.mask_kind import MaskKind
+from attndsl.lowering.masks.visible_interval import key_interval, visible_interval
 from attndsl.tile.instructions import FillInterval
 from attndsl.tile.statements import If, Statement, seq
 
 
-def index_mask(context: Context, node: nodes.Replace) -> Modifier:
+def _fill_hidden(context: Context, node: nodes.Replace) -> Modifier:
     """Fills the lanes that a row does not see; nothing in tiles that all rows of the step see whole.
 
     Raises:
@@ -44,3 +45,6 @@ def index_mask(context: Context, node: nodes.Replace) -> Modifier:
 
     title = f"score = {node.value:g} where the query does not see the key  ({node.where})"
     return Modifier(title=title, apply=apply)
+
+
+INDEX_MASK = MaskKind(name="a mask of indices", lower=_fill_hidden, visible=visible_interval)

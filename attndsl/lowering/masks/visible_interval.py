@@ -17,7 +17,7 @@ from attndsl.expr import Binary, Compare, Const, Expr, Logic, Symbol, maximum, m
 from attndsl.expr.intervals import is_integral
 from attndsl.graph import nodes
 from attndsl.lowering.errors import NotLowered
-from attndsl.lowering.masks.byte_masks import WITH_COLUMNS
+from attndsl.lowering.masks.byte_axes import WITH_COLUMNS
 
 _KEY = "j"
 _NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
@@ -43,6 +43,14 @@ def key_interval(node: nodes.Replace, floats: frozenset[str] = frozenset()) -> I
     if not isinstance(node.condition, nodes.IndexCondition):
         raise NotLowered("a mask that is no condition on indices", node.where)
     return _Conditions(floats, node.where).shown(node.condition.condition, holds=False)
+
+
+def visible_interval(node: nodes.Replace, floats: frozenset[str] = frozenset()) -> Interval | None:
+    """The interval that a mask shows; None where the condition is none over an interval of keys."""
+    try:
+        return key_interval(node, floats)
+    except NotLowered:
+        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,4 @@
-"""What a graph computes, as attentions with modifiers; the schedule options that follow or are free."""
+"""The graph side: the attention pattern, stored inputs, the schedule that it fixes and the one stated.
+
+Knows graph nodes and schedule options. Knows no tile statement.
+"""

@@ -1,7 +1,7 @@
 """Recognising the structure that the lowering rules cover: attention over one or more key sources.
 
     attention   softmax(modifiers(query . keys^T)) . values
-    output      finish(attention), or finish(log-sum-exp merge of several attentions)
+    output      epilogue(attention), or epilogue(log-sum-exp merge of several attentions)
 
 Beside it stand results made of the same probabilities: row statistics, and a selection of key blocks. Every
 graph of that shape lowers, whatever its operator; anything else is reported with the spec line.
@@ -36,13 +36,13 @@ class Computation:
 
     Attributes:
         attentions: the parts of a log-sum-exp merge, or the only one.
-        finish: what is done to result rows, in this order.
+        epilogue: operations on result rows, in this order.
         statistics: results that are row maxima or sums.
         selection: the result that names the key blocks that matter most.
     """
 
     attentions: tuple[Attention, ...]
-    finish: tuple[nodes.Node, ...]
+    epilogue: tuple[nodes.Node, ...]
     output: nodes.Output
     statistics: tuple[nodes.Output, ...] = ()
     selection: nodes.Output | None = None
@@ -68,10 +68,10 @@ def recognise(outputs: tuple[nodes.Output, ...]) -> Computation:
             raise NotLowered(f"output '{output.name}'", output.where)
     if main is None:
         raise NotLowered("a graph without an attention result", outputs[0].where)
-    finish, core = _unwind(main.source, (nodes.WeightedSum, nodes.LogSumExpMerge))
+    epilogue, core = _unwind(main.source, (nodes.WeightedSum, nodes.LogSumExpMerge))
     parts = core.parts if isinstance(core, nodes.LogSumExpMerge) else (core,)
     attentions = tuple(_attention(_expect(part, nodes.WeightedSum)) for part in parts)
-    found = Computation(attentions, finish, main, tuple(statistics), selection)
+    found = Computation(attentions, epilogue, main, tuple(statistics), selection)
     _check_shared_softmax(found)
     return found
 

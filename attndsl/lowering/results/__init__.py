@@ -1,1 +1,4 @@
-"""What leaves a kernel: finished rows, partials and their merge, row statistics."""
+"""What leaves an item: rows, partial rows and their merge, row statistics, zeros for padded positions.
+
+Knows rows and scores' operands of a row. Knows nothing of the loop over key tiles that made the rows.
+"""

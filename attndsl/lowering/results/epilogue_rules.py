@@ -1,20 +1,23 @@
-"""What is done to finished rows before they are stored: one entry of a table for each kind of graph node.
+"""The epilogue: operations on complete rows before they are stored, one entry of a table for each kind.
 
-Rows arrive normalised, in fp32, and leave in the dtype of the result.
+Rows arrive normalised, in fp32, and leave in the dtype of the result. A new operation is an entry of the
+table below and its test.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
 
 from attndsl.expr import Const, Expr, Load, Scope, Symbol
 from attndsl.graph import nodes
-from attndsl.lowering.emit.context import Context, whole
+from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import CHUNK
+from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.errors import NotLowered
+from attndsl.lowering.match.padded_queries import pads_rows
 from attndsl.lowering.match.stored_inputs import stored_plain
-from attndsl.lowering.rows.padding_rows import pads_rows
 from attndsl.lowering.rows.row_space import Run
 from attndsl.lowering.scores.row_values import row_value
 from attndsl.tile.buffers import Buffer
@@ -27,25 +30,41 @@ _ROW = Symbol("row")
 
 
 class EachRun(Protocol):
-    """Calls ``body`` for every run of the rows that are finished; as :meth:`RowSpace.each_run`."""
+    """Calls ``body`` for every run of the rows that are complete; as :meth:`RowSpace.each_run`."""
 
     def __call__(
         self, body: Callable[[Run], Statement], touched: tuple[Buffer, ...] = (), *, spread: bool = True
     ) -> Seq: ...
 
 
-def finish_rows(context: Context, source: Buffer, offset: Expr, each_run: EachRun) -> Seq:
-    """A chunk of normalised rows at ``source[offset]``, finished, rounded to the result's dtype and stored.
+@dataclass(frozen=True, kw_only=True)
+class EpilogueRule:
+    """How one kind of operation on complete rows is lowered.
+
+    Attributes:
+        lower: its statements for a chunk of rows at ``source[offset]``, fp32 in place; raises NotLowered for
+            an operation that the kind does not cover.
+        keeps_zeros: whether zeros of padded positions stay zeros, so that it may come after them.
+        rounds: whether rows have numbers of an integer result after it.
+    """
+
+    lower: Callable[[Context, nodes.Node, Buffer, Expr, EachRun], list[Statement]]
+    keeps_zeros: Callable[[nodes.Node], bool] = lambda node: False
+    rounds: bool = False
+
+
+def epilogue(context: Context, source: Buffer, offset: Expr, each_run: EachRun) -> Seq:
+    """A chunk of normalised rows at ``source[offset]``: the epilogue, then rounded and stored.
 
     Raises:
         NotLowered: for a node without a rule.
     """
     steps: list[Statement] = []
-    for node in context.computation.finish:
-        rule = _FINISH_RULES.get(type(node))
+    for node in context.computation.epilogue:
+        rule = EPILOGUE_RULES.get(type(node))
         if rule is None:
             raise NotLowered(f"{type(node).__name__} of the result", node.where)
-        steps += rule(context, node, source, offset, each_run)
+        steps += rule.lower(context, node, source, offset, each_run)
     return seq(*steps, _rounded(context, source, offset, each_run))
 
 
@@ -191,10 +210,13 @@ def _axes(node: nodes.Node) -> tuple[str, ...]:
     return tuple(axis for each in node.walk() for axis in getattr(each, "axes", ()))
 
 
-_Rule = Callable[[Context, nodes.Node, Buffer, Expr, EachRun], list[Statement]]
-_FINISH_RULES: dict[type[nodes.Node], _Rule] = {
-    nodes.Quantize: _quantise,
-    nodes.Elementwise: _by_row,
-    nodes.Replace: _padded,
-    nodes.Cast: _cast,
+def _keeps_zeros(node: nodes.Node) -> bool:
+    return isinstance(node, nodes.Quantize) and node.offset is None
+
+
+EPILOGUE_RULES: dict[type[nodes.Node], EpilogueRule] = {
+    nodes.Quantize: EpilogueRule(lower=_quantise, keeps_zeros=_keeps_zeros, rounds=True),
+    nodes.Elementwise: EpilogueRule(lower=_by_row),
+    nodes.Replace: EpilogueRule(lower=_padded, keeps_zeros=lambda node: True),
+    nodes.Cast: EpilogueRule(lower=_cast, keeps_zeros=lambda node: True, rounds=True),
 }

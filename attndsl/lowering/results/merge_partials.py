@@ -10,12 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from attndsl.expr import Const, Symbol, as_expr, ceil_div, minimum
-from attndsl.lowering.emit.context import Context, whole
+from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import CHUNK, HEAD, LOWEST, QUERY, R0, SMALLEST
 from attndsl.lowering.emit.row_operations import scale_rows
+from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES, partial_max, partial_out, partial_sum
-from attndsl.lowering.results.epilogue_rules import finish_rows
+from attndsl.lowering.results.epilogue_rules import epilogue
 from attndsl.lowering.results.write_rows import row_total
 from attndsl.lowering.rows.row_space import Run
 from attndsl.target import ATLAS_A2, Core
@@ -63,7 +64,7 @@ def _merge_stage(contexts: tuple[Context, ...]) -> Stage:
         Note(text="result = accumulator / sum; a row without keys has sum 0 and gives zeros"),
         WithScalar(op="Maxs", dst=merged_sum, src=merged_sum, scalar=SMALLEST),
         scale_rows(context, "Div", accumulator, 0, b.merged_sum),
-        finish_rows(context, accumulator, as_expr(0), _each_run),
+        epilogue(context, accumulator, as_expr(0), _each_run),
     )
     one_unit = seq(
         Let(symbol=R0, value=_UNIT % _STEPS * step),
@@ -91,10 +92,8 @@ def _merge_stage(contexts: tuple[Context, ...]) -> Stage:
 
 def _if_it_exists(context: Context, row: Statement) -> Statement:
     """Padded positions have no partials."""
-    rows = context.rows
-    if rows.one_position or rows.token_axis == "S" or rows.valid is None:
-        return row
-    return If(condition=rows.query_count(context) > QUERY, then=seq(row))
+    existing = context.rows.existing_queries(context)
+    return row if existing is None else If(condition=existing > QUERY, then=seq(row))
 
 
 def _each_run(

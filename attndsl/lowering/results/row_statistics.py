@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from attndsl.expr import Const
 from attndsl.graph import nodes
-from attndsl.lowering.emit.context import Context, chunks
+from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import R0, ROWS
 from attndsl.lowering.emit.row_operations import broadcast
+from attndsl.lowering.emit.shorthands import chunks
 from attndsl.lowering.emit.vector_buffers import vector_buffers
+from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES
 from attndsl.lowering.rows.row_space import Run
-from attndsl.lowering.supported import STATISTIC_COPIES
 from attndsl.target import Core
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import StoreRows
@@ -34,7 +35,7 @@ def write_statistics(context: Context) -> Stage:
         leaving = context.in_ub(
             "leavingStatistic",
             "float32",
-            context.schedule.rows * STATISTIC_COPIES,
+            context.schedule.rows * STATISTIC_LANES,
             "a row statistic, one block a row",
             context.schedule.slots,
         )
@@ -55,7 +56,7 @@ def write_statistics(context: Context) -> Stage:
 
 
 def _store(context: Context, output: nodes.Output, leaving: Buffer) -> Statement:
-    lanes = Const(STATISTIC_COPIES)
+    lanes = Const(STATISTIC_LANES)
 
     def store(run: Run) -> Statement:
         target = context.rows.place(context, output.name, run, lanes)

@@ -10,11 +10,12 @@ row without keys has sum 0 and stays 0.
 from __future__ import annotations
 
 from attndsl.expr import Const, Expr, Symbol
-from attndsl.lowering.emit.context import Context, chunks, whole
+from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import CHUNK, R0, ROWS
 from attndsl.lowering.emit.row_operations import broadcast, scale_rows
+from attndsl.lowering.emit.shorthands import chunks, whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
-from attndsl.lowering.keys.channel_quantization import Factors
+from attndsl.lowering.keys.channel_quantization import ChannelQuantization
 from attndsl.target import Core
 from attndsl.tile.instructions import Binary, WithScalar
 from attndsl.tile.statements import For, Note, Stage, Statement, seq
@@ -24,12 +25,12 @@ _ROW = Symbol("row")
 
 def sums_integers(context: Context) -> bool:
     """Whether values are integers that stand for numbers."""
-    return context.values.factors is not None
+    return context.values.quantization is not None
 
 
 def scale_sums(context: Context) -> Stage:
     """The weighted sums of an item's rows, offset and scaled."""
-    factors = context.values.factors
+    factors = context.values.quantization
     assert factors is not None
     rows = chunks(ROWS, context.rows_per_step, lambda r0, chunk: _step(context, factors, r0), context.where)
     doc = "Weighted sums of integers become those of the values that they stand for."
@@ -43,7 +44,7 @@ def scale_sums(context: Context) -> Stage:
     )
 
 
-def _step(context: Context, factors: Factors, r0: Expr) -> list[Statement]:
+def _step(context: Context, factors: ChannelQuantization, r0: Expr) -> list[Statement]:
     b, bucket = vector_buffers(context), context.value_bucket
     row = whole(b.accumulator, (r0 + _ROW) * bucket, bucket)
     times = Binary(op="Mul", dst=row, first=row, second=whole(factors.wide(context, "scale"), 0, bucket))
@@ -52,7 +53,7 @@ def _step(context: Context, factors: Factors, r0: Expr) -> list[Statement]:
     return [*_add_offset(context, factors, r0), note, scaled]
 
 
-def _add_offset(context: Context, factors: Factors, r0: Expr) -> list[Statement]:
+def _add_offset(context: Context, factors: ChannelQuantization, r0: Expr) -> list[Statement]:
     if factors.offset is None:
         return []
     b, bucket = vector_buffers(context), context.value_bucket

@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from attndsl.expr import Const, Expr
-from attndsl.lowering.emit.context import Context, chunks, whole
+from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import CHUNK, R0, ROWS, SMALLEST, SPLIT
 from attndsl.lowering.emit.row_operations import broadcast, scale_rows
+from attndsl.lowering.emit.shorthands import chunks, whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES, partial_max, partial_out, partial_sum
-from attndsl.lowering.results.epilogue_rules import finish_rows
+from attndsl.lowering.results.epilogue_rules import epilogue
 from attndsl.lowering.rows.row_space import Run
 from attndsl.target import Core
 from attndsl.tile.buffers import Buffer, GlobalTensor
@@ -73,7 +74,7 @@ def _normalised(context: Context) -> list[Statement]:
         WithScalar(op="Maxs", dst=row_sum, src=row_sum, scalar=SMALLEST, where=context.where),
         broadcast(context, b.row_blocks, b.row_sum, R0),
         scale_rows(context, "Div", b.accumulator, offset, b.row_blocks),
-        finish_rows(context, b.accumulator, offset, context.rows.each_run),
+        epilogue(context, b.accumulator, offset, context.rows.each_run),
     ]
 
 

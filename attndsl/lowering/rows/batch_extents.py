@@ -5,14 +5,14 @@ from __future__ import annotations
 from attndsl.expr import Expr, Load, Symbol, select
 from attndsl.expr.reductions import Fold
 from attndsl.graph import nodes
-from attndsl.lowering.emit.context import Context
+from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.emit.loop_scalars import BATCH
 from attndsl.lowering.errors import NotLowered
 
 _BEFORE = Symbol("b")
 
 
-def batch_scalar(context: Context, node: nodes.Node | None, default: Expr) -> Expr:
+def batch_scalar(emit: Emitter, node: nodes.Node | None, default: Expr) -> Expr:
     """A number of the batch row, such as its length: an entry of a tensor, or computed from entries.
 
     Entries of a tensor that a call may leave out are ``default`` then.
@@ -20,24 +20,24 @@ def batch_scalar(context: Context, node: nodes.Node | None, default: Expr) -> Ex
     if node is None:
         return default
     if isinstance(node, nodes.Input):
-        one = context.entry(node.name, BATCH)
-        return select(context.count(node.name) == 0, default, one) if node.optional else one
+        one = emit.entry(node.name, BATCH)
+        return select(emit.count(node.name) == 0, default, one) if node.optional else one
     if isinstance(node, nodes.Scalar):
-        return context.in_kernel(node.value, {"b": BATCH})
+        return emit.in_kernel(node.value, {"b": BATCH})
     raise NotLowered(type(node).__name__, node.where)
 
 
 def packed_start(
-    context: Context, ends: nodes.Node | None, lengths: nodes.Node | None, what: str = "Keys"
+    emit: Emitter, ends: nodes.Node | None, lengths: nodes.Node | None, what: str = "Keys"
 ) -> Expr:
     """First row of a batch row where those of all batch rows are back to back; ``what`` rows, for a name."""
     if isinstance(ends, nodes.Input):
-        return select(BATCH == 0, 0, context.entry(ends.name, BATCH - 1))
+        return select(BATCH == 0, 0, emit.entry(ends.name, BATCH - 1))
     if isinstance(lengths, nodes.Scalar | nodes.Input):
         one = lengths.value if isinstance(lengths, nodes.Scalar) else Load(lengths.name, _BEFORE)
-        body = context.in_kernel(one, {_BEFORE.name: _BEFORE})
+        body = emit.in_kernel(one, {_BEFORE.name: _BEFORE})
         return Fold("sum", body, _BEFORE.name, BATCH, f"{what}Before")
-    where = ends.where if ends is not None else context.where
+    where = ends.where if ends is not None else emit.where
     raise NotLowered("packed rows without lengths", where)
 
 

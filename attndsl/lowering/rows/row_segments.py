@@ -1,4 +1,4 @@
-"""Stretches of rows at an even pitch, and the copies that bring them to L1."""
+"""Segments: rows at an even pitch, and the copies that bring them to L1."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ROW = Symbol("row")
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class Segment:
     """Rows at an even pitch.
 
     Attributes:
@@ -33,8 +33,8 @@ class Piece:
     pitch: Expr
 
 
-ToPiece = Callable[[Piece], Statement]
-"""What is done to a piece."""
+ToSegment = Callable[[Segment], Statement]
+"""The statements for a segment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +54,10 @@ class Turn:
     pitch: Expr
 
 
-def pieces_by_turn(
-    turn: Turn, first_row: Expr, rows: Expr, body: ToPiece, touched: tuple[Buffer, ...], where: SourceLine
+def segments_by_turn(
+    turn: Turn, first_row: Expr, rows: Expr, body: ToSegment, touched: tuple[Buffer, ...], where: SourceLine
 ) -> Statement:
-    """``body`` for the piece that each turn has of rows ``first_row .. first_row + rows - 1``."""
+    """``body`` for the segment that each turn has of rows ``first_row .. first_row + rows - 1``."""
     index, size, first = turn.index, turn.size, Symbol("firstRow")
     begin, end, offset = (Symbol(index.name + part) for part in ("Begin", "End", "Offset"))
     one = seq(
@@ -65,7 +65,7 @@ def pieces_by_turn(
         Let(symbol=end, value=minimum(index * size + size, first + rows)),
         # Where a turn starts may be read from a table: once a turn, not in each copy of it.
         Let(symbol=offset, value=turn.start + (begin - index * size) * turn.pitch),
-        body(Piece(turn.tensor, begin - first, end - begin, offset, turn.pitch)),
+        body(Segment(turn.tensor, begin - first, end - begin, offset, turn.pitch)),
     )
     turns = For(
         var=index,
@@ -79,24 +79,24 @@ def pieces_by_turn(
     return seq(Let(symbol=first, value=first_row), turns)
 
 
-def load_matrix(target: Buffer, piece: Piece, total_rows: Expr, column: Expr, width: Expr) -> Statement:
-    """A piece of a row-major matrix to L1; row by row where its pitch exceeds what one copy can express.
+def load_matrix(target: Buffer, segment: Segment, total_rows: Expr, column: Expr, width: Expr) -> Statement:
+    """A segment of a row-major matrix to L1; row by row where its pitch exceeds what one copy can express.
 
     ``total_rows``: rows of the whole matrix in L1.
     """
-    offset, depth = piece.offset + column, fractal_depth(target.dtype)
+    offset, depth = segment.offset + column, fractal_depth(target.dtype)
     all_rows = LoadNz(
-        dst=target.region(piece.at * depth),
-        src=piece.tensor.region(offset, piece.rows, width, piece.pitch),
+        dst=target.region(segment.at * depth),
+        src=segment.tensor.region(offset, segment.rows, width, segment.pitch),
         padded_rows=padded(total_rows),
     )
     one_row = LoadNz(
-        dst=target.region((piece.at + _ROW) * depth),
-        src=piece.tensor.region(offset + _ROW * piece.pitch, 1, width, width),
+        dst=target.region((segment.at + _ROW) * depth),
+        src=segment.tensor.region(offset + _ROW * segment.pitch, 1, width, width),
         padded_rows=padded(total_rows),
     )
-    by_row = For(var=_ROW, end=piece.rows, body=seq(one_row), disjoint=(target,), runs=True)
-    fits = piece.pitch <= ATLAS_A2.max_nd2nz_pitch
+    by_row = For(var=_ROW, end=segment.rows, body=seq(one_row), disjoint=(target,), runs=True)
+    fits = segment.pitch <= ATLAS_A2.max_nd2nz_pitch
     known = constant_value(fits)
     if known is not None:
         return all_rows if known else by_row

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 from attndsl.base.source_location import SourceLine
 from attndsl.expr import Const, Expr
-from attndsl.lowering.emit.context import Context, whole
+from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import SPAN
+from attndsl.lowering.emit.shorthands import whole
 from attndsl.tile.buffers import Buffer, Region
 from attndsl.tile.instructions import Binary, Unary, WithScalar
 from attndsl.tile.statements import Statement
@@ -52,6 +53,10 @@ class Operation:
     tensor: str = ""
     ordered: bool = False
     own: OwnForm | None = None
+
+    def of(self, operand: str) -> str:
+        """How titles write an operation of one operand."""
+        return f"{self.sign}({operand})" if self.sign.isidentifier() else f"{self.sign}{operand}"
 
 
 def _instruction(op: str) -> OwnForm:

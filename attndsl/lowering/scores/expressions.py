@@ -10,8 +10,9 @@ from dataclasses import replace
 
 from attndsl.expr import Const
 from attndsl.graph import nodes
-from attndsl.lowering.emit.context import Context, whole
+from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import SPAN
+from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.match.attention_pattern import has_scores

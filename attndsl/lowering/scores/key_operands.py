@@ -12,10 +12,11 @@ from dataclasses import dataclass, field, replace
 from attndsl.base.source_location import SourceLine
 from attndsl.expr import Binary, Const, Expr, Symbol, ceil_div, maximum, minimum, round_up
 from attndsl.graph import nodes
-from attndsl.lowering.emit.context import Context, whole
+from attndsl.lowering.context.attention_context import Context
+from attndsl.lowering.context.modifiers import Emit
 from attndsl.lowering.emit.lookups import element, pitches
 from attndsl.lowering.emit.loop_scalars import FIRST_KEY, KEYS, LANES, SPAN
-from attndsl.lowering.emit.modifiers import Emit
+from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.match.stored_inputs import stored_plain
 from attndsl.lowering.rows.row_space import Run
@@ -138,8 +139,7 @@ def _whole_rows(context: Context, node: nodes.Lookup, target: Buffer) -> Stateme
 
     if context.rows.one_position and not any(part.same(Symbol("n")) for part in node.index):
         return context.rows.each_row(lambda row: load(row, Const(1), Const(0)), (target,))
-    axis = "N" if context.rows.one_position else context.rows.token_axis
-    spread = not _pitch(context, node, along[axis]).same(Const(0))
+    spread = not _pitch(context, node, along[context.rows.run_axis]).same(Const(0))
     return context.rows.each_run(load_run, (target,), spread=spread)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from attndsl.expr import Expr, maximum, minimum
 from attndsl.graph import nodes
-from attndsl.lowering.emit.context import Context
+from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.lookups import element
 from attndsl.lowering.emit.loop_scalars import HEAD
 from attndsl.lowering.errors import NotLowered

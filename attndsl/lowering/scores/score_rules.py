@@ -1,6 +1,7 @@
-"""Lowering rules of score modifiers: one entry of a table for each kind of graph node.
+"""Score modifiers: one entry of a table for each kind of graph node.
 
-A rule turns a node into a :class:`Modifier`. Adding a modifier is adding a rule here.
+A rule turns a node into a :class:`Modifier`. A new modifier is a rule in a module here, a line in the table
+below, and its test; a new elementwise operation is a line in elementwise_ops.py.
 """
 
 from __future__ import annotations
@@ -8,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from attndsl.graph import nodes
-from attndsl.lowering.emit.context import Context
-from attndsl.lowering.emit.modifiers import Modifier
+from attndsl.lowering.context.attention_context import Context
+from attndsl.lowering.context.modifiers import Modifier
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.errors import NotLowered
-from attndsl.lowering.masks.mask_rules import replace_rule
+from attndsl.lowering.masks.mask_rules import lower_mask
 from attndsl.lowering.match.attention_pattern import has_scores, other_operand, score_operand
 from attndsl.lowering.scores.elementwise_ops import OPERATIONS
 from attndsl.lowering.scores.expressions import expression, name_of
@@ -48,7 +49,7 @@ def _elementwise(context: Context, node: nodes.Node) -> Modifier:
 def _title(node: nodes.Elementwise) -> str:
     operation = OPERATIONS[node.op]
     if operation.own is not None:
-        return "= -score" if node.op == "negate" else f"= {node.op}(score)"
+        return f"= {operation.of('score')}"
     other = other_operand(node)
     if other is None or sum(map(has_scores, node.inputs)) > 1:
         return f"= {node.op} of two functions of it"
@@ -60,5 +61,5 @@ def _title(node: nodes.Elementwise) -> str:
 
 _MODIFIER_RULES: dict[type[nodes.Node], Callable[[Context, nodes.Node], Modifier]] = {
     nodes.Elementwise: _elementwise,
-    nodes.Replace: replace_rule,
+    nodes.Replace: lower_mask,
 }

@@ -9,9 +9,11 @@ row of keys is held anywhere.
 from __future__ import annotations
 
 from attndsl.expr import Const, Expr, Symbol, ceil_div, maximum, minimum
+from attndsl.lowering.attention.key_range import tile_bounds
 from attndsl.lowering.attention.matmul_stages import score_tile
 from attndsl.lowering.attention.step_scores import exponentials, loaded_buffers, scored, with_tile_operands
-from attndsl.lowering.emit.context import Context, chunks, whole
+from attndsl.lowering.context.attention_context import Context
+from attndsl.lowering.context.modifiers import Modifiers
 from attndsl.lowering.emit.loop_scalars import (
     CHUNK,
     FIRST_KEY,
@@ -26,11 +28,10 @@ from attndsl.lowering.emit.loop_scalars import (
     TILE,
     TILES,
 )
-from attndsl.lowering.emit.modifiers import Modifiers
 from attndsl.lowering.emit.row_operations import C0, broadcast, row_blocks
+from attndsl.lowering.emit.shorthands import chunks, whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.emit.workspace_rings import score_ring
-from attndsl.lowering.keys.key_range import tile_bounds
 from attndsl.lowering.rows.batch_extents import batch_scalar
 from attndsl.lowering.selection.block_scores import add_row, next_window, number_lanes, take_blocks
 from attndsl.lowering.selection.selection_buffers import (
@@ -151,7 +152,7 @@ def _write_selection(context: Context) -> Stage:
     selected = context.in_ub("selected", "int32", lanes, "numbers of the best blocks", s.slots)
     query = FIRST_QUERY + ROW_BEGIN // HEADS + POSITION0
     offset = context.rows.offset(context, output.name, Const(0), query)
-    pitch = context.stride(output.name, context.rows.token_axis)
+    pitch = context.stride(output.name, context.rows.run_axis)
     taken = STEP_POSITIONS * KEPT
     body = seq(
         Let(symbol=POSITION0, value=R0 // HEADS),

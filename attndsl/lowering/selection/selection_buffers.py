@@ -7,9 +7,9 @@ from typing import cast
 
 from attndsl.expr import Expr, Named, Symbol, ceil_div, round_up
 from attndsl.graph import nodes
-from attndsl.lowering.emit.context import Context
+from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import HEADS, ROWS
-from attndsl.lowering.rows.row_space import positions_per_core
+from attndsl.lowering.rows.positioned_rows import positions_per_core
 from attndsl.lowering.signature.window_bounds import WindowLimits, window_limits
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions.sort import GROUP

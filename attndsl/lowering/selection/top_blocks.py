@@ -10,8 +10,9 @@ import math
 
 from attndsl.expr import Const, Expr, Symbol, ceil_div, maximum, minimum
 from attndsl.graph import nodes
-from attndsl.lowering.emit.context import Context, whole
+from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import FIRST_QUERY, HEADS, LOWEST, ROW_BEGIN
+from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.selection.selection_buffers import (
     FIRST_BLOCK,
     KEPT,

@@ -1,24 +1,22 @@
-"""What a kernel is specialised on: the values, the kernel's name, and which calls share one."""
+"""What a kernel is specialised on, which is its identity, and which calls share one."""
 
 from __future__ import annotations
 
 import contextlib
-import re
-import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
-from attndsl.base.errors import InternalError
-from attndsl.expr.argument_facts import asks, dtype_of, layout_of
+from attndsl.expr.argument_facts import dtype_of, layout_of
 from attndsl.graph.errors import GraphError
 from attndsl.graph.nodes import names_read
 from attndsl.graph.optional_inputs import presence_matters
+from attndsl.lowering.errors import MalformedSpecialisation
+from attndsl.spec.contract.contract import Contract
 from attndsl.spec.contract.layout import Layout
 from attndsl.spec.errors import SpecError
-from attndsl.spec.operator.operator import Operator
-from attndsl.spec.operator.settings import first_settings, spelled
+from attndsl.spec.operator.specialization_parameters import default_specialization
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,65 +37,53 @@ class Specialisation:
     value_bucket: int | None = None
     settings: tuple[tuple[str, Any], ...] = ()
 
-    def suffix(self, order: tuple[str, ...]) -> str:
-        """``float16_d128_attn_mask``: the words of a kernel's name (:func:`kernel_suffix`)."""
-        values = () if self.value_bucket is None else (f"e{self.value_bucket}",)
-        chosen = tuple(setting_word(name, value, self.dtype) for name, value in self.settings)
-        features = (name for name in order if name in self.features)
-        return "_".join(
-            (self.dtype, f"d{self.bucket}", *values, *features, *(word for word in chosen if word))
-        )
+    def to_dict(self) -> dict[str, Any]:
+        """The specialisation as JSON holds it: the identity of a kernel in a manifest."""
+        return {
+            "dtype": self.dtype,
+            "bucket": self.bucket,
+            "features": sorted(self.features),
+            "value_bucket": self.value_bucket,
+            "settings": [list(setting) for setting in self.settings],
+        }
 
-    @property
-    def told(self) -> tuple[object, ...]:
-        """What the suffix says, before it is words: equal where two specialisations may have one name."""
-        settings = {(*pair, type(pair[1])) for pair in self.settings if setting_word(*pair, self.dtype)}
-        return self.dtype, self.bucket, self.value_bucket, self.features, frozenset(settings)
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Specialisation:
+        """The specialisation that :meth:`to_dict` wrote.
 
-
-def kernel_suffix(operator: Operator, special: Specialisation) -> str:
-    """The suffix of a kernel's name, which no other kernel of the operator has.
-
-    Raises:
-        InternalError: names of tensors and values of settings give another specialisation the same words.
-    """
-    enumerated = {spec.name for spec in operator.params if spec.choices}
-    words = ((name, spelled(operator, name, v) if name in enumerated else v) for name, v in special.settings)
-    suffix = replace(special, settings=tuple(words)).suffix(feature_names(operator))
-    first = _named(operator).setdefault(suffix, special)
-    if first.told != special.told:
-        raise InternalError(f"{operator.name}: two kernels are called {suffix}: {first} and {special}")
-    return suffix
-
-
-@cache
-def _named(operator: Operator) -> dict[str, Specialisation]:
-    """The suffixes that were given to an operator's kernels, and to which first."""
-    return {}
+        Raises:
+            MalformedSpecialisation: an entry is missing, unknown, or of another type.
+        """
+        for name, wanted in _ENTRIES.items():
+            if name not in data:
+                raise MalformedSpecialisation(name, None, "an entry")
+            if not isinstance(data[name], wanted):
+                raise MalformedSpecialisation(name, data[name], " or ".join(each.__name__ for each in wanted))
+        if unknown := sorted(data.keys() - _ENTRIES.keys()):
+            raise MalformedSpecialisation(unknown[0], data[unknown[0]], f"one of {', '.join(_ENTRIES)}")
+        if not all(isinstance(each, list | tuple) and len(each) == 2 for each in data["settings"]):
+            raise MalformedSpecialisation("settings", data["settings"], "pairs of a name and a value")
+        settings = tuple((name, value) for name, value in data["settings"])
+        return cls(**{**data, "features": frozenset(data["features"]), "settings": settings})
 
 
-def setting_word(name: str, value: Any, dtype: str) -> str:
-    """A setting in a kernel's name, by its value or the word for it; none where dtype and features tell it
-    already."""
-    kind, argument = asks(name)
-    if kind and (value is None or (kind == "dtype" and value == dtype)):
-        return ""
-    if kind == "split":
-        return f"{argument}_list"
-    text = f"minus{-value}" if isinstance(value, int | float) and value < 0 else str(value)
-    word = re.sub(r"[^A-Za-z0-9]+", "_", text).strip("_")
-    if isinstance(value, str) and (word != value or not word):  # what was replaced may tell two values apart
-        word = f"{word or 'word'}_{zlib.crc32(value.encode()):08x}"
-    return f"{argument}_{word}"
+_ENTRIES: dict[str, tuple[type, ...]] = {
+    "dtype": (str,),
+    "bucket": (int,),
+    "features": (list, tuple),
+    "value_bucket": (int, type(None)),
+    "settings": (list, tuple),
+}
 
 
-def settings_of(operator: Operator, special: Specialisation) -> dict[str, Any]:
+def settings_of(operator: Contract, special: Specialisation) -> dict[str, Any]:
     """The values that conditions of the graph ask for."""
-    known = {name: value for name, value in first_settings(operator).items() if name in operator.settings}
+    asked, first = operator.specialization_parameters, default_specialization(operator)
+    known = {name: value for name, value in first.items() if name in asked}
     return {**known, **dict(special.settings)}
 
 
-def kernel_inputs(operator: Operator, features: frozenset[str]) -> frozenset[str]:
+def kernel_inputs(operator: Contract, features: frozenset[str]) -> frozenset[str]:
     """The tensors that a kernel with these features takes."""
     chosen = features | _choosing_lengths(operator)
     always = (spec.name for spec in operator.tensors if spec.required or spec.kind == "lengths")
@@ -105,14 +91,14 @@ def kernel_inputs(operator: Operator, features: frozenset[str]) -> frozenset[str
 
 
 @cache
-def _choosing_lengths(operator: Operator) -> frozenset[str]:
+def _choosing_lengths(operator: Contract) -> frozenset[str]:
     """Optional lengths whose presence the computation asks for, so that kernels are specialised on it."""
     lengths = (spec.name for spec in operator.tensors if spec.optional and spec.kind == "lengths")
     return frozenset(name for name in lengths if presence_matters(operator.roots, name))
 
 
 @cache
-def feature_names(operator: Operator) -> tuple[str, ...]:
+def feature_names(operator: Contract) -> tuple[str, ...]:
     """The optional tensors a kernel can be specialised on, in signature order.
 
     Tensors that the computation never looks at (reserved arguments) are none, nor lengths whose absence
@@ -125,7 +111,7 @@ def feature_names(operator: Operator) -> tuple[str, ...]:
     return tuple(spec.name for spec in operator.tensors if spec.name in told | choosing)
 
 
-def features_told(operator: Operator, present: frozenset[str], settings: Mapping[str, Any]) -> frozenset[str]:
+def features_told(operator: Contract, present: frozenset[str], settings: Mapping[str, Any]) -> frozenset[str]:
     """Of the tensors ``present`` in a call, those that it reads or without which it computes something else.
 
     What a call passes and does not look at tells no kernels apart.
@@ -142,7 +128,7 @@ Settings = tuple[tuple[str, Any], ...]
 
 
 def specialised_on(
-    operator: Operator,
+    operator: Contract,
     present: frozenset[str],
     values: Mapping[str, Any],
     dtype: str,
@@ -153,7 +139,7 @@ def specialised_on(
     ``buckets``: of the head sizes of keys and of values.
     """
     features = features_told(operator, present, values)
-    settings = tuple((name, values.get(name)) for name in sorted(operator.settings))
+    settings = tuple((name, values.get(name)) for name in sorted(operator.specialization_parameters))
     one_size = operator.axis_extents["E"].same(operator.axis_extents["D"])
     return Specialisation(
         dtype=dtype,
@@ -165,13 +151,14 @@ def specialised_on(
 
 
 @lru_cache(maxsize=4096)
-def canonical_settings(operator: Operator, features: frozenset[str], settings: Settings) -> Settings:
+def canonical_settings(operator: Contract, features: frozenset[str], settings: Settings) -> Settings:
     """The settings in which a computation differs from that of the defaults.
 
     Those that change nothing are left out, so that one kernel serves all calls that compute the same. A
     layout counts as changed where it has other axes than the first, a dtype where the call chooses it.
     """
-    present, defaults, chosen = kernel_inputs(operator, features), first_settings(operator), dict(settings)
+    present, chosen = kernel_inputs(operator, features), dict(settings)
+    defaults = default_specialization(operator)
     graph = operator.graph(present, chosen)
     wanted, read = graph.key, names_read(graph.outputs)
     layouts = {layout_of(spec.name).name: spec.layouts for spec in operator.tensors}

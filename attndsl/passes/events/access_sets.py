@@ -7,8 +7,10 @@ iterations of a disjoint loop made.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 
+from attndsl.base.facts import kept
 from attndsl.target import Pipe
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import Instruction
@@ -24,79 +26,103 @@ def is_ring(tensor: GlobalTensor) -> bool:
     return tensor.shared == "block"
 
 
+def _every(touch: Touch) -> bool:
+    return True
+
+
 class TouchIndex:
-    """The touches of a tree.
+    """The touches of a tree, or those that are ``wanted``: each fares on its own, whichever others are there.
 
     Attributes:
+        width: how many touches there are. ``ages``: how many ages a touch may have.
         of: an instruction's touches, of age 0. ``waits``: the same for an event's waits.
         of_pipe: everything a pipe does, of any age. ``pipes``: those the tree uses.
         clashing: what must be complete before an instruction starts: one of the two writes.
         rings: touches of rings.
+        bit_of: the bit of each touch of an instruction, at age 0.
+        events: one statement of each event, by name.
         slot_events: events with an id for each slot, by the group whose slots they follow.
     """
 
-    def __init__(self, tree: Statement) -> None:
-        items = list(tree.walk())
+    def __init__(
+        self, tree: Statement, wanted: Callable[[Touch], bool] = _every, *, waits: bool = True
+    ) -> None:
+        """``waits``: whether waits are touches of their events; else events that overrun are not found."""
+        self._wanted, self._waits = wanted, waits
         self._touches: list[Touch | None] = []
         self._of_buffer: dict[Buffer, Touches] = {}
         self._writes_of: dict[Buffer, Touches] = {}
         self.of: dict[Instruction, Touches] = {}
+        self.bit_of: dict[Touch, Touches] = {}
         self.waits: dict[str, Touches] = {}
+        self.events: dict[str, SetEvent] = {}
         self.rings: Touches = 0
         mine: dict[Pipe, Touches] = {}
-        for item in items:
-            if isinstance(item, Instruction) and item not in self.of:
-                self._number(item)
-                mine[item.pipe] = mine.get(item.pipe, 0) | self.of[item]
-            elif isinstance(item, SetEvent) and item.name not in self.waits:
-                self.waits[item.name] = self._new(None)
+        lifetimes: list[Group] = []
+        for item in tree.inside():
+            if isinstance(item, Instruction):
+                mine[item.pipe] = mine.get(item.pipe, 0) | self._number(item)
+            elif isinstance(item, SetEvent):
+                self._await(item)
+                mine |= {pipe: mine.get(pipe, 0) for pipe in (item.source, item.target)}
+            elif isinstance(item, Barrier | SetCrossFlag):
+                mine.setdefault(item.pipe, 0)
+            elif isinstance(item, Alloc) and item.buffers[0].slots > 1:
+                lifetimes.append(item.buffers)
         self.width = len(self._touches)
-        lifetimes = [item.buffers for item in items if isinstance(item, Alloc) and item.buffers[0].slots > 1]
         self._groups: dict[Buffer, Group] = {buffer: group for group in lifetimes for buffer in group}
-        self._ages = max((group[0].slots for group in lifetimes), default=1)
-        self.pipes = tuple(pipe for pipe in Pipe if pipe in _used_pipes(items))
-        self.of_pipe = {pipe: self._at_any_age(mine.get(pipe, 0)) for pipe in self.pipes}
+        self.ages = max((group[0].slots for group in lifetimes), default=1)
+        self.pipes = tuple(pipe for pipe in Pipe if pipe in mine)
+        self.of_pipe = {pipe: self.at_any_age(mine[pipe]) for pipe in self.pipes}
         self.clashing = {item: self._clashing(item) for item in self.of}
-        self.slot_events = self._slot_events(items)
+        self.slot_events = self._slot_events()
         self._turning = {group: self._turn(group) for group in lifetimes}
 
     def _new(self, touch: Touch | None) -> Touches:
         self._touches.append(touch)
         return 1 << (len(self._touches) - 1)
 
-    def _number(self, item: Instruction) -> None:
-        self.of[item] = 0
-        writes = set(item.writes())
-        for buffer in dict.fromkeys((*item.reads(), *item.writes())):
-            bit = self._new((item, buffer))
-            self.of[item] |= bit
-            self._of_buffer[buffer] = self._of_buffer.get(buffer, 0) | bit
-            if buffer in writes:
-                self._writes_of[buffer] = self._writes_of.get(buffer, 0) | bit
-        for tensor in dict.fromkeys((*item.gm_reads(), *item.gm_writes())):
-            if is_ring(tensor):
-                bit = self._new((item, tensor))
-                self.of[item] |= bit
+    def _number(self, item: Instruction) -> Touches:
+        if item in self.of:
+            return self.of[item]
+        operands, found = _operands(item), 0
+        for buffer in dict.fromkeys((*operands.reads, *operands.writes)):
+            if self._wanted((item, buffer)):
+                bit = self.bit_of[item, buffer] = self._new((item, buffer))
+                found |= bit
+                self._of_buffer[buffer] = self._of_buffer.get(buffer, 0) | bit
+                if buffer in operands.writes:
+                    self._writes_of[buffer] = self._writes_of.get(buffer, 0) | bit
+        for tensor in operands.rings:
+            if self._wanted((item, tensor)):
+                bit = self.bit_of[item, tensor] = self._new((item, tensor))
+                found |= bit
                 self.rings |= bit
+        self.of[item] = found
+        return found
+
+    def _await(self, event: SetEvent) -> None:
+        if event.name not in self.events:
+            self.events[event.name] = event
+            self.waits[event.name] = self._new(None) if self._waits else 0
 
     def _clashing(self, item: Instruction) -> Touches:
-        found = 0
-        for buffer in item.writes():
-            found |= self._of_buffer[buffer]
-        for buffer in item.reads():
+        operands, found = _operands(item), 0
+        for buffer in operands.writes:
+            found |= self._of_buffer.get(buffer, 0)
+        for buffer in operands.reads:
             found |= self._writes_of.get(buffer, 0)
         return found
 
-    def _slot_events(self, items: Iterable[Statement]) -> dict[Group, tuple[str, ...]]:
-        found: dict[Group, dict[str, None]] = {}
-        for item in items:
-            if isinstance(item, SetEvent) and self.ages_with_slots(item):
-                assert item.slot_of is not None
-                found.setdefault(self._groups[item.slot_of], {})[item.name] = None
+    def _slot_events(self) -> dict[Group, tuple[str, ...]]:
+        found: dict[Group, list[str]] = {}
+        for name, event in self.events.items():
+            if self.ages_with_slots(event):
+                assert event.slot_of is not None
+                found.setdefault(self._groups[event.slot_of], []).append(name)
         return {group: tuple(names) for group, names in found.items()}
 
     def _turn(self, group: Group) -> tuple[Touches, Touches]:
-        """Bits that age with a group's lifetimes: of every age, and of the oldest."""
         bits = self.of_buffers(group)
         for name in self.slot_events.get(group, ()):
             bits |= self.waits[name]
@@ -105,9 +131,10 @@ class TouchIndex:
             every |= bits << age * self.width
         return every, bits << (group[0].slots - 1) * self.width
 
-    def _at_any_age(self, touches: Touches) -> Touches:
+    def at_any_age(self, touches: Touches) -> Touches:
+        """Touches of age 0 at every age, and as those of other iterations of a disjoint loop."""
         found = 0
-        for age in range(self._ages + 1):
+        for age in range(self.ages + 1):
             found |= touches << age * self.width
         return found
 
@@ -122,20 +149,16 @@ class TouchIndex:
             found |= self._of_buffer.get(buffer, 0)
         return found
 
-    def turned(self, group: Group, touches: Touches) -> Touches:
-        """A set of touches once a lifetime of the group has ended."""
-        every, oldest = self._turning[group]
-        young, old = touches & every & ~oldest, touches & oldest
-        return touches & ~every | young << self.width | old >> (group[0].slots - 1) * self.width
+    def ids(self, event: SetEvent) -> int:
+        """How many ids of an event are told apart."""
+        if not self.ages_with_slots(event):
+            return 1
+        assert event.slot_of is not None
+        return max(event.ids, event.slot_of.slots)
 
-    def set_apart(self, bits: Touches, touches: Touches) -> Touches:
-        """``bits`` of a set as touches of other elements than the coming iteration's."""
-        return touches & ~bits | (touches & bits) << self._ages * self.width
-
-    def taken_back(self, bits: Touches, touches: Touches) -> Touches:
-        """The inverse, behind the loop."""
-        apart = bits << self._ages * self.width
-        return touches & ~apart | (touches & apart) >> self._ages * self.width
+    def turning(self, group: Group) -> tuple[Touches, Touches]:
+        """Bits that age with a group's lifetimes: of every age, and of the oldest."""
+        return self._turning[group]
 
     def members(self, touches: Touches) -> Iterator[Touch]:
         """The touches of a set, waits aside."""
@@ -146,11 +169,16 @@ class TouchIndex:
             touches &= touches - 1
 
 
-def _used_pipes(items: Iterable[Statement]) -> set[Pipe]:
-    used: set[Pipe] = set()
-    for item in items:
-        if isinstance(item, Instruction | Barrier | SetCrossFlag):
-            used.add(item.pipe)
-        elif isinstance(item, SetEvent):
-            used |= {item.source, item.target}
-    return used
+@dataclass(frozen=True, slots=True)
+class _Operands:
+    """What an instruction touches: buffers on the chip, and rings in global memory."""
+
+    reads: tuple[Buffer, ...]
+    writes: tuple[Buffer, ...]
+    rings: tuple[GlobalTensor, ...]
+
+
+@kept
+def _operands(item: Instruction) -> _Operands:
+    tensors = dict.fromkeys((*item.gm_reads(), *item.gm_writes()))
+    return _Operands(item.reads(), item.writes(), tuple(tensor for tensor in tensors if is_ring(tensor)))

@@ -16,8 +16,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from attndsl.base.errors import InternalError
+from attndsl.base.facts import kept
 from attndsl.passes.events.access_sets import Group
 from attndsl.target import Pipe
+from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Instruction
 from attndsl.tile.statements import Alloc, If, Seq, SetEvent, Statement, WaitEvent, as_seq, rewrite, seq
 
@@ -114,10 +116,18 @@ def _event(group: Group, what: str, source: Pipe, target: Pipe) -> SetEvent:
 
 def _touching(statement: Statement, group: Group) -> dict[Pipe, None]:
     found: dict[Pipe, None] = {}
-    for item in statement.walk():
-        if isinstance(item, Instruction) and not {*item.reads(), *item.writes()}.isdisjoint(group):
-            found[item.pipe] = None
+    for pipe, buffers in _touches(statement):
+        if not buffers.isdisjoint(group):
+            found[pipe] = None
     return found
+
+
+@kept
+def _touches(statement: Statement) -> tuple[tuple[Pipe, frozenset[Buffer]], ...]:
+    """The instructions inside, as the pipe and the buffers of each."""
+    if isinstance(statement, Instruction):
+        return ((statement.pipe, frozenset((*statement.reads(), *statement.writes()))),)
+    return tuple(each for child in statement.children() for each in _touches(child))
 
 
 def _first_pipes(lifetime: Alloc) -> tuple[Pipe, ...]:

@@ -18,39 +18,26 @@ of its group that have ended since, modulo n. Only touches of age 0 are of the s
 id for each slot age in the same way. Nothing else is assumed about lifetimes: what orders two of them is
 what the second really waits for.
 
+The tree is translated into steps on one integer first (flow.py).
+
 An event that may be raised again before it was awaited is found as well, because flags are binary.
 The analysis either reports problems, or inserts the barriers that same-pipe conflicts need.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
-from typing import TypeVar
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import count
 
-from attndsl.passes.events.access_sets import Touches, TouchIndex
+from attndsl.passes.events.access_sets import Touch, Touches, TouchIndex
+from attndsl.passes.events.flow import Flow, Loop, Start, State, Walk
 from attndsl.passes.events.trip_counts import surely_run
 from attndsl.target import Pipe
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Instruction
 from attndsl.tile.instructions.base import OwnOrder
-from attndsl.tile.statements import (
-    Alloc,
-    Barrier,
-    For,
-    If,
-    Note,
-    Seq,
-    SetEvent,
-    Stage,
-    Statement,
-    WaitEvent,
-    as_seq,
-    seq,
-)
-
-_EventKey = tuple[str, int]  # an event and the age of its id
-ProblemKey = tuple[object, ...]
+from attndsl.tile.statements import Barrier, For, Note, Seq, SetEvent, Statement, as_seq, rewrite, seq
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +47,6 @@ class Conflict:
     earlier: Instruction
     later: Instruction
     buffer: Buffer
-
-    @property
-    def key(self) -> ProblemKey:
-        """What makes two findings the same."""
-        return (self.earlier, self.later, self.buffer)
 
     def __str__(self) -> str:
         pair = f"{self.earlier.pipe.value} -> {self.later.pipe.value}"
@@ -77,11 +59,6 @@ class Overrun:
 
     event: SetEvent
 
-    @property
-    def key(self) -> ProblemKey:
-        """What makes two findings the same."""
-        return (self.event.name,)
-
     def __str__(self) -> str:
         return f"event {self.event.name} may be raised again before it was awaited"
 
@@ -89,303 +66,216 @@ class Overrun:
 Problem = Conflict | Overrun
 
 
-@dataclass
-class State:
-    """``unfinished``: per pipe. ``events``: what each event, as raised last, does not know to be complete.
-    ``raised``: the events that may be up, as bits of their waits."""
+def find_problems(tree: Seq, sure: frozenset[For] | None = None) -> tuple[Problem, ...]:
+    """Races, and events that may be raised twice; empty for a correctly synchronised tree.
 
-    unfinished: dict[Pipe, Touches]
-    events: dict[_EventKey, Touches] = field(default_factory=dict)
-    raised: Touches = 0
-
-    def join(self, other: State) -> State:
-        """Either of two paths."""
-        return State(
-            _union(self.unfinished, other.unfinished),
-            _union(self.events, other.events),
-            self.raised | other.raised,
-        )
-
-    def issue(self, touches: Touches) -> State:
-        """Behind the start of an instruction."""
-        return State(
-            {pipe: known | touches for pipe, known in self.unfinished.items()},
-            {key: known | touches for key, known in self.events.items()},
-            self.raised,
-        )
-
-    def mapped(self, change: Callable[[Touches], Touches]) -> State:
-        """All sets of touches changed alike; what is up stays up."""
-        return State(
-            {pipe: change(known) for pipe, known in self.unfinished.items()},
-            {key: change(known) for key, known in self.events.items()},
-            self.raised,
-        )
-
-    def knowing(self, pipe: Pipe, unfinished: Touches) -> State:
-        """With other knowledge of one pipe."""
-        return State({**self.unfinished, pipe: unfinished}, self.events, self.raised)
+    ``sure``: the loops of the tree that surely run, where that is known already.
+    """
+    index = TouchIndex(tree)
+    found = _Finding.of(Flow(tree, index, _sure(tree, sure)))
+    conflicts = [
+        Conflict(earlier, later, buffer)
+        for later, clashes in found.clashes.items()
+        for earlier, buffer in index.members(clashes)
+        if isinstance(buffer, Buffer)
+    ]
+    return (*conflicts, *(Overrun(event) for event in found.overruns.values()))
 
 
-_Key = TypeVar("_Key")
-
-
-def _union(a: dict[_Key, Touches], b: dict[_Key, Touches]) -> dict[_Key, Touches]:
-    return {key: a.get(key, 0) | b.get(key, 0) for key in (*a, *b)}
-
-
-def find_problems(tree: Seq) -> tuple[Problem, ...]:
-    """Races, and events that may be raised twice; empty for a correctly synchronised tree."""
-    walker = Walker(tree)
-    walker.walk(tree, walker.start())
-    return tuple(walker.problems.values())
-
-
-def superfluous_events(tree: Seq, names: tuple[str, ...]) -> frozenset[str]:
+def superfluous_events(
+    tree: Seq, names: tuple[str, ...], sure: frozenset[For] | None = None
+) -> frozenset[str]:
     """The events, tried in the order given, without which nothing more is a problem."""
-    facts = _Facts(tree)
-    whole = Walker(tree, facts=facts)
-    whole.walk(tree, whole.start())
+    sure = _sure(tree, sure)
+    every = TouchIndex(tree)
+    found = _Finding.of(Flow(tree, every, sure))
+    ordered = {item: every.clashing[item] & ~found.clashes.get(item, 0) for item in every.of}
+    pairs = {item: tuple(every.members(touches)) for item, touches in ordered.items()}
+    live: set[Touch] = {touch for touches in pairs.values() for touch in touches}
+    index = TouchIndex(tree, live.__contains__)
+    clashing = {item: _union(index.bit_of[touch] for touch in touches) for item, touches in pairs.items()}
+    flow = Flow(tree, index, sure, clashing=clashing, merge=True)
+    return _without(flow, names, frozenset(found.overruns))
+
+
+def _without(flow: Flow, names: tuple[str, ...], overruns: frozenset[str]) -> frozenset[str]:
+    """The events without which ``flow`` has no clash, and no overrun but the given ones."""
     gone: frozenset[str] = frozenset()
-    for name in names:
-        walker = Walker(tree, facts=facts, expected=whole.problems.keys(), without=gone | {name})
+    without, entries = 0, dict[object, State]()
+    for name in (None, *names):
+        mark, traces = (flow.marks[name], flow.traces(name)) if name is not None else (0, 0)
+        start = {loop: state.without(traces) for loop, state in entries.items()}
+        walk = _Trying(overruns, without | mark, start)
         try:
-            walker.walk(tree, walker.start())
+            walk.run(flow.steps, flow.start())
         except _Unexpected:
             continue
-        gone |= {name}
+        without, entries = walk.without, {} if walk.unraised else walk.entries
+        gone |= {name} if name is not None else set()
     return gone
 
 
-def insert_barriers(tree: Seq) -> Seq:
-    """The tree with a barrier in front of each instruction that needs an earlier one of its own pipe."""
-    walker = Walker(tree, insert=True)
-    done, _ = walker.walk(tree, walker.start())
-    return as_seq(done)
+def _union(bits: Iterable[Touches]) -> Touches:
+    found = 0
+    for each in bits:
+        found |= each
+    return found
+
+
+def _sure(tree: Seq, known: frozenset[For] | None) -> frozenset[For]:
+    return surely_run(tree) if known is None else known
+
+
+class _Finding(Walk):
+    """Notes what clashes: by instruction its clashing touches, and events that may be up when raised."""
+
+    def __init__(self, flow: Flow) -> None:
+        super().__init__()
+        self.clashes: dict[Instruction, Touches] = {}
+        self.overruns: dict[str, SetEvent] = {}
+        self._rows = flow.rows
+
+    @classmethod
+    def of(cls, flow: Flow) -> _Finding:
+        """What clashes anywhere in a flow."""
+        walk = cls(flow)
+        walk.run(flow.steps, flow.start())
+        return walk
+
+    def clash(self, start: Start, clashes: int, state: State) -> None:
+        found = clashes >> self._rows.pipe(start.item.pipe)
+        self.clashes[start.item] = self.clashes.get(start.item, 0) | found
+
+    def overrun(self, event: SetEvent) -> None:
+        self.overruns[event.name] = event
 
 
 class _Unexpected(Exception):
     """A problem that is not among the expected ones."""
 
 
-class _Facts:
-    """What does not depend on the path."""
+class _Trying(Walk):
+    """Stops at a problem that is not expected."""
 
-    def __init__(self, tree: Seq) -> None:
-        self.index = TouchIndex(tree)
-        self.sure = surely_run(tree)
+    def __init__(self, overruns: frozenset[str], without: int, entries: Mapping[object, State]) -> None:
+        super().__init__(without, entries)
+        self._overruns = overruns
 
+    def clash(self, start: Start, clashes: int, state: State) -> None:
+        raise _Unexpected
 
-class Walker:
-    """One walk over a tree; ``problems`` by key afterwards. ``without``: events taken for absent."""
-
-    def __init__(
-        self,
-        tree: Seq,
-        *,
-        facts: _Facts | None = None,
-        insert: bool = False,
-        expected: Collection[ProblemKey] | None = None,
-        without: frozenset[str] = frozenset(),
-    ) -> None:
-        facts = facts or _Facts(tree)
-        self.index, self.sure = facts.index, facts.sure
-        self.problems: dict[ProblemKey, Problem] = {}
-        self._insert, self._expected, self._without = insert, expected, without
-        self._entries: dict[object, State] = {}
-
-    def start(self) -> State:
-        """Nothing was issued yet."""
-        return State(dict.fromkeys(self.index.pipes, 0))
-
-    def walk(self, statement: Statement, state: State) -> tuple[Statement, State]:
-        """The statement, with barriers if they are inserted, and the state behind it."""
-        if isinstance(statement, Seq):
-            return self.sequence(statement, state)
-        if isinstance(statement, Instruction):
-            return self._instruction(statement, state)
-        if isinstance(statement, SetEvent) and statement.name in self._without:
-            return statement, state
-        if isinstance(statement, WaitEvent):
-            return statement, self._wait(statement, state)
-        if isinstance(statement, SetEvent):
-            return statement, self._raise(statement, state)
-        if isinstance(statement, Barrier):
-            return statement, self._complete(statement.pipe, state, statement.buffer)
-        if isinstance(statement, For):
-            return self._loop(statement, state)
-        if isinstance(statement, If):
-            return self._branch(statement, state)
-        if isinstance(statement, Alloc):
-            return self._lifetime(statement, state)
-        if isinstance(statement, Stage):
-            body, after = self.walk(statement.body, state)
-            return (statement.with_children((body,)) if body is not statement.body else statement), after
-        return statement, state
-
-    def _report(self, problem: Problem) -> None:
-        if self._expected is not None and problem.key not in self._expected:
+    def overrun(self, event: SetEvent) -> None:
+        if event.name not in self._overruns:
             raise _Unexpected
-        self.problems[problem.key] = problem
 
-    def sequence(self, statement: Seq, state: State) -> tuple[Statement, State]:
-        """A sequence, statement by statement."""
-        body = []
-        for child in statement.body:
-            new, state = self.walk(child, state)
-            body.append(new)
-        changed = any(a is not b for a, b in zip(statement.body, body, strict=True))
-        return (seq(*body) if changed else statement), state
 
-    def _instruction(self, item: Instruction, state: State) -> tuple[Statement, State]:
-        result: Statement = item
-        clashes = state.unfinished[item.pipe] & self.index.clashing[item]
-        if self._insert and clashes & self.index.of_pipe[item.pipe]:
-            ordered = self._own_order(item, clashes & self.index.of_pipe[item.pipe])
-            result = seq(*_barrier(item, ordered), item)
-            state = self._complete(item.pipe, state, ordered.buffer if ordered else None)
-        else:
-            for earlier, buffer in self.index.members(clashes):
-                assert isinstance(buffer, Buffer)
-                self._report(Conflict(earlier, item, buffer))
-        return result, state.issue(self.index.of[item])
+# ------------------------------------------------------------------------------------------------
+# Barriers
+
+
+def insert_barriers(tree: Seq, sure: frozenset[For] | None = None) -> Seq:
+    """The tree with a barrier in front of each instruction that needs an earlier one of its own pipe."""
+    index = TouchIndex(tree, _in_own_pipe(tree).__contains__, waits=False)
+    flow = Flow(tree, index, _sure(tree, sure))
+    walk = _Inserting(flow, index)
+    walk.run(flow.steps, flow.start())
+    return _with_barriers(tree, walk.barriers)
+
+
+def _in_own_pipe(tree: Seq) -> frozenset[Touch]:
+    """The touches that an instruction of their own pipe may have to wait for."""
+    index = TouchIndex(tree, waits=False)
+    own = {item: clashing & index.of_pipe[item.pipe] for item, clashing in index.clashing.items()}
+    return frozenset(index.members(_union(own.values())))
+
+
+def _with_barriers(tree: Seq, barriers: Mapping[_Place, Statement]) -> Seq:
+    """The tree with ``barriers`` in front of its instructions and loops, whose places are counted here."""
+    places = {Instruction: count(), For: count()}
+
+    def change(statement: Statement) -> Statement:
+        kind = Instruction if isinstance(statement, Instruction) else type(statement)
+        if kind not in places:
+            return statement
+        barrier = barriers.get((kind, next(places[kind])))
+        return statement if barrier is None else seq(barrier, statement)
+
+    return as_seq(rewrite(tree, change) or tree)
+
+
+_Place = tuple[type[Statement], int]  # the n-th instruction of a tree, or its n-th loop, inner ones first
+
+
+class _Inserting(Walk):
+    """Inserts the barriers that same-pipe conflicts need; they change what loops do, so states may shrink."""
+
+    def __init__(self, flow: Flow, index: TouchIndex) -> None:
+        super().__init__()
+        self._flow, self._index = flow, index
+        self.barriers: dict[_Place, Statement] = {}
+        self._known: dict[tuple[Loop, int, int], tuple[State, dict[_Place, Statement]]] = {}
+
+    def clash(self, start: Start, clashes: int, state: State) -> None:
+        item, first = start.item, self._flow.rows.pipe(start.item.pipe)
+        same_pipe = clashes >> first & self._index.of_pipe[item.pipe]
+        if same_pipe:
+            ordered = self._own_order(item, same_pipe)
+            self.barriers[Instruction, start.number] = _barrier(item, ordered)
+            self._flow.complete(item.pipe, ordered.buffer if ordered else None).run(state, self)
 
     def _own_order(self, item: Instruction, clashes: Touches) -> OwnOrder | None:
         """What the pipe promises of its own, where the instruction clashes with none but itself."""
         promised = item.own_order()
-        if promised is None or any(pair != (item, promised.buffer) for pair in self.index.members(clashes)):
+        if promised is None or any(pair != (item, promised.buffer) for pair in self._index.members(clashes)):
             return None
         return promised
 
-    def _ages(self, event: SetEvent) -> range:
-        """The age of the id in use; where a slot is named outright it may be any."""
-        return range(event.ids if event.slot is not None and self.index.ages_with_slots(event) else 1)
-
-    def _raise(self, event: SetEvent, state: State) -> State:
-        ages, bit = self._ages(event), self.index.waits[event.name]
-        if len(ages) == 1 and (state.raised | state.unfinished[event.source]) & bit:
-            self._report(Overrun(event))
-        known = state.unfinished[event.source] & ~self.index.of_pipe[event.source]
-        events, raised = dict(state.events), state.raised
-        for age in ages:
-            earlier = events.get((event.name, age), 0) if len(ages) > 1 else 0
-            events[event.name, age] = known | earlier
-            raised |= bit << age * self.index.width
-        return State(state.unfinished, events, raised)
-
-    def _wait(self, event: WaitEvent, state: State) -> State:
-        ages, bit = self._ages(event), self.index.waits[event.name]
-        met = [state.events[event.name, age] for age in ages if (event.name, age) in state.events]
-        known = state.unfinished[event.target]
-        if met:
-            left = 0
-            for item in met:
-                left |= item
-            known &= left
-        if len(ages) > 1:
-            return state.knowing(event.target, known)
-        # The waiting pipe itself is past the wait; for others it is a touch of the event's id.
-        after = state.knowing(event.target, known).issue(bit)
-        after.unfinished[event.target] &= ~bit
-        after.raised = state.raised & ~bit
-        return after
-
-    def _complete(self, pipe: Pipe, state: State, buffer: Buffer | None = None) -> State:
-        """Behind a barrier, or behind one for a buffer alone."""
-        complete = self.index.of_pipe[pipe]
-        if buffer is not None:
-            complete &= self.index.of_buffers((buffer,))
-        return state.knowing(pipe, state.unfinished[pipe] & ~complete)
-
-    def _loop(self, loop: For, state: State) -> tuple[Statement, State]:
+    def loop(self, loop: Loop, state: State) -> None:
         """An innermost loop gets its barrier in front where that saves the one inside."""
-        result, after = self.fixpoint(loop, state)
-        if not self._insert or any(isinstance(item, For) for item in loop.body.walk()):
-            return result, after
-        for pipe in sorted({item.pipe for item in result.walk() if isinstance(item, Barrier)}, key=_name):
-            hoisted, after_hoisted = self.fixpoint(loop, self._complete(pipe, state))
-            if _barriers(hoisted) < _barriers(result):
-                return seq(Barrier(pipe=pipe, where=loop.where), hoisted), after_hoisted
-        return result, after
+        entry = state.copy()
+        barriers = self._inside(loop, state)
+        if not loop.innermost:
+            self.barriers |= barriers
+            return
+        for pipe in _pipes_of_barriers((loop.statement, *barriers.values())):
+            hoisted = entry.copy()
+            self._flow.complete(pipe).run(hoisted, self)
+            fewer = self._inside(loop, hoisted)
+            if len(fewer) < len(barriers):
+                place = (For, loop.number)
+                self.barriers |= fewer | {place: Barrier(pipe=pipe, where=loop.statement.where)}
+                state.become(hoisted)
+                return
+        self.barriers |= barriers
 
-    def fixpoint(self, loop: For, state: State) -> tuple[Statement, State]:
-        """A loop after any number of iterations."""
-        index, apart, key = self.index, self._disjoint(loop), self.context(loop)
-        # States only grow while the loops around run to their fixpoints: the last entry is a fair start.
-        entry = state.join(self._entries[key]) if key in self._entries and not self._insert else state
-        while True:
-            body, after = self.walk(loop.body, entry)
-            again = after.mapped(lambda touches: index.set_apart(apart, touches)) if apart else after
-            grown = entry.join(again)
-            if grown == entry:
-                break
-            entry = grown
-        self._entries[key] = entry
-        behind = self.behind(loop, state, after)
-        if apart:
-            behind = behind.mapped(lambda touches: index.taken_back(apart, touches))
-        return (loop.with_children((body,)) if body is not loop.body else loop), behind
+    def iterate(self, loop: Loop, state: State) -> None:
+        self.barriers = {}
+        super().iterate(loop, state)
 
-    def context(self, loop: For) -> object:
-        """What besides the state decides how a loop runs."""
-        return loop
-
-    def behind(self, loop: For, before: State, after: State) -> State:
-        """Behind a loop: it ran, or perhaps it did not."""
-        return after if loop in self.sure else before.join(after)
-
-    def _disjoint(self, loop: For) -> Touches:
-        """Touches that cannot clash with a later iteration: they are of other elements of the same slot."""
-        if not loop.disjoint:
-            return 0
-        inside, taken = 0, set[Buffer]()
-        for item in loop.body.walk():
-            if isinstance(item, Instruction):
-                inside |= self.index.of[item]
-            elif isinstance(item, Alloc):
-                taken |= set(item.buffers)
-        return inside & self.index.of_buffers(set(loop.disjoint) - taken)
-
-    def _branch(self, branch: If, state: State) -> tuple[Statement, State]:
-        then, after = self.walk(branch.then, state)
-        children: tuple[Statement, ...] = (then,)
-        other = state
-        if branch.otherwise is not None:
-            otherwise, other = self.walk(branch.otherwise, state)
-            children = (then, otherwise)
-        same = all(a is b for a, b in zip(children, branch.children(), strict=True))
-        return (branch if same else branch.with_children(children)), after.join(other)
-
-    def _lifetime(self, lifetime: Alloc, state: State) -> tuple[Statement, State]:
-        """With several slots, everything touched is one lifetime older behind it."""
-        body, after = self.walk(lifetime.body, state)
-        group = lifetime.buffers
-        if group[0].slots > 1:
-            turned = after.mapped(lambda touches: self.index.turned(group, touches))
-            turned.raised = self.index.turned(group, after.raised)
-            for name in self.index.slot_events.get(group, ()):
-                ids = [turned.events.pop((name, age), None) for age in range(group[0].slots)]
-                for age, known in enumerate(ids):
-                    if known is not None:
-                        turned.events[name, (age + 1) % len(ids)] = known
-            after = turned
-        return (lifetime.with_children((body,)) if body is not lifetime.body else lifetime), after
+    def _inside(self, loop: Loop, state: State) -> dict[_Place, Statement]:
+        """Change the state to that behind the loop; the barriers that it needs inside."""
+        key = (loop, state.bits, state.present)
+        if key not in self._known:
+            outer, entry = self.barriers, state.copy()
+            _, after = self.fixpoint(loop, entry)
+            self._known[key], self.barriers = (after, self.barriers), outer
+        after, barriers = self._known[key]
+        self.leave(loop, state, after)
+        return barriers
 
 
-def _barrier(item: Instruction, ordered: OwnOrder | None) -> tuple[Statement, ...]:
+def _pipes_of_barriers(statements: Iterable[Statement]) -> list[Pipe]:
+    """The pipes of all barriers inside, in the order of their names."""
+    inside = (item for statement in statements for item in statement.walk())
+    return sorted({item.pipe for item in inside if isinstance(item, Barrier)}, key=lambda pipe: pipe.value)
+
+
+def _barrier(item: Instruction, ordered: OwnOrder | None) -> Statement:
     """The barrier in front of an instruction, conditional where its pipe has an order of its own."""
     if ordered is None:
-        return (Barrier(pipe=item.pipe, where=item.where),)
+        return Barrier(pipe=item.pipe, where=item.where)
     when, buffer = ordered.unordered, ordered.buffer
-    return (
+    return seq(
         Note(text=ordered.reason),
         Barrier(pipe=item.pipe, when=when, buffer=buffer, where=item.where),
     )
-
-
-def _barriers(statement: Statement) -> int:
-    return sum(isinstance(item, Barrier) for item in statement.walk())
-
-
-def _name(pipe: Pipe) -> str:
-    return pipe.value

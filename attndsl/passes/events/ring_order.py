@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from attndsl.expr import Const, Symbol
-from attndsl.passes.events.hazards import State, Walker
+from attndsl.passes.events.access_sets import Touch, TouchIndex
+from attndsl.passes.events.flow import Either, Flag, Flow, Loop, State, Walk, upper_bound
+from attndsl.passes.events.trip_counts import surely_run
 from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.instructions import Instruction
-from attndsl.tile.statements import BLOCK_MODE, For, Let, Seq, SetCrossFlag, Statement, seq
+from attndsl.tile.statements import For, Seq, SetCrossFlag
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,77 +33,67 @@ class EarlyFlag:
         )
 
 
-def find_early_flags(tree: Seq) -> tuple[EarlyFlag, ...]:
-    """Every flag between the cores of a block that its pipe may raise too early."""
+def find_early_flags(tree: Seq, sure: frozenset[For] | None = None) -> tuple[EarlyFlag, ...]:
+    """Every flag between the cores of a block that its pipe may raise too early.
+
+    ``sure``: the loops of the tree that surely run, where that is known already.
+    """
     if not any(isinstance(item, SetCrossFlag) for item in tree.walk()):
         return ()
-    walker = _FlagWalker(tree)
-    walker.walk(tree, walker.start())
-    return tuple(walker.early.values())
+    index = TouchIndex(tree, _is_of_ring, waits=False)
+    sure = surely_run(tree) if sure is None else sure
+    walk = _Flags(index)
+    flow = Flow(tree, index, sure, split_at=_scalars_to_split(tree, index, sure))
+    walk.run(flow.steps, flow.start())
+    return tuple(walk.early.values())
 
 
-class _FlagWalker(Walker):
-    def __init__(self, tree: Seq) -> None:
-        super().__init__(tree)
+def _is_of_ring(touch: Touch) -> bool:
+    return isinstance(touch[1], GlobalTensor)
+
+
+def _scalars_to_split(tree: Seq, index: TouchIndex, sure: frozenset[For]) -> frozenset[str]:
+    """Scalars that decide alone whether loops with ring touches run."""
+    loops = (item for item in tree.walk() if isinstance(item, For) and item not in sure)
+    return frozenset(name for loop in loops if (name := upper_bound(loop)) and _touches_rings(loop, index))
+
+
+def _touches_rings(loop: For, index: TouchIndex) -> bool:
+    return any(isinstance(item, Instruction) and index.of[item] for item in loop.walk())
+
+
+class _Flags(Walk):
+    """Notes the flags that are raised while other pipes may still touch a ring."""
+
+    def __init__(self, index: TouchIndex) -> None:
+        super().__init__()
         self.early: dict[tuple[Instruction, SetCrossFlag, GlobalTensor], EarlyFlag] = {}
-        self._split_at = self._scalars_to_split(tree)
-        self._empty: dict[str, bool] = {}
+        self._index = index
+        self._empty: dict[str, bool] = {}  # scalars that were split at: whether their loops run no time
 
-    def _scalars_to_split(self, tree: Seq) -> frozenset[str]:
-        """Scalars that decide alone whether loops with ring touches run."""
-        loops = (item for item in tree.walk() if isinstance(item, For) and item not in self.sure)
-        return frozenset(name for loop in loops if (name := _upper_bound(loop)) and self._touches_rings(loop))
-
-    def _touches_rings(self, loop: For) -> bool:
-        return any(
-            isinstance(item, Instruction) and self.index.of[item] & self.index.rings for item in loop.walk()
-        )
-
-    def walk(self, statement: Statement, state: State) -> tuple[Statement, State]:
-        if isinstance(statement, SetCrossFlag) and statement.mode == BLOCK_MODE:
-            self._flag(statement, state)
-        return super().walk(statement, state)
-
-    def _flag(self, flag: SetCrossFlag, state: State) -> None:
-        left = state.unfinished[flag.pipe] & ~self.index.of_pipe[flag.pipe] & self.index.rings
-        for earlier, tensor in self.index.members(left):
+    def flag(self, flag: Flag, state: State) -> None:
+        raised = flag.statement
+        left = (state.bits & flag.unfinished) >> flag.first & ~self._index.of_pipe[raised.pipe]
+        for earlier, tensor in self._index.members(left):
             assert isinstance(tensor, GlobalTensor)
-            if flag.ring not in (None, tensor):
-                continue
-            self.early[earlier, flag, tensor] = EarlyFlag(earlier, flag, tensor)
+            if raised.ring in (None, tensor):
+                self.early[earlier, raised, tensor] = EarlyFlag(earlier, raised, tensor)
 
-    def sequence(self, statement: Seq, state: State) -> tuple[Statement, State]:
-        for index, child in enumerate(statement.body):
-            if isinstance(child, Let) and child.symbol.name in self._split_at:
-                rest = seq(*statement.body[index + 1 :])
-                return statement, self._either(child.symbol.name, rest, state)
-            _, state = self.walk(child, state)
-        return statement, state
-
-    def _either(self, name: str, rest: Seq, state: State) -> State:
+    def either(self, step: Either, state: State) -> None:
         """What follows a definition, with the scalar positive and with it not."""
-        outer = self._empty
-        found = []
-        for empty in (False, True):
-            self._empty = {**outer, name: empty}
-            found.append(self.sequence(rest, state)[1])
+        outer, other = self._empty, state.copy()
+        for empty, way in ((False, state), (True, other)):
+            self._empty = {**outer, step.name: empty}
+            self.run(step.rest, way)
         self._empty = outer
-        return found[0].join(found[1])
+        state.become(state.join(other))
 
-    def fixpoint(self, loop: For, state: State) -> tuple[Statement, State]:
-        if self._empty.get(_upper_bound(loop) or "") is True:
-            return loop, state
-        return super().fixpoint(loop, state)
+    def loop(self, loop: Loop, state: State) -> None:
+        if self._empty.get(loop.bound or "") is not True:
+            super().loop(loop, state)
 
-    def context(self, loop: For) -> object:
-        return (loop, *self._empty.items())
+    def context(self, loop: Loop) -> object:
+        return (loop.statement, *self._empty.items())
 
-    def behind(self, loop: For, before: State, after: State) -> State:
-        runs = self._empty.get(_upper_bound(loop) or "") is False
-        return after if runs else super().behind(loop, before, after)
-
-
-def _upper_bound(loop: For) -> str | None:
-    """The scalar n of a loop ``0..n``."""
-    from_zero = loop.begin.same(Const(0)) and isinstance(loop.end, Symbol)
-    return loop.end.name if from_zero and isinstance(loop.end, Symbol) else None
+    def runs(self, loop: Loop) -> bool:
+        return self._empty.get(loop.bound or "") is False or super().runs(loop)

@@ -14,21 +14,24 @@ flags promise is checked at the end (ring_order.py).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from attndsl.base.errors import InternalError
+from attndsl.base.facts import kept
 from attndsl.lowering.errors import TooManyEvents
 from attndsl.passes.events.access_sets import Group
 from attndsl.passes.events.buffer_reuse import first_of_each, reuse_events, wait_for
 from attndsl.passes.events.hazards import find_problems, insert_barriers, superfluous_events
 from attndsl.passes.events.ring_order import find_early_flags
+from attndsl.passes.events.trip_counts import surely_run, surely_run_too
 from attndsl.target import ATLAS_A2, Core, Pipe
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Instruction
 from attndsl.tile.program import Program
 from attndsl.tile.statements import (
     Alloc,
+    For,
     Seq,
     SetCrossFlag,
     SetEvent,
@@ -55,13 +58,28 @@ def synchronise(program: Program) -> Program:
 def _synchronise_core(tree: Seq, core: Core) -> Seq:
     lifetimes = [item.buffers for item in tree.walk() if isinstance(item, Alloc)]
     groups = {buffer: group for group in lifetimes for buffer in group}
-    tree = as_seq(rewrite(tree, lambda s: _content_events(s, groups)) or tree)
-    tree = _drop_superfluous(reuse_events(tree))
-    tree = insert_barriers(_number_events(_order_flags(tree)))
-    left = (*find_problems(tree), *find_early_flags(tree))
+    tree = reuse_events(as_seq(rewrite(tree, lambda s: _content_events(s, groups)) or tree))
+    facts = _Loops(tree)
+    tree = _drop_superfluous(tree, facts.sure)
+    tree = _order_flags(tree, facts.of(tree))
+    tree = _number_events(tree)
+    tree = insert_barriers(tree, facts.of(tree))
+    sure = facts.of(tree)
+    left = (*find_problems(tree, sure), *find_early_flags(tree, sure))
     if left:
         raise InternalError(f"{core.value}: {len(left)} problems of order; the first: {left[0]}")
     return tree
+
+
+class _Loops:
+    """Which loops surely run: found for one tree, known for those that come of it."""
+
+    def __init__(self, tree: Seq) -> None:
+        self._tree, self.sure = tree, surely_run(tree)
+
+    def of(self, tree: Seq) -> frozenset[For]:
+        """The loops of a tree that differs in its events and barriers alone."""
+        return surely_run_too(tree, self._tree, self.sure)
 
 
 # ------------------------------------------------------------------------------------------------
@@ -125,27 +143,24 @@ def _merge(edges: list[_Edge]) -> list[_Edge]:
     return kept if len(kept) == len(edges) else _merge(kept)
 
 
-def _uses(statement: Statement) -> dict[Buffer, set[_Use]]:
+@kept
+def _uses(statement: Statement) -> Mapping[Buffer, frozenset[_Use]]:
     """Who touches which buffer inside, lifetimes that begin and end inside aside."""
-    found: dict[Buffer, set[_Use]] = {}
-    _collect_uses(statement, frozenset(), found)
-    return found
-
-
-def _collect_uses(statement: Statement, ended: frozenset[Buffer], found: dict[Buffer, set[_Use]]) -> None:
+    found: dict[Buffer, frozenset[_Use]] = {}
     if isinstance(statement, Instruction):
         for buffers, writes in ((statement.reads(), False), (statement.writes(), True)):
             for buffer in buffers:
-                if buffer not in ended:
-                    found.setdefault(buffer, set()).add((statement.pipe, writes))
-    if isinstance(statement, Alloc):
-        ended = ended | frozenset(statement.buffers)
+                found[buffer] = found.get(buffer, frozenset()) | {(statement.pipe, writes)}
+    ended = statement.buffers if isinstance(statement, Alloc) else ()
     for child in statement.children():
-        _collect_uses(child, ended, found)
+        for buffer, uses in _uses(child).items():
+            if buffer not in ended:
+                found[buffer] = found.get(buffer, frozenset()) | uses
+    return found
 
 
 def _edges_between(
-    a: dict[Buffer, set[_Use]], b: dict[Buffer, set[_Use]], first: int, second: int
+    a: Mapping[Buffer, frozenset[_Use]], b: Mapping[Buffer, frozenset[_Use]], first: int, second: int
 ) -> Iterable[_Edge]:
     for buffer in a:
         for source, writes in sorted(a[buffer], key=_use_order):
@@ -179,9 +194,9 @@ def _content_event(edge: _Edge, buffers: list[Buffer], groups: dict[Buffer, Grou
 # Pruning and ids
 
 
-def _drop_superfluous(tree: Seq) -> Seq:
+def _drop_superfluous(tree: Seq, sure: frozenset[For]) -> Seq:
     """Without events that others already imply."""
-    gone = superfluous_events(tree, tuple(event.name for event in first_of_each(tree)))
+    gone = superfluous_events(tree, tuple(event.name for event in first_of_each(tree)), sure)
 
     def change(statement: Statement) -> Statement | None:
         return None if isinstance(statement, SetEvent) and statement.name in gone else statement
@@ -189,13 +204,13 @@ def _drop_superfluous(tree: Seq) -> Seq:
     return as_seq(rewrite(tree, change) or Seq(body=()))
 
 
-def _order_flags(tree: Seq) -> Seq:
+def _order_flags(tree: Seq, sure: frozenset[For]) -> Seq:
     """Flags wait for the pipes that their own does not know to be done with the rings (ring_order.py).
 
     The pipe that is waited for goes on only when the wait is over, so that the event is not raised twice.
     """
     late: dict[SetCrossFlag, dict[Pipe, None]] = {}
-    for found in find_early_flags(tree):
+    for found in find_early_flags(tree, sure):
         late.setdefault(found.flag, {})[found.earlier.pipe] = None
 
     def change(statement: Statement) -> Statement:

@@ -28,6 +28,12 @@ def surely_run(tree: Statement) -> frozenset[For]:
     return proved_to_run(tree).union(declared)
 
 
+def surely_run_too(tree: Statement, original: Statement, sure: frozenset[For]) -> frozenset[For]:
+    """The loops of a tree that surely run; it differs from ``original`` in events and barriers alone."""
+    before, after = ([item for item in each.walk() if isinstance(item, For)] for each in (original, tree))
+    return frozenset(new for old, new in zip(before, after, strict=True) if old in sure)
+
+
 def proved_to_run(tree: Statement) -> frozenset[For]:
     """The loops of a tree for which it follows from the tree that they run at least once."""
     prover = _Prover()

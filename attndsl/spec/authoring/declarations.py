@@ -12,17 +12,26 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from attndsl.base.source_location import SourceLine, author_line
-from attndsl.expr import Expr, ExprLike, Symbol, as_expr
+from attndsl.expr import Expr, ExprLike, Symbol
 from attndsl.expr.argument_facts import given, longest_of
 from attndsl.graph.nodes import AXIS_ORDER, Axes, Input, Output
 from attndsl.spec import errors
+from attndsl.spec.authoring.argument_checks import (
+    check_condition,
+    check_error_class,
+    check_expression,
+    check_name,
+    check_number,
+    check_param,
+    check_text,
+    wrong,
+)
 from attndsl.spec.authoring.declared import DeclaredTensor, inherits_layout, resolve_tensor
+from attndsl.spec.authoring.prefix_sums import PrefixSums
 from attndsl.spec.authoring.values import TensorValue, Value
-from attndsl.spec.binding.capacity import capacity_constraints
 from attndsl.spec.contract.arguments import DTYPES, REQUIRED, Dim, ParamSpec
+from attndsl.spec.contract.capacity import capacity_constraints
 from attndsl.spec.contract.constraint import Constraint
-from attndsl.spec.contract.prefix_sums import PrefixSums
-from attndsl.spec.operator.modes import Modes
 
 Dtypes: TypeAlias = "str | TensorValue | tuple[str | TensorValue, ...]"
 Layouts: TypeAlias = "str | list[str] | Mapping[str, object]"
@@ -61,6 +70,13 @@ class Declarations:
     """
 
     def __init__(self, name: str, *, document: str = "", target: str = "atlas-a2", summary: str = "") -> None:
+        for argument, text in (
+            ("name", name),
+            ("document", document),
+            ("target", target),
+            ("summary", summary),
+        ):
+            check_text(f"{argument} of an operator", text)
         if not name.isidentifier():
             raise errors.SpecError(f"operator name {name!r} is no identifier", author_line())
         self.name, self.document, self.target, self.summary = name, document, target, summary
@@ -75,12 +91,12 @@ class Declarations:
         self._arguments: dict[str, DeclaredTensor | ParamSpec] = {}
         self._results: dict[str, tuple[Output, str, dict[str, str | tuple[str, Expr]]]] = {}
         self._group = _Group()
-        self._modes = Modes()
         self._keyword_only = False
 
     def dims(self, names: str, *, default: int | None = None) -> tuple[Symbol, ...]:
         """Symbolic sizes, in the document's letters; ``default``: value where no shape shows them."""
-        fixed = None if default is None else as_expr(default)
+        check_text("the names of sizes", names)
+        fixed = None if default is None else check_expression("default", default)
         for name in names.split():
             self._reserve_symbol(name)
             self._dims[name] = Dim(name, default=fixed)
@@ -89,7 +105,9 @@ class Declarations:
     def dim(self, name: str, *, default: ExprLike | None = None) -> Symbol:
         """One symbolic size; ``default``: an expression for where no shape shows it."""
         self._reserve_symbol(name)
-        self._dims[name] = Dim(name, default=None if default is None else as_expr(default))
+        self._dims[name] = Dim(
+            name, default=None if default is None else check_expression("default", default)
+        )
         return Symbol(name)
 
     def ahead(self, names: str) -> tuple[Symbol, ...]:
@@ -102,15 +120,17 @@ class Declarations:
 
     def let(self, dim: Symbol, value: Expr) -> None:
         """Define a size by parameters, as in ``op.let(N, num_heads)``; shapes are then checked against it."""
-        if dim.name not in self._dims:
-            raise errors.UnknownNameError(f"'{dim.name}' is no declared dimension", author_line())
-        self._dims[dim.name] = Dim(dim.name, value, self._dims[dim.name].default)
+        self._declared_dim(dim)
+        definition = check_expression(f"the definition of '{dim.name}'", value)
+        chain = self._dims_behind(definition)
+        if dim.name in chain:
+            raise errors.SpecError(f"size '{dim.name}' is defined by itself: {definition}", author_line())
+        self._dims[dim.name] = Dim(dim.name, definition, self._dims[dim.name].default)
 
     def default(self, dim: Symbol, value: ExprLike) -> None:
         """The value of a size where no shape shows it, which may read lengths declared by now."""
-        if dim.name not in self._dims:
-            raise errors.UnknownNameError(f"'{dim.name}' is no declared dimension", author_line())
-        self._dims[dim.name] = replace(self._dims[dim.name], default=as_expr(value))
+        self._declared_dim(dim)
+        self._dims[dim.name] = replace(self._dims[dim.name], default=check_expression("default", value))
 
     def axes(self, **extents: ExprLike) -> None:
         """The roles of the sizes in attention (see :mod:`attndsl.graph.nodes`), as in ``op.axes(K=kvN)``."""
@@ -118,7 +138,7 @@ class Declarations:
             if role not in AXIS_ORDER:
                 known = " ".join(AXIS_ORDER)
                 raise errors.UnknownNameError(f"'{role}' is no axis; there are {known}", author_line())
-            self._axes[role] = as_expr(extent)
+            self._axes[role] = check_expression(f"the extent of axis {role}", extent)
 
     def input(
         self,
@@ -265,6 +285,9 @@ class Declarations:
         """
         self._reserve_symbol(name)
         legal = dict(choices) if isinstance(choices, Mapping) else {choice: choice for choice in choices}
+        check_param(name, type, {"gt": gt, "ge": ge, "lt": lt, "le": le}, legal)
+        check_number(f"default of parameter '{name}'", default)
+        check_text(f"meaning of parameter '{name}'", meaning)
         self._arguments[name] = ParamSpec(
             name=name,
             type=type,
@@ -338,7 +361,14 @@ class Declarations:
             argument: the argument to blame, where it does not follow from the condition.
             hint: the next step, where no nearest legal value can be computed.
         """
-        ranges = {index.name: as_expr(extent) for index, extent in (over or {}).items()}
+        check_condition("the condition of a constraint", condition)
+        check_text("the text of a constraint", text)
+        check_text("hint", hint)
+        if when is not None:
+            check_condition("when", when)
+        if error is not None:
+            check_error_class("error", error)
+        ranges = {index.name: check_expression("over", extent) for index, extent in (over or {}).items()}
         group = self._group
         scope = when if group.when is None else group.when if when is None else group.when & when
         self._add(
@@ -370,6 +400,9 @@ class Declarations:
         ``early``: parameters and the presence of arguments decide them, so that they are checked before any
         tensor is looked at.
         """
+        check_error_class("error", error)
+        if when is not None:
+            check_condition("when", when)
         before, self._group = self._group, _Group(when, error, argument, early)
         try:
             yield
@@ -378,6 +411,10 @@ class Declarations:
 
     def limit(self, condition: Expr, text: str, *, when: Expr | None = None) -> None:
         """A limit of the kernels on the target, not of the operator: the reference takes more."""
+        check_condition("the condition of a limit", condition)
+        check_text("the text of a limit", text)
+        if when is not None:
+            check_condition("when", when)
         line = author_line()
         self._add(Constraint(condition, text, errors.TargetLimitError, when, target=True, where=line))
 
@@ -409,6 +446,10 @@ class Declarations:
             dtype: its own dtype.
         """
         self._reserve(name)
+        if not isinstance(value, Value):
+            raise wrong(f"output '{name}'", value, "a value of the computation")
+        if not isinstance(like, TensorValue):
+            raise wrong("like", like, "an input, whose dtype and layout the output takes")
         node = Output(
             name=name, source=value.node, dtype=dtype or like.spec.name, axes=value.axes, where=author_line()
         )
@@ -436,7 +477,26 @@ class Declarations:
     def _add(self, constraint: Constraint) -> None:
         self.constraints = (*self.constraints, constraint)
 
+    def _declared_dim(self, dim: object) -> None:
+        if not isinstance(dim, Symbol):
+            raise wrong("the size", dim, "a dimension that op.dims or op.dim declared")
+        if dim.name not in self._dims:
+            raise errors.UnknownNameError(f"'{dim.name}' is no declared dimension", author_line())
+
+    def _dims_behind(self, expr: Expr) -> set[str]:
+        """The symbols that an expression depends on, through definitions of sizes too."""
+        found: set[str] = set()
+        open_ = [expr]
+        while open_:
+            for name in open_.pop().symbols() - found:
+                found.add(name)
+                known = self._dims.get(name)
+                if known is not None and known.definition is not None:
+                    open_.append(known.definition)
+        return found
+
     def _reserve(self, name: str) -> None:
+        check_name(name)
         if not name.isidentifier():
             raise errors.SpecError(f"{name!r} is no identifier", author_line())
         if name in _OF_CALLS:
@@ -464,6 +524,11 @@ class Declarations:
 
     def _dtypes(self, dtype: Dtypes) -> tuple[tuple[str, ...], tuple[str, ...]]:
         parts = dtype if isinstance(dtype, tuple) else (dtype,)
+        for part in parts:
+            if not isinstance(part, str | TensorValue):
+                raise wrong("dtype", part, "the name of a dtype, an input that has it, or a tuple of these")
+        if not parts:
+            raise wrong("dtype", dtype, "at least one dtype")
         alone = tuple(part for part in parts if isinstance(part, str))
         for name in alone:
             if name not in DTYPES:
@@ -481,6 +546,10 @@ class Declarations:
 
 
 def _by_key(layouts: Layouts | None) -> dict[str, str | tuple[str, Expr]]:
+    if layouts is not None and not isinstance(layouts, str | list | tuple | Mapping):
+        raise wrong("layouts", layouts, "a text, a list of texts, or texts by key")
+    if layouts is not None and not layouts:
+        raise wrong("layouts", layouts, "at least one layout; leave it out for any")
     if not isinstance(layouts, Mapping):
         texts = [layouts] if isinstance(layouts, str) else list(layouts or ())
         if not all(isinstance(text, str) for text in texts):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,16 +18,14 @@ from attndsl.spec.binding.call import Call
 from attndsl.spec.binding.shapes import ShapeSolver
 from attndsl.spec.contract.arguments import DTYPES, ParamSpec, TensorSpec, dtype_name
 from attndsl.spec.contract.constraint import Constraint
+from attndsl.spec.contract.contract import Contract
 from attndsl.spec.contract.enumerated import choices_text, likely, reserved_bytes
 from attndsl.spec.contract.layout import Array
 from attndsl.spec.contract.lists import is_list, tensor_list
-from attndsl.spec.contract.prefix_sums import longest_rows
-
-if TYPE_CHECKING:
-    from attndsl.spec.operator.operator import Operator
+from attndsl.spec.contract.packed_rows import longest_rows
 
 
-def bind(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Call:
+def bind(operator: Contract, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Call:
     """See :meth:`Operator.bind`."""
     values = arguments_by_name(operator, args, kwargs)
     params: dict[str, Any] = {}
@@ -54,7 +52,7 @@ def bind(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -
     for spec in operator.tensors:  # what is not passed has no dtype and no layout
         extra |= {dtype_of(spec.name).name: None, layout_of(spec.name).name: None}
     extra |= {dtype_of(name).name: dtype for name, dtype in dtypes.items()}
-    extra |= longest_rows(operator, arrays)
+    extra |= longest_rows(operator.tensors, arrays)
     _check_constraints(operator, {**params, **splits}, only_parameters=True)
     numbers = {s.name: arrays[s.name].astype(np.int64) for s in operator.tensors if _has_lengths(s, arrays)}
     solver = ShapeSolver(operator, {**params, **extra, **numbers})
@@ -73,7 +71,7 @@ def bind(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -
     return call
 
 
-def arguments_by_name(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+def arguments_by_name(operator: Contract, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
     """Positional and named arguments by name.
 
     Raises:
@@ -104,7 +102,7 @@ def arguments_by_name(operator: Operator, args: tuple[Any, ...], kwargs: Mapping
     return values
 
 
-def _scalar(operator: Operator, spec: ParamSpec, value: Any) -> Any:
+def _scalar(operator: Contract, spec: ParamSpec, value: Any) -> Any:
     kinds: dict[type, tuple[type, ...]] = {
         int: (int, np.integer),
         float: (float, np.floating),
@@ -142,7 +140,7 @@ def _is_choice(spec: ParamSpec, value: Any) -> bool:
     )
 
 
-def _in_range(operator: Operator, spec: ParamSpec, value: Any) -> Any:
+def _in_range(operator: Contract, spec: ParamSpec, value: Any) -> Any:
     if spec.choices:
         if value in spec.choices:
             return spec.choices[value]
@@ -164,7 +162,7 @@ def _in_range(operator: Operator, spec: ParamSpec, value: Any) -> Any:
     return value
 
 
-def _array(operator: Operator, spec: TensorSpec, value: Any) -> Array:
+def _array(operator: Contract, spec: TensorSpec, value: Any) -> Array:
     if spec.kind == "lengths" and isinstance(value, list | tuple):
         return _integers(operator, spec, value)
     if spec.sequence_of:
@@ -190,7 +188,7 @@ def _as_written(spec: TensorSpec, value: Any) -> str:
     )
 
 
-def _integers(operator: Operator, spec: TensorSpec, value: list[Any] | tuple[Any, ...]) -> Array:
+def _integers(operator: Contract, spec: TensorSpec, value: list[Any] | tuple[Any, ...]) -> Array:
     dtype = DTYPES["int64" if "int64" in spec.dtypes else spec.dtypes[0]]
     limits = np.iinfo(dtype)
     if value and all(isinstance(item, list | tuple) and len(item) == len(value[0]) for item in value):
@@ -211,7 +209,7 @@ def _integers(operator: Operator, spec: TensorSpec, value: list[Any] | tuple[Any
 
 
 def _checked_dtypes(
-    operator: Operator, arrays: Mapping[str, Array], lists: Mapping[str, tuple[Array, ...]]
+    operator: Contract, arrays: Mapping[str, Array], lists: Mapping[str, tuple[Array, ...]]
 ) -> dict[str, str]:
     """The dtype of each tensor that is passed; a list has that of its tensors."""
     tensors = {name: {name: array} for name, array in arrays.items()}
@@ -230,7 +228,7 @@ def _checked_dtypes(
 
 
 def _check_dtype(
-    operator: Operator, spec: TensorSpec, label: str, found: str, dtypes: Mapping[str, str]
+    operator: Contract, spec: TensorSpec, label: str, found: str, dtypes: Mapping[str, str]
 ) -> None:
     like = [name for name in spec.dtype_like if name in dtypes]
     legal = spec.legal_dtypes(dtypes)
@@ -262,7 +260,7 @@ def _contiguous(array: Array) -> Array:
     return np.ascontiguousarray(array, dtype=DTYPES[dtype_name(array)]).reshape(array.shape)
 
 
-def _check_constraints(operator: Operator, env: Mapping[str, Any], *, only_parameters: bool = False) -> None:
+def _check_constraints(operator: Contract, env: Mapping[str, Any], *, only_parameters: bool = False) -> None:
     """All constraints, or those that parameters alone decide: they come before the shapes."""
     for constraint in operator.constraints:
         if constraint.target or constraint.early or (only_parameters and not _reads_only(constraint, env)):
@@ -272,7 +270,7 @@ def _check_constraints(operator: Operator, env: Mapping[str, Any], *, only_param
             constraint.raise_for(operator.name, failing, operator.rules)
 
 
-def _check_early(operator: Operator, params: Mapping[str, Any], presence: Mapping[str, bool]) -> None:
+def _check_early(operator: Contract, params: Mapping[str, Any], presence: Mapping[str, bool]) -> None:
     """The constraints that the author wants checked before any tensor is looked at."""
     early = [constraint for constraint in operator.constraints if constraint.early]
     if not early:
@@ -285,7 +283,7 @@ def _check_early(operator: Operator, params: Mapping[str, Any], presence: Mappin
 
 
 def _solve(
-    operator: Operator,
+    operator: Contract,
     solver: ShapeSolver,
     arrays: Mapping[str, Array],
     lists: Mapping[str, tuple[Array, ...]],
@@ -306,7 +304,7 @@ def _has_lengths(spec: TensorSpec, arrays: Mapping[str, Array]) -> bool:
     return spec.kind == "lengths" and spec.name in arrays
 
 
-def _check_writeable(operator: Operator, call: Call) -> None:
+def _check_writeable(operator: Contract, call: Call) -> None:
     """What the call updates in place can be written.
 
     Raises:
@@ -324,7 +322,7 @@ def _reads_only(constraint: Constraint, names: Mapping[str, Any]) -> bool:
     return not constraint.tensors() and constraint.symbols() <= names.keys()
 
 
-def _io_dtype(operator: Operator, arrays: Mapping[str, Array]) -> str:
+def _io_dtype(operator: Contract, arrays: Mapping[str, Array]) -> str:
     return dtype_name(arrays[operator.outputs[0].like])
 
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from attndsl.graph.graph import Graph
+from attndsl.spec.contract.contract import Contract
 from attndsl.spec.contract.layout import Array
 from attndsl.spec.contract.split import row_view
-
-if TYPE_CHECKING:
-    from attndsl.spec.operator.operator import Operator
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +25,7 @@ class Call:
     ``env_extra``: presence, dtypes and layouts as the symbols of constraints.
     """
 
-    operator: Operator
+    operator: Contract
     dims: Mapping[str, int]
     params: Mapping[str, Any]
     arrays: Mapping[str, Array]

@@ -8,24 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attndsl.expr import Const, Expr, Symbol, product
 from attndsl.spec import errors
 from attndsl.spec.binding.shape_messages import Mismatch, ShapeMessages, situation
 from attndsl.spec.contract.arguments import TensorSpec
+from attndsl.spec.contract.contract import Contract
 from attndsl.spec.contract.layout import Array, Layout
 from attndsl.spec.contract.lists import check_same_shape
 from attndsl.spec.contract.split import BATCH, SINGLE, batch_extent, one_row, row_extent, whole_rank
-
-if TYPE_CHECKING:
-    from attndsl.spec.operator.operator import Operator
 
 
 class ShapeSolver:
     """Solves for the sizes of one call. After :meth:`solve`, ``dims`` holds all of them."""
 
-    def __init__(self, operator: Operator, known: Mapping[str, Any]) -> None:
+    def __init__(self, operator: Contract, known: Mapping[str, Any]) -> None:
         self.operator = operator
         self.known = dict(known)
         self.dims: dict[str, int] = {}

@@ -16,13 +16,14 @@ from typing import Any
 
 import numpy as np
 
+from attndsl.base.facts import kept
 from attndsl.base.source_location import UNKNOWN_LINE, SourceLine, author_line
 from attndsl.expr import Expr, Load, Logic, Select, Symbol
 from attndsl.expr.argument_facts import GIVEN, SPLIT, argument_of, kind_of
 from attndsl.expr.array_evaluation import evaluate_arrays
 from attndsl.expr.reductions import Fold, with_presence
 from attndsl.spec.contract.divisions import guarded
-from attndsl.spec.contract.nearest import nearest
+from attndsl.spec.contract.nearest import Rival, nearest
 from attndsl.spec.contract.wording import spoken
 from attndsl.spec.errors import UnclassifiedError
 
@@ -48,13 +49,23 @@ class Constraint:
     where: SourceLine = UNKNOWN_LINE
     early: bool = False
 
+    @kept
     def tensors(self) -> frozenset[str]:
         """Integer tensors whose elements are read."""
+        return self._tensors
+
+    @cached_property
+    def _tensors(self) -> frozenset[str]:
         parts = [self.condition] + ([self.when] if self.when is not None else [])
         return frozenset(node.source for part in parts for node in part.walk() if isinstance(node, Load))
 
+    @kept
     def symbols(self) -> frozenset[str]:
         """Dimensions, parameters and features that the condition depends on."""
+        return self._symbols
+
+    @cached_property
+    def _symbols(self) -> frozenset[str]:
         return self.condition.symbols() | (self.when.symbols() if self.when is not None else frozenset())
 
     def decided_by(self, known: Collection[str]) -> bool:
@@ -86,10 +97,27 @@ class Constraint:
 
     def _here(self, env: Mapping[str, Any]) -> Constraint:
         """The constraint with choices by presence made."""
-        condition = with_presence(self.condition, env)
-        when = None if self.when is None else with_presence(self.when, env)
-        over = {name: with_presence(extent, env) for name, extent in self.over.items()}
-        return replace(self, condition=condition, when=when, over=over)
+        given = tuple((name, bool(env[name])) for name in self._presence if name in env)
+        if not given:
+            return self
+        if given not in self._chosen:
+            known = dict(given)
+            condition = with_presence(self.condition, known)
+            when = None if self.when is None else with_presence(self.when, known)
+            over = {name: with_presence(extent, known) for name, extent in self.over.items()}
+            self._chosen[given] = replace(self, condition=condition, when=when, over=over)
+        return self._chosen[given]
+
+    @cached_property
+    def _presence(self) -> tuple[str, ...]:
+        """The questions in it whether an argument is there."""
+        extents = (name for extent in self.over.values() for name in extent.symbols())
+        return tuple(sorted(name for name in self.symbols().union(extents) if kind_of(name) == GIVEN))
+
+    @cached_property
+    def _chosen(self) -> dict[tuple[tuple[str, bool], ...], Constraint]:
+        """The constraint by the answers to them, each made when it is first asked for."""
+        return {}
 
     def _first_index(self, env: Mapping[str, Any]) -> dict[str, Any] | None:
         sizes = [int(extent.evaluate(env)) for extent in self.over.values()]
@@ -112,7 +140,8 @@ class Constraint:
         values = "; ".join(f"{spoken(name)} is {value}" for name, value in self._values(env))
         found = ""
         with contextlib.suppress(ZeroDivisionError):
-            found = nearest(self._shown(env), env, rivals, self.subject)
+            kept = [rule._rival() for rule in rivals if rule._bounds_advice()]
+            found = nearest(self._shown(env), env, kept, self.subject)
         parts = (found, self.hint)
         advice = "; ".join(part for part in parts if part)
         message = (
@@ -125,6 +154,19 @@ class Constraint:
             warnings.warn_explicit(message, self.error, caller.file, caller.line)
         else:
             raise self.error(message)
+
+    def _bounds_advice(self) -> bool:
+        """Whether advice on another constraint must keep this one: a rule of every call on single values."""
+        return not (self.target or self.over or issubclass(self.error, Warning))
+
+    def _rival(self) -> Rival:
+        """This constraint for advice: kept as well where what it reads is not known."""
+        read = bool(self.tensors())
+
+        def kept(env: Mapping[str, Any]) -> bool:
+            return read or not self.symbols() <= env.keys() or self.violation(env) is None
+
+        return Rival(self.condition, kept)
 
     def describe(self) -> str:
         """The condition as text, with its scope."""

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from attndsl.expr import Expr
 from attndsl.spec import errors
 from attndsl.spec.contract.arguments import REQUIRED, ParamSpec, TensorSpec
+from attndsl.spec.contract.contract import Contract
 from attndsl.spec.contract.enumerated import choices_text
 from attndsl.spec.contract.layout import Layout
 from attndsl.spec.contract.wording import condition_words
-
-if TYPE_CHECKING:
-    from attndsl.spec.operator.operator import Operator
 
 ROLES = {
     "B": "batch rows",
@@ -36,7 +32,7 @@ ROLES = {
 }
 
 
-def contract_text(operator: Operator) -> str:
+def contract_text(operator: Contract) -> str:
     """All sections: signature, sizes, tensors, parameters, constraints, results, schedule."""
     sections = [
         [f"{operator.name}({_signature(operator)})"],
@@ -53,7 +49,7 @@ def contract_text(operator: Operator) -> str:
     return "\n".join(line for section in sections for line in section)
 
 
-def _signature(operator: Operator) -> str:
+def _signature(operator: Contract) -> str:
     """The arguments; one that a call must pass says so behind those that it may leave out."""
     parts: list[str] = []
     late = False
@@ -73,7 +69,7 @@ def _default(spec: ParamSpec | TensorSpec) -> str:
     return f"bytes({len(spec.default)})" if spec.type is bytes else repr(spec.default)
 
 
-def _sizes(operator: Operator) -> list[str]:
+def _sizes(operator: Contract) -> list[str]:
     roles: dict[str, list[str]] = {}
     fixed = []
     for role, extent in operator.axis_extents.items():
@@ -134,7 +130,7 @@ def _param(spec: ParamSpec) -> str:
     return "; ".join(words + ([spec.meaning] if spec.meaning else []))
 
 
-def _constraints(operator: Operator) -> list[str]:
+def _constraints(operator: Contract) -> list[str]:
     lines = []
     # Equal sizes are told by the shapes above; what is left of them are merged axes that must divide.
     merged = [rule for rule in operator.shape_constraints if rule.error is errors.DivisibilityError]
@@ -145,7 +141,7 @@ def _constraints(operator: Operator) -> list[str]:
     return lines
 
 
-def _results(operator: Operator) -> list[str]:
+def _results(operator: Contract) -> list[str]:
     lines = []
     for spec in operator.outputs:
         shapes = dict.fromkeys(_shape(layout.shape()) for layout in spec.layouts.values())

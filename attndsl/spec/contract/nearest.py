@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,23 +13,25 @@ from attndsl.expr.argument_facts import GIVEN, SPLIT, argument_of, kind_of
 from attndsl.expr.reductions import Fold
 from attndsl.spec.contract.wording import alternatives
 
-if TYPE_CHECKING:
-    from attndsl.spec.contract.constraint import Constraint
-
 MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 SEARCHED = 1024
 """Candidates that are tried in each direction."""
 
 
-def nearest(
-    condition: Expr, env: Mapping[str, Any], rivals: Iterable[Constraint] = (), subject: str = ""
-) -> str:
+class Rival(NamedTuple):
+    """A further condition, and whether a call whose symbols have these values keeps it."""
+
+    condition: Expr
+    kept: Callable[[Mapping[str, Any]], bool]
+
+
+def nearest(condition: Expr, env: Mapping[str, Any], rivals: Iterable[Rival] = (), subject: str = "") -> str:
     """What would have been legal in place of the left side of a simple comparison; empty if unclear.
 
     Args:
         condition: the violated one.
         env: where it is violated.
-        rivals: the other constraints on the same symbol, which advice must not break.
+        rivals: the other conditions, which advice must not break where they are on the same symbol.
         subject: the argument that the message blames.
     """
     if isinstance(condition, Symbol) and kind_of(condition.name) == GIVEN:
@@ -71,17 +73,15 @@ def nearest(
     return f"the nearest legal value{what} is {found[0]}"
 
 
-def _search(
-    condition: Compare, target: Expr, env: Mapping[str, Any], rivals: tuple[Constraint, ...]
-) -> list[Any]:
+def _search(condition: Compare, target: Expr, env: Mapping[str, Any], rivals: tuple[Rival, ...]) -> list[Any]:
     """The nearest legal values of ``target``, below and above; without rivals where none keeps them all."""
     name = target.name if isinstance(target, Symbol) else ""
     directions = _directions(condition, target, env)
 
-    def first(candidates: Iterator[Any], kept: tuple[Constraint, ...]) -> list[Any]:
-        return [each for each in candidates if all(_keeps(rule, env, name, each) for rule in kept)][:1]
+    def first(candidates: Iterator[Any], kept: tuple[Rival, ...]) -> list[Any]:
+        return [each for each in candidates if all(rule.kept({**env, name: each}) for rule in kept)][:1]
 
-    for kept in (tuple(rule for rule in rivals if name and _is_about(rule, name)), ()):
+    for kept in (tuple(rule for rule in rivals if name and name in rule.condition.symbols()), ()):
         found = [first(islice(each, SEARCHED if kept else 1), kept) for each in directions()]
         if any(found):
             return list(dict.fromkeys(chain.from_iterable(found)))
@@ -115,16 +115,6 @@ def _directions(
         return list
     start = int(limit) + (way if condition.op in "<>" else 0)
     return lambda: [iter(range(start, start + way * SEARCHED, way) if way else [start])]
-
-
-def _is_about(rule: Constraint, name: str) -> bool:
-    warning = issubclass(rule.error, Warning)
-    return not (rule.target or warning or rule.over) and name in rule.condition.symbols()
-
-
-def _keeps(rule: Constraint, env: Mapping[str, Any], name: str, value: Any) -> bool:
-    known = {**env, name: value}
-    return bool(rule.tensors()) or not rule.symbols() <= known.keys() or rule.violation(known) is None
 
 
 def _choices(condition: Expr) -> list[str]:

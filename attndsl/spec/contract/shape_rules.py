@@ -6,20 +6,16 @@ sizes at the same time.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from attndsl.expr import Const, Expr, Symbol
 from attndsl.expr.argument_facts import given, layout_of
 from attndsl.spec import errors
 from attndsl.spec.contract.arguments import TensorSpec, extent_of
 from attndsl.spec.contract.constraint import Constraint
+from attndsl.spec.contract.contract import Contract
 from attndsl.spec.contract.layout import Layout
 
-if TYPE_CHECKING:
-    from attndsl.spec.operator.operator import Operator
 
-
-def shape_constraints(operator: Operator) -> tuple[Constraint, ...]:
+def shape_constraints(operator: Contract) -> tuple[Constraint, ...]:
     """One constraint for each dimension whose size is not free, in signature order.
 
     The first place where a size occurs alone, or with factors that are known by then, defines it. Which

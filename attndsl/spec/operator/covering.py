@@ -19,7 +19,7 @@ from attndsl.expr.argument_facts import GIVEN, dtype_of, given, kind_of, layout_
 from attndsl.graph.specialize import asked_conditions
 from attndsl.spec.contract.arguments import ParamSpec, TensorSpec
 from attndsl.spec.operator.operator import Operator
-from attndsl.spec.operator.settings import first_settings
+from attndsl.spec.operator.specialization_parameters import default_specialization
 
 MOST_TRIED = 3000
 """Choices that are looked at before a search is given up."""
@@ -74,7 +74,7 @@ class _Space:
 
     def __init__(self, operator: Operator) -> None:
         self.operator = operator
-        self.first = first_settings(operator)
+        self.first = default_specialization(operator)
 
     @cached_property
     def variables(self) -> dict[str, tuple[Any, ...]]:

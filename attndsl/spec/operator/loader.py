@@ -9,7 +9,7 @@ import traceback
 import types
 from pathlib import Path
 
-from attndsl.base.errors import UserError
+from attndsl.base.errors import UserError, error_text
 from attndsl.base.package_files import specs_dir
 from attndsl.spec.errors import SpecFileError, UnknownOperatorError
 from attndsl.spec.operator.files_read import recorded_reads
@@ -65,7 +65,10 @@ def load_file(path: Path) -> Operator:
         raise SpecFileError(f"{path}: no such spec file")
     with recorded_reads() as read:
         module = _execute(path)
-    found = {id(value): value for value in vars(module).values() if isinstance(value, Operator)}
+    # By the type itself: what else a spec leaves in its module may answer isinstance as it likes.
+    found: dict[int, Operator] = {
+        id(value): value for value in vars(module).values() if issubclass(type(value), Operator)
+    }
     for operator in [*found.values()]:
         for mode in operator.modes:
             found.pop(id(mode), None)
@@ -88,16 +91,33 @@ def _execute(path: Path) -> types.ModuleType:
         exec(compile(source, str(path), "exec"), vars(module))  # a spec is a program: its author runs it
     except UserError:
         raise
-    except SyntaxError as error:
-        raise SpecFileError(
-            f"{path.name}:{error.lineno}: {error.msg}: {(error.text or '').strip()}"
-        ) from error
+    except KeyboardInterrupt:
+        raise
     except (OSError, UnicodeDecodeError) as error:
-        raise SpecFileError(f"{path}: cannot be read: {error}") from error
-    except Exception as error:
-        line = _author_frame(path)
-        raise SpecFileError(f"{path.name}:{line}: {type(error).__name__}: {error}") from error
+        if not _author_frame(path):
+            raise SpecFileError(f"{path}: cannot be read: {error}") from error
+        raise _failed(path, error) from error
+    except BaseException as error:  # whatever a spec does, it is a mistake in the spec
+        raise _failed(path, error) from error
     return module
+
+
+def _failed(path: Path, error: BaseException) -> SpecFileError:
+    """What an error of a spec's own making is for the user: one line, with the author's."""
+    if isinstance(error, SyntaxError) and error.filename == str(path):
+        return SpecFileError(f"{path.name}:{error.lineno or 1}: {error.msg}: {(error.text or '').strip()}")
+    line = _author_frame(path)
+    where = f"{path.name}:{line}" if line else path.name
+    if isinstance(error, SystemExit):
+        return SpecFileError(
+            f"{where}: the spec ends the program, with exit code {_one_line(error)}; a spec only declares: "
+            "remove the call"
+        )
+    return SpecFileError(f"{where}: {type(error).__name__}: {_one_line(error)}")
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(error_text(error).split())
 
 
 def _author_frame(path: Path) -> int:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from attndsl.spec.contract.arguments import ParamSpec
+from attndsl.spec.contract.contract import Contract
 
-if TYPE_CHECKING:
-    from attndsl.spec.operator.operator import Operator
+OperatorT = TypeVar("OperatorT", bound=Contract)
 
 
 @dataclass
-class Modes:
+class Modes(Generic[OperatorT]):
     """The operators that take the calls in which ``parameter`` has their value.
 
     ``own``: the value that an operator has itself, where it is one of the modes, and ``of``: the one that
@@ -23,9 +23,9 @@ class Modes:
     """
 
     parameter: str = ""
-    operators: dict[Any, Operator] = field(default_factory=dict)
+    operators: dict[Any, OperatorT] = field(default_factory=dict)
     own: Any = None
-    of: Operator | None = None
+    of: OperatorT | None = None
 
     def narrowed(self, spec: ParamSpec) -> ParamSpec:
         """A parameter as a mode has it: the one that decides between modes has their value alone."""
@@ -34,7 +34,7 @@ class Modes:
         spellings = {word: value for word, value in spec.choices.items() if value == self.own}
         return replace(spec, default=self.own, choices=spellings or {self.own: self.own})
 
-    def chosen(self, operator: Operator, arguments: Mapping[str, Any]) -> Operator:
+    def chosen(self, operator: OperatorT, arguments: Mapping[str, Any]) -> OperatorT:
         """The operator that takes a call of ``operator`` with these named arguments."""
         if self.parameter not in arguments:
             return operator

@@ -20,12 +20,21 @@ from attndsl.graph.verifier import verify
 from attndsl.spec import errors
 from attndsl.spec.authoring.declarations import Declarations
 from attndsl.spec.authoring.declared import resolve_tensor, roles_of_result
+from attndsl.spec.binding.binding import bind
 from attndsl.spec.binding.call import Call
 from attndsl.spec.contract.arguments import FLOATS, Dim, OutputSpec, ParamSpec, TensorSpec
 from attndsl.spec.contract.constraint import Constraint
+from attndsl.spec.contract.contract_text import contract_text
 from attndsl.spec.contract.layout import Axis, Layout, parse_layout
+from attndsl.spec.contract.shape_rules import shape_constraints
+from attndsl.spec.operator.backends import run
 from attndsl.spec.operator.modes import Modes
-from attndsl.spec.operator.settings import as_stored, first_settings, setting_samples, stored_dtypes
+from attndsl.spec.operator.specialization_parameters import (
+    as_stored,
+    default_specialization,
+    specialization_samples,
+    stored_dtypes,
+)
 
 
 class Operator(Declarations):
@@ -37,6 +46,7 @@ class Operator(Declarations):
     def __init__(self, name: str, *, document: str = "", target: str = "atlas-a2", summary: str = "") -> None:
         super().__init__(name, document=document, target=target, summary=summary)
         self._graphs: dict[tuple[object, ...], Graph] = {}
+        self._modes: Modes[Operator] = Modes()
         self.files_read: tuple[Path, ...] = ()
         """The files that its spec was loaded from; none for an operator that no file declares."""
 
@@ -120,8 +130,6 @@ class Operator(Declarations):
     @cached_property
     def shape_constraints(self) -> tuple[Constraint, ...]:
         """What the layouts demand of the passed shapes, as constraints over ``name.shape[i]``."""
-        from attndsl.spec.contract.shape_rules import shape_constraints
-
         return shape_constraints(self)
 
     def graph(self, present: frozenset[str], env: Mapping[str, Any] | None = None) -> Graph:
@@ -134,11 +142,11 @@ class Operator(Declarations):
             GraphError: the spec breaks a rule of the graph.
         """
         names = frozenset(present) | {spec.name for spec in self.tensors if spec.required}
-        chosen = first_settings(self) if env is None else env
-        settings = {name: chosen.get(name) for name in sorted(self.settings)}
-        key = (names, *settings.items())
+        chosen = default_specialization(self) if env is None else env
+        values = {name: chosen.get(name) for name in sorted(self.specialization_parameters)}
+        key = (names, *values.items())
         if key not in self._graphs:
-            results = specialize(self.roots, names, settings)
+            results = specialize(self.roots, names, values)
             outputs = tuple(as_stored(node) for node in results if isinstance(node, Output))
             if len(outputs) != len(self._results) or not outputs:
                 raise errors.IncompleteSpecError(
@@ -148,7 +156,7 @@ class Operator(Declarations):
         return self._graphs[key]
 
     @cached_property
-    def settings(self) -> frozenset[str]:
+    def specialization_parameters(self) -> frozenset[str]:
         """Parameters, dtypes and layouts on which a kernel depends.
 
         Those in conditions (``attend.when``), and dtypes that calls choose (:attr:`free_tensors`).
@@ -263,8 +271,8 @@ class Operator(Declarations):
                     )
         self.outputs  # noqa: B018 - resolves every layout
         for present in (frozenset[str](), frozenset(spec.name for spec in self.tensors)):
-            for settings in setting_samples(self, self.settings, present):
-                self.graph(present, settings)
+            for values in specialization_samples(self, self.specialization_parameters, present):
+                self.graph(present, values)
         for mode in self.modes:
             mode.check()
 
@@ -274,27 +282,22 @@ class Operator(Declarations):
         Raises:
             CallError: a subclass for each kind of mistake, deriving from the contract's builtin class.
         """
-        from attndsl.spec.binding.binding import bind
-
         chosen = self._modes.chosen(self, kwargs)
         return bind(self, args, kwargs) if chosen is self else chosen.bind(*args, **kwargs)
 
     def __call__(self, /, *args: Any, backend: str = "reference", **kwargs: Any) -> Any:
         """Call the operator: the single result, or a tuple of several.
 
-        ``backend``: ``"reference"``, ``"tile"`` or ``"emulator"``; ``precision``: ``"float32"`` or
-        ``"float64"``, for the reference.
+        ``backend``: ``"reference"``, ``"tile"``, ``"emulator"``, or one that another package registers (see
+        :mod:`attndsl.spec.operator.backends`); ``precision``: ``"float32"`` or ``"float64"``, for the
+        reference.
         """
-        from attndsl.api.backends import run
-
         options = {"precision": kwargs.pop("precision")} if "precision" in kwargs else {}
         results = run(self.bind(*args, **kwargs), backend, **options)
         return results[0] if len(results) == 1 else results
 
     def contract_text(self) -> str:
         """The contract as text: arguments, sizes, constraints with their error classes, results."""
-        from attndsl.spec.contract.contract_text import contract_text
-
         return "\n\n".join([contract_text(self), *(mode.contract_text() for mode in self.modes)])
 
     def __repr__(self) -> str:

@@ -54,14 +54,14 @@ class Names(Protocol):
     def expr(self, expr: ExprLike) -> str:
         """A scalar expression."""
 
-    def dtype(self, dtype: str) -> str:
-        """The type of an element."""
-
     def local(self, buffer: Buffer, offset: ExprLike) -> str:
         """A LocalTensor at an element offset into the current slot."""
 
     def gm(self, tensor: GlobalTensor, offset: ExprLike) -> str:
         """A GlobalTensor at an element offset."""
+
+    def ctype(self, operand: Buffer | GlobalTensor) -> str:
+        """The type of its elements."""
 
 
 @dataclass(frozen=True, slots=True)

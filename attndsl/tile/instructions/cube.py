@@ -379,7 +379,7 @@ class Fixpipe(Instruction):
         dst, src = names.gm(self.dst.tensor, self.dst.offset), names.local(self.src.buffer, self.src.offset)
         sizes = [names.expr(x) for x in (self.dst.cols, self.dst.rows, self.m, self.dst.pitch)]
         params = f"FixpipeParamsV220({', '.join(sizes)}, false)"
-        dtype = names.dtype(self.dst.tensor.dtype)
+        dtype = names.ctype(self.dst.tensor)
         return f"Fixpipe<{dtype}, {dtype}, CFG_ROW_MAJOR>({dst}, {src}, {params});"
 
     def units(self, machine: Machine) -> float:

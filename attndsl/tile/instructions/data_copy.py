@@ -78,7 +78,7 @@ class LoadRows(Instruction):
         view(machine, self.dst)[...] = gm_view(machine, self.src)
 
     def text(self, names: Names) -> str:
-        size, dtype = item_bytes(self.src.tensor.dtype), names.dtype(self.src.tensor.dtype)
+        size, dtype = item_bytes(self.src.tensor.dtype), names.ctype(self.src.tensor)
         local = names.local(self.dst.buffer, self.dst.offset)
         remote = names.gm(self.src.tensor, self.src.offset)
         shape = f"{names.expr(self.dst.rows)}, {names.expr(self.dst.cols * size)}"

@@ -103,7 +103,7 @@ class LaneNumbers(VectorInstruction):
         row[0] = np.arange(row.shape[1]) + machine.value(self.first)
 
     def text(self, names: Names) -> str:
-        dtype, start = names.dtype(self.dst.buffer.dtype), names.local(self.dst.buffer, self.dst.offset)
+        dtype, start = names.ctype(self.dst.buffer), names.local(self.dst.buffer, self.dst.offset)
         lanes, blocks = repeat_elements(self.dst.buffer.dtype), ATLAS_A2.repeat // ATLAS_A2.block
         lines = [f"Duplicate({start}, {dtype}({names.expr(self.first)}), {lanes});"]
         for bit, pattern in enumerate(_LANES_OF_BIT):

@@ -58,7 +58,7 @@ class CompareWithScalar(VectorInstruction):
 
     def text(self, names: Names) -> str:
         places = operands(names, self.dst, self.src)
-        scalar = f"{names.dtype(self.src.buffer.dtype)}({names.expr(self.scalar)})"
+        scalar = f"{names.ctype(self.src.buffer)}({names.expr(self.scalar)})"
         return f"CompareScalar({places}, {scalar}, CMPMODE::{self.mode}, {names.expr(self.src.cols)});"
 
     def limits(self) -> Iterator[Finding]:
@@ -204,7 +204,7 @@ class SelectOrScalar(VectorInstruction):
 
     def text(self, names: Names) -> str:
         places = operands(names, self.dst, self.bits, self.src)
-        scalar = f"{names.dtype(self.src.buffer.dtype)}({names.expr(self.scalar)})"
+        scalar = f"{names.ctype(self.src.buffer)}({names.expr(self.scalar)})"
         count = names.expr(self.dst.cols)
         return f"Select({places}, {scalar}, SELMODE::VSEL_TENSOR_SCALAR_MODE, {count});"
 

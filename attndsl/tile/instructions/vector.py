@@ -136,7 +136,7 @@ class Fill(VectorInstruction):
         view(machine, self.dst)[...] = machine.value(self.value)
 
     def text(self, names: Names) -> str:
-        value = f"{names.dtype(self.dst.buffer.dtype)}({names.expr(self.value)})"
+        value = f"{names.ctype(self.dst.buffer)}({names.expr(self.value)})"
         return f"Duplicate({operands(names, self.dst)}, {value}, {names.expr(self.dst.cols)});"
 
     def describe(self) -> str:
@@ -230,7 +230,7 @@ class WithScalar(VectorInstruction):
             )
 
     def text(self, names: Names) -> str:
-        scalar = f"{names.dtype(self.dst.buffer.dtype)}({names.expr(self.scalar)})"
+        scalar = f"{names.ctype(self.dst.buffer)}({names.expr(self.scalar)})"
         return f"{self.op}({operands(names, self.dst, self.src)}, {scalar}, {names.expr(self.dst.cols)});"
 
     def limits(self) -> Iterator[Finding]:

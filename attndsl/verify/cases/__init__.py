@@ -1,1 +1,1 @@
-"""Cases as a deterministic stream, and the features that each exercises."""
+"""Cases as a deterministic stream, and the features that each exercises. It takes ``data`` and ``space``."""

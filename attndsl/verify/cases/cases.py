@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import collections
 import itertools
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,18 +19,17 @@ from typing import Any
 
 import numpy as np
 
-from attndsl.expr.argument_facts import DTYPE, GIVEN, LAYOUT, SPLIT, dtype_of, given, kind_of
+from attndsl.expr.argument_facts import DTYPE, GIVEN, LAYOUT, SPLIT, given, kind_of
 from attndsl.spec.binding.call import Call
-from attndsl.spec.contract.layout import Array
 from attndsl.spec.errors import CallError
 from attndsl.spec.operator.operator import Operator
 from attndsl.target import ATLAS_A2
+from attndsl.verify.cases.case import Case, head_variable, kernel_key, kernel_variables
 from attndsl.verify.cases.features import declared_features, possible_features, work_of
-from attndsl.verify.data.data import Filler
 from attndsl.verify.data.integers import Integers
 from attndsl.verify.space.solve import solve
 from attndsl.verify.space.space import Assignment, CaseSpace
-from attndsl.verify.space.values import FILL, GROUP, PROBE, REGIME, REGIMES, WIDE, Values
+from attndsl.verify.space.values import FILL, GROUP, PROBE, WIDE, WORKLOAD, WORKLOADS, Values
 
 CANDIDATES = 3
 PROBES = 0.4
@@ -67,60 +65,6 @@ class WantedKernel:
     likely: Mapping[str, Any]
     sizes: Mapping[str, tuple[int, ...]]
     takes: Callable[[Call], bool]
-
-
-@dataclass(frozen=True, eq=False)
-class Case:
-    """A legal call, built anew from its seed each time. ``number``: its place in the stream.
-
-    ``operator``: what is called; ``space``: that of its mode; ``integers``: the integer tensors.
-    """
-
-    operator: Operator
-    space: CaseSpace
-    seed: int
-    number: int
-    assignment: Mapping[str, Any]
-    integers: Mapping[str, Array]
-    attempt: int = 0
-
-    def arguments(self) -> dict[str, Any]:
-        """The arguments of the call by name."""
-        return self._filler().arguments()
-
-    def outline(self) -> Call:
-        """The call with zeros for what attention reads, made much faster: sizes, lengths, tables and masks
-        are those of the call.
-
-        Raises:
-            CallError: the case is none.
-        """
-        return self._filler().outline()
-
-    def _filler(self) -> Filler:
-        rng = np.random.default_rng([self.seed, self.number, self.attempt])
-        return Filler(self.space, self.assignment, dict(self.integers), rng)
-
-    def call(self) -> Call:
-        """The bound call."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return self.operator.bind(**self.arguments())
-
-    @property
-    def features(self) -> tuple[str, ...]:
-        """The optional tensors that are passed, in signature order."""
-        return tuple(name for name in self.space.optional if self.assignment[given(name).name])
-
-    @property
-    def data(self) -> str:
-        """How the tensors are filled."""
-        return str(self.assignment[FILL])
-
-    @property
-    def kernel(self) -> tuple[Any, ...]:
-        """What decides which kernel runs, as far as the assignment tells."""
-        return (self.space.operator.name, *kernel_key(self.space, self.assignment))
 
 
 class Stream:
@@ -183,7 +127,7 @@ class _Member:
         """Find out which optional tensors no legal call passes."""
         space, rng = self.space, np.random.default_rng([self.seed, 1 << 20])
         found = {
-            name: solve(space, rng, {given(name).name: True, REGIME: "any"}, walks=8)
+            name: solve(space, rng, {given(name).name: True, WORKLOAD: "any"}, walks=8)
             for name in space.optional
         }
         self.excluded = tuple(name for name, example in found.items() if example is None)
@@ -193,7 +137,7 @@ class _Member:
             name
             for name in space.variables
             if kind_of(name) in heavy
-            or name in (GROUP, FILL, self._head, *space.operator.settings)
+            or name in (GROUP, FILL, self._head, *space.operator.specialization_parameters)
             or any(param.name == name and param.choices for param in space.operator.params)
         }
 
@@ -212,7 +156,7 @@ class _Member:
                     call = case.outline()
                 except CallError:
                     continue  # a constraint over elements of other tensors: the next candidate
-                if not work_of(self.space, call).keeps(self._regime(turn, attempt)):
+                if not work_of(self.space, call).keeps(self._workload(turn, attempt)):
                     continue  # lengths made it short, or its tasks few
                 if any(array.size > self.space.values.most_elements for array in call.arrays.values()):
                     continue  # lengths made a tensor that follows from them larger than sizes alone tell
@@ -232,7 +176,7 @@ class _Member:
         if self._wanted:
             yield from self._for_kernel(rng, turn, attempt)
             return
-        if turn >= _OVERDUE and (asked := self._overdue(rng, self._regime(turn, attempt))) is not None:
+        if turn >= _OVERDUE and (asked := self._overdue(rng, self._workload(turn, attempt))) is not None:
             yield _FIRST, -1, asked
         for position in range(CANDIDATES):
             pins = self._pins(rng, turn, attempt)
@@ -257,44 +201,44 @@ class _Member:
             for name, sizes in kernel.sizes.items():
                 if name in variables:
                     pins[name] = sizes[int(rng.integers(len(sizes)))]
-            pins |= {REGIME: regime} if (regime := self._regime(turn, attempt)) else {}
+            pins |= {WORKLOAD: workload} if (workload := self._workload(turn, attempt)) else {}
             pins |= {FILL: PROBE} if rng.random() < PROBES else {}
             assignment = solve(self.space, rng, {**self._never, **pins})
             if assignment is not None:
                 yield len(_pairs(self.space.canonical(assignment)) - self._covered), position, assignment
 
-    def _regime(self, turn: int, attempt: int) -> str:
+    def _workload(self, turn: int, attempt: int) -> str:
         """What the case is about; some kernels and sizes do not go together, so that later attempts ask for
         less, and the last for nothing. Each of the wanted kernels starts with another."""
         rounds = turn // len(self._wanted) if self._wanted else 0
-        regime = REGIMES[(turn + rounds) % len(REGIMES)]
-        return regime if attempt < _PINNED else regime.split()[-1] if attempt < 2 * _PINNED else ""
+        workload = WORKLOADS[(turn + rounds) % len(WORKLOADS)]
+        return workload if attempt < _PINNED else workload.split()[-1] if attempt < 2 * _PINNED else ""
 
-    def _overdue(self, rng: np.random.Generator, regime: str) -> Assignment | None:
+    def _overdue(self, rng: np.random.Generator, workload: str) -> Assignment | None:
         """An assignment with a feature that no case has, of those that legal calls have. No allowance of
         kernels is asked: a feature without a case would be one that nothing has checked."""
         if self._missing is None:
             known = possible_features(self.space)
             self._missing = {name: known[name] for name in sorted(known.keys() - self._seen)}
             for name, feature in list(self._missing.items()):
-                if solve(self.space, rng, {**feature, REGIME: "any"}, walks=_FEATURE_WALKS) is None:
+                if solve(self.space, rng, {**feature, WORKLOAD: "any"}, walks=_FEATURE_WALKS) is None:
                     del self._missing[name]
         names = [name for name in self._missing if name not in self._seen]
         for pick in rng.permutation(len(names)):
             pins: dict[str, Any] = {**self._missing[names[int(pick)]], **self._never}
-            if regime:
-                pins[REGIME] = regime
+            if workload:
+                pins[WORKLOAD] = workload
             if (found := solve(self.space, rng, pins)) is not None:
                 return found
         return None
 
     def _pins(self, rng: np.random.Generator, turn: int, attempt: int) -> dict[str, Any]:
         pins: dict[str, Any] = {}
-        if regime := self._regime(turn, attempt):
-            pins[REGIME] = regime
+        if workload := self._workload(turn, attempt):
+            pins[WORKLOAD] = workload
         if rng.random() < PROBES:
             pins[FILL] = PROBE
-        if regime == WIDE and turn // len(REGIMES) % 2 and (heads := self._many_small_heads):
+        if workload == WIDE and turn // len(WORKLOADS) % 2 and (heads := self._many_small_heads):
             return pins | heads[int(rng.integers(len(heads)))]
         if attempt >= _KERNEL_PINNED:
             return pins
@@ -342,7 +286,7 @@ class _Member:
                 pins = {names[0]: heads for names in behind if len(names) == 1}
                 found.append({self._head: size, GROUP: 1, **pins})
         rng = np.random.default_rng([self.seed, 1 << 22])
-        return [pins for pins in found if solve(space, rng, {**pins, **self._never, REGIME: WIDE}, walks=8)]
+        return [pins for pins in found if solve(space, rng, {**pins, **self._never, WORKLOAD: WIDE}, walks=8)]
 
     def _rare_head(self, rng: np.random.Generator) -> dict[str, Any]:
         """A head size that fewest kernels have: left to the search, large ones would hardly occur, as small
@@ -366,24 +310,6 @@ def spaces(operator: Operator, values: Values | None = None) -> list[CaseSpace]:
     own = tuple(value for value in dict.fromkeys(legal) if value not in modes)
     only = [(operator, own), *((mode, (value,)) for value, mode in modes.items())]
     return [CaseSpace(each, chosen, {parameter: allowed}) for each, allowed in only]
-
-
-def head_variable(space: CaseSpace) -> str:
-    """The variable that is the head size, which kernels are specialised on."""
-    sizes = space.operator.axis_extents
-    return next((str(sizes[role]) for role in ("D", "E") if str(sizes.get(role)) in space.variables), "")
-
-
-def kernel_variables(space: CaseSpace) -> tuple[str, ...]:
-    """The variables that decide which kernel runs."""
-    main = dtype_of(space.operator.outputs[0].like).name
-    givens = (given(name).name for name in space.optional)
-    return tuple(dict.fromkeys((main, head_variable(space), *givens, *sorted(space.operator.settings))))
-
-
-def kernel_key(space: CaseSpace, assignment: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
-    """The variables that decide which kernel runs, with their values."""
-    return tuple((name, assignment[name]) for name in kernel_variables(space) if name in assignment)
 
 
 def _pairs(assignment: Mapping[str, Any]) -> set[tuple[Any, ...]]:

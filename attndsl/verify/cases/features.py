@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,17 +14,14 @@ from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.match.attention_pattern import recognise
 from attndsl.lowering.match.required_options import meant_choices
 from attndsl.reference.query_space import integer, query_space
-from attndsl.reference.rows import reader
 from attndsl.reference.state import State
-from attndsl.reference.whole import whole
+from attndsl.reference.whole import new_state
 from attndsl.spec.binding.call import Call
 from attndsl.spec.contract.layout import Array
 from attndsl.target import ATLAS_A2
+from attndsl.verify.cases.case import Case
 from attndsl.verify.space.space import CaseSpace
 from attndsl.verify.space.work_clauses import most_splits
-
-if TYPE_CHECKING:
-    from attndsl.verify.cases.cases import Case
 
 _FLOAT32 = np.dtype(np.float32)
 
@@ -74,8 +71,8 @@ class Work:
         """Whether there are tasks for half of the cores at most."""
         return 0 < self.tasks <= self.cores // 2
 
-    def keeps(self, regime: str) -> bool:
-        """Whether this is the work that a case is about."""
+    def keeps(self, workload: str) -> bool:
+        """Whether this is work of a workload class."""
         found = {
             "long": self.beyond_ring,
             "few": self.few,
@@ -83,15 +80,15 @@ class Work:
             "deep": self.deep,
             "wide": self.wide,
         }
-        return all(found.get(word, True) for word in regime.split())
+        return all(found.get(word, True) for word in workload.split())
 
 
 def key_counts(call: Call) -> Array:
     """Keys of each batch row in each segment: (segments, B)."""
-    state = State(call, _FLOAT32)
+    state = new_state(call, _FLOAT32)
     sources = [node.values for node in call.graph.nodes if isinstance(node, WeightedSum)]
     batch = range(call.extents["B"])
-    return np.array([[reader(state, rows, b, 0).count for b in batch] for rows in sources], np.int64)
+    return np.array([[state.reader(rows, b, 0).count for b in batch] for rows in sources], np.int64)
 
 
 def named(operator: str, mode: str, feature: str) -> str:
@@ -103,7 +100,7 @@ def work_of(space: CaseSpace, call: Call) -> Work:
     """The work of a call."""
     counts, (tile, ring) = key_counts(call), space.edges
     longest = int(counts.max(initial=0))
-    state = State(call, _FLOAT32)
+    state = new_state(call, _FLOAT32)
     sums = next((node for node in call.graph.nodes if isinstance(node, WeightedSum)), None)
     tasks = 0
     if sums is not None:
@@ -208,7 +205,7 @@ def _of_data(call: Call, case: Case) -> set[str]:
     """Features that elements of integer tensors make, and sizes."""
     found: set[str] = set()
     extents = call.extents
-    state = State(call, _FLOAT32)
+    state = new_state(call, _FLOAT32)
     if extents.get("K", 1) != extents.get("N", 1):
         found.add("grouped heads")
     if extents.get("D") != extents.get("E"):
@@ -244,8 +241,8 @@ def _of_groups(state: State, node: Listed) -> set[str]:
 
 def _of_pages(state: State, node: Paged) -> set[str]:
     size = int(node.block_size.evaluate(state.env))
-    table = whole(state, node.table).aligned(("B", "W"))
-    counts = [reader(state, node, b, 0).count for b in range(state.call.extents["B"])]
+    table = state.whole(node.table).aligned(("B", "W"))
+    counts = [state.reader(node, b, 0).count for b in range(state.call.extents["B"])]
     rows = [table[b, : -(-count // size)] for b, count in enumerate(counts)]
     used = np.concatenate(rows) if rows else np.zeros(0)
     found = {"shared pages"} if len(np.unique(used)) < used.size else set()

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from attndsl.graph.nodes import BlockRequantize, Softmax
-from attndsl.reference.state import State, rounded
+from attndsl.reference.state import rounded
 from attndsl.reference.streaming import row_statistics
+from attndsl.reference.whole import new_state
 from attndsl.spec.binding.call import Call
 from attndsl.spec.contract.arguments import DTYPES
 from attndsl.spec.contract.layout import Array
 from attndsl.spec.contract.split import one_row, one_row_sizes
-from attndsl.verify.data import probes, roles
-from attndsl.verify.data.cells import Cells
+from attndsl.verify.data import probes
+from attndsl.verify.data.draws import Draws
+from attndsl.verify.data.row_locations import RowLocations
+from attndsl.verify.space import argument_roles
 from attndsl.verify.space.values import FILL, PROBE, SATURATED
-
-if TYPE_CHECKING:
-    from attndsl.verify.data.data import Filler
 
 SPREAD = 1000.0
 """Largest score of the extreme inputs: softmax saturates."""
@@ -29,16 +29,18 @@ _FLOAT32 = np.dtype(np.float32)
 class AttentionFiller:
     """Fills what attention reads. ``draft``: the call with zeros there."""
 
-    def __init__(self, filler: Filler, draft: Call) -> None:
+    def __init__(self, filler: Draws, draft: Call) -> None:
         self.filler, self.draft, self.rng = filler, draft, filler.rng
-        self.cells = Cells(draft)
-        self.stored = roles.stored(draft.graph)
+        self.locations = RowLocations(draft)
+        self.stored = argument_roles.stored(draft.graph)
         self.sizes = {**dict.fromkeys("BNKQDE", 1), **draft.extents}
         self.factor = filler.factor()
-        # Cells of rows that are values, and cells that are read at all.
-        self.is_value = np.zeros(self.cells.content.size, bool)
+        # Elements of rows that are values.
+        self.is_value = np.zeros(self.locations.content.size, bool)
         self.integers = {
-            name for name in self.cells.tensors() if filler.dtype(name) == "int8" and name not in self.stored
+            name
+            for name in self.locations.tensors()
+            if filler.dtype(name) == "int8" and name not in self.stored
         }
 
     def fill(self) -> None:
@@ -50,7 +52,7 @@ class AttentionFiller:
         else:
             query, bias = self._random(kind)
         self._store_queries(query)
-        for name in self.filler.roles.named(roles.BIAS):
+        for name in self.filler.roles.named(argument_roles.BIAS):
             if name in made:
                 continue
             shape = (s["B"], s["N"], s["Q"], self._keys())
@@ -63,28 +65,28 @@ class AttentionFiller:
     # The probe --------------------------------------------------------------------------------------------
 
     def _probe(self) -> tuple[Array, Array]:
-        cells, s = self.cells, self.sizes
+        locations, s = self.locations, self.sizes
         requantised = any(isinstance(node, BlockRequantize) for node in self.draft.graph.nodes)
         # With weights of a half, half of 127 steps would be a tie of rounding.
         base = 2.2 if requantised else 2.0
-        queries = self.filler.roles.named(roles.QUERY)
+        queries = self.filler.roles.named(argument_roles.QUERY)
         dtype = self.filler.dtype(queries[0]) if queries else "float16"
         step = probes.step(self.factor, dtype, base)
         ledger = probes.Ledger(
             self.rng, s["N"], s["K"], max(self._keys(), 1), s["D"], step, carrying=self._carrying()
         )
         query = ledger.query_rows(s["B"], s["Q"])
-        for keys, values in zip(cells.keys, cells.values, strict=True):
+        for keys, values in zip(locations.keys, locations.values, strict=True):
             for b in range(s["B"]):
                 for k in range(s["K"]):
-                    self._probe_rows(ledger, cells.rows(keys, b, k), cells.rows(values, b, k), k)
+                    self._probe_rows(ledger, locations.rows(keys, b, k), locations.rows(values, b, k), k)
         return query, ledger.bias()
 
     def _carrying(self) -> Array | None:
         """The channels of keys that are no channels of values at the same time; None if all may carry."""
-        for keys, values in zip(self.cells.keys, self.cells.values, strict=True):
+        for keys, values in zip(self.locations.keys, self.locations.values, strict=True):
             for b in range(self.sizes["B"]):
-                mine, others = self.cells.rows(keys, b, 0), self.cells.rows(values, b, 0)
+                mine, others = self.locations.rows(keys, b, 0), self.locations.rows(values, b, 0)
                 if mine.size and others.size:
                     alone = ~np.isin(mine[0], others[0])
                     return alone if alone.any() and not alone.all() else None
@@ -93,26 +95,26 @@ class AttentionFiller:
     def _probe_rows(self, ledger: probes.Ledger, keys: Array, values: Array, k: int) -> None:
         if not keys.size:
             return
-        fresh = np.asarray(~self.cells.written[values].any(axis=1))
+        fresh = np.asarray(~self.locations.written[values].any(axis=1))
         overlap = np.isin(values[0], keys[0]).any()
         if not overlap or ledger.carrying is not None:
             self.is_value[values] = True
-            self.cells.write(values, ledger.signs(k, fresh, values.shape[1]))
-        self.cells.write(keys, ledger.key_rows(k, len(keys)))
+            self.locations.write(values, ledger.signs(k, fresh, values.shape[1]))
+        self.locations.write(keys, ledger.key_rows(k, len(keys)))
 
     def _size_values(self) -> None:
         """Values in proportion to the largest row sum, which the scores that are there by now tell."""
-        io, content = self.filler.io, self.cells.content
+        io, content = self.filler.io, self.locations.content
         size = probes.size_of_values(self._row_sum(), io)
-        for name, (first, last) in self.cells.ranges().items():
+        for name, (first, last) in self.locations.ranges().items():
             part = slice(first, last)
             value = self.is_value[part]
             own = size if name not in self.integers else 64.0
             content[part][value] *= own
-            unread = ~self.cells.written[part]
+            unread = ~self.locations.written[part]
             content[part][unread] = probes.ALARM * own if value.any() else 0.0
         if self.integers:
-            for name in self.filler.roles.named(roles.OUT_FACTOR):
+            for name in self.filler.roles.named(argument_roles.OUT_FACTOR):
                 made = self.filler.made[name]
                 made[...] = size / 64.0 * self.rng.choice([1.0, -1.0, 0.5], made.shape)
 
@@ -128,7 +130,7 @@ class AttentionFiller:
             if name in arrays and isinstance(array, np.ndarray) and array.shape == arrays[name].shape:
                 arrays[name] = array if array.dtype.kind != "i" else arrays[name]
         call = replace(self.draft, arrays={**arrays, **self._quantised_now(arrays)}, lists=lists)
-        state = State(call, _FLOAT32)
+        state = new_state(call, _FLOAT32)
         total: Any = 0.0
         with np.errstate(all="ignore"):
             for node in call.graph.nodes:
@@ -138,32 +140,32 @@ class AttentionFiller:
 
     def _quantised_now(self, arrays: dict[str, Array]) -> dict[str, Array]:
         """Queries as they are stored, in the shapes of the bound call."""
-        names = self.filler.roles.named(roles.QUERY)
+        names = self.filler.roles.named(argument_roles.QUERY)
         return {name: self.filler.made[name].reshape(arrays[name].shape) for name in names}
 
     # Random values ----------------------------------------------------------------------------------------
 
     def _random(self, kind: str) -> tuple[Array, Array]:
-        cells, s, rng = self.cells, self.sizes, self.rng
+        locations, s, rng = self.locations, self.sizes, self.rng
         query = rng.standard_normal((s["B"], s["N"], s["Q"], s["D"]))
-        cells.content[:] = rng.standard_normal(cells.content.size)
+        locations.content[:] = rng.standard_normal(locations.content.size)
         codes = rng.choice([-1.0, 1.0], (s["B"], s["N"], s["D"]))
         reach = abs(self.factor) * s["D"] or 1.0
         slope = rng.choice([-1.0, 1.0])
-        for keys, values in zip(cells.keys, cells.values, strict=True):
+        for keys, values in zip(locations.keys, locations.values, strict=True):
             for b in range(s["B"]):
                 for k in range(s["K"]):
-                    places, others = cells.rows(keys, b, k), cells.rows(values, b, k)
+                    places, others = locations.rows(keys, b, k), locations.rows(values, b, k)
                     if not places.size:
                         continue
-                    cells.written[places] = cells.written[others] = True
+                    locations.written[places] = locations.written[others] = True
                     self.is_value[others] = True
                     if kind == SATURATED:
                         self._spotlights(places, codes[b], k)
                     elif kind == "ramp":
                         along = np.linspace(0, 1, len(places))[:: int(slope)]
                         code = codes[b, k * self._group]
-                        cells.content[places] = 0.1 * cells.content[places] + code * along[:, None]
+                        locations.content[places] = 0.1 * locations.content[places] + code * along[:, None]
         group = self._group
         if kind == SATURATED:
             query = np.repeat(codes[:, :, None], s["Q"], axis=2) * np.clip(SPREAD / reach, 2**-14, 2**14)
@@ -171,20 +173,20 @@ class AttentionFiller:
             code = np.repeat(codes[:, ::group], group, axis=1)[:, :, None]
             query = 0.1 * query + code * min(30.0 / reach, 1e4)
         elif kind == "tiny":
-            cells.content[self.is_value] *= 2.0**-12
-        cells.content[~cells.written] = np.nan if rng.random() < 0.5 else 1000.0
+            locations.content[self.is_value] *= 2.0**-12
+        locations.content[~locations.written] = np.nan if rng.random() < 0.5 else 1000.0
         bias = rng.standard_normal((s["N"], max(self._keys(), 1)))
         return query, bias
 
     def _spotlights(self, places: Array, codes: Array, k: int) -> None:
         """Each query head has one key, mostly at an edge of a tile, that takes (almost) all the weight."""
-        rng, tile, count = self.rng, self.filler.space.edges[0], len(places)
-        self.cells.content[places] = rng.integers(-4, 5, places.shape) / 16.0
+        rng, tile, count = self.rng, self.filler.key_tile, len(places)
+        self.locations.content[places] = rng.integers(-4, 5, places.shape) / 16.0
         rows = np.arange(count)
         edges = rows[np.isin(rows % tile, (0, 1, tile - 2, tile - 1)) | (rows >= count - 2)]
         for n in range(k * self._group, (k + 1) * self._group):
             at = rng.choice(edges if rng.random() < 0.8 else rows)
-            self.cells.content[places[at]] = codes[n, : places.shape[1]]
+            self.locations.content[places[at]] = codes[n, : places.shape[1]]
 
     # Storing ----------------------------------------------------------------------------------------------
 
@@ -196,7 +198,7 @@ class AttentionFiller:
         return max(self.draft.extents.get("T", 1), self.draft.extents.get("U", 0))
 
     def _store_queries(self, query: Array) -> None:
-        for name, stored in self.cells.queries(query).items():
+        for name, stored in self.locations.queries(query).items():
             dtype = self.filler.dtype(name)
             shape = self.filler.shape(name)
             if DTYPES[dtype].kind == "i":
@@ -215,7 +217,7 @@ class AttentionFiller:
     def _stored_rows(self) -> dict[str, list[Array]]:
         """The stored tensors in their dtypes, quantised where they are."""
         found = {}
-        for name, parts in self.cells.tensors().items():
+        for name, parts in self.locations.tensors().items():
             dtype = DTYPES[self.filler.dtype(name)]
             if name in self.stored:
                 parts = [self._dequantisable(name, part) for part in parts]
@@ -265,7 +267,7 @@ class AttentionFiller:
     def _shape_or(self, name: str) -> tuple[int, ...]:
         return self.filler.shape(name) if name else ()
 
-    def _of_channels(self, name: str, how: roles.Stored, factor: Array) -> Array:
+    def _of_channels(self, name: str, how: argument_roles.Stored, factor: Array) -> Array:
         """An offset, shaped to broadcast against the canonical axes of the rows of tensor ``name``."""
         layout = self.filler.layout(how.offset)
         view = layout.view(factor, self.draft.env(), self.draft.extents)

@@ -17,10 +17,11 @@ from attndsl.spec.contract.arguments import DTYPES, TensorSpec
 from attndsl.spec.contract.layout import Array, Layout
 from attndsl.spec.contract.split import is_single, one_row, row_extent
 from attndsl.spec.errors import ShapeError
-from attndsl.verify.data import probes, roles
+from attndsl.verify.data import probes
 from attndsl.verify.data.attention import AttentionFiller
 from attndsl.verify.data.masks import MaskFiller, pattern
-from attndsl.verify.data.roles import Roles, scores_factor
+from attndsl.verify.space import argument_roles
+from attndsl.verify.space.argument_roles import ArgumentRoles, scores_factor
 from attndsl.verify.space.space import CaseSpace
 from attndsl.verify.space.values import FILL, MASK, PROBE, fill_of
 
@@ -42,7 +43,7 @@ class Filler:
         operator = self.space.operator
         self.present = {spec.name for spec in operator.tensors if self.env[given(spec.name).name]}
         self.graph = operator.graph(frozenset(self.present), self.env)
-        self.roles: Roles = roles.roles(self.graph)
+        self.roles: ArgumentRoles = argument_roles.roles_of(self.graph)
         self.probe = self.assignment[FILL] == PROBE
         if self.probe:
             self._sharpen()
@@ -51,7 +52,7 @@ class Filler:
 
     def _sharpen(self) -> None:
         """A scale with which the probe's weights are powers of two although queries are rounded."""
-        name, queries = roles.scale_parameter(self.graph), self.roles.named(roles.QUERY)
+        name, queries = argument_roles.scale_parameter(self.graph), self.roles.named(argument_roles.QUERY)
         factor = self.factor()
         if name is None or not queries or not factor or self.dtype(queries[0]) == "int8":
             return
@@ -79,6 +80,16 @@ class Filler:
         self._masks()
         return self._draft()
 
+    def result_elements(self) -> int:
+        """Elements of all results together."""
+        specs = {spec.name: spec for spec in self.space.operator.outputs}
+        found = 0
+        for output in self.graph.outputs:
+            spec = specs[output.name]
+            layout = spec.layout(self.env[layout_of(spec.like).name])
+            found += math.prod(int(size.evaluate(self.env)) for size in layout.shape())
+        return found
+
     def dtype(self, name: str) -> str:
         """The dtype of a tensor in this case."""
         return str(self.env[dtype_of(name).name])
@@ -92,9 +103,14 @@ class Filler:
         return tuple(int(size.evaluate(self.env)) for size in self.layout(name).shape())
 
     @property
+    def key_tile(self) -> int:
+        """Keys in a tile of the operator's schedule."""
+        return self.space.edges[0]
+
+    @property
     def io(self) -> str:
         """The dtype of queries, or that of the results where those are integers."""
-        queries = self.roles.named(roles.QUERY)
+        queries = self.roles.named(argument_roles.QUERY)
         found = self.dtype(queries[0]) if queries else "float16"
         casts = [node.dtype for node in self.graph.nodes if isinstance(node, Cast) and node.dtype in DTYPES]
         return casts[-1] if found == "int8" and casts else found
@@ -187,13 +203,13 @@ class Filler:
 
     def _integers(self) -> None:
         count = self.rows_counted()
-        for name in self.roles.named(roles.START):
+        for name in self.roles.named(argument_roles.START):
             if self.space.operator.tensor(name).kind == "lengths":
                 continue
             room = self.extents["T"] - int(count.max(initial=0))
             padding = int(self.rng.choice([0, room, room // 2, -3, room + 1]))
             self.made[name] = np.full(self.shape(name), padding, DTYPES[self.dtype(name)])
-        for name in self.roles.named(roles.TABLE):
+        for name in self.roles.named(argument_roles.TABLE):
             self.made[name] = self._table(name, count)
 
     def _table(self, name: str, count: Array) -> Array:
@@ -215,13 +231,14 @@ class Filler:
     def _factors(self) -> None:
         """Of scores and results; those of key and value are made with them."""
         rng = self.rng
-        for name in self.roles.named(roles.OUT_SCALE):
+        for name in self.roles.named(argument_roles.OUT_SCALE):
             shape = self.shape(name)
             self._store(name, rng.choice([-1, 1], shape) * rng.uniform(4, 24, shape))
-        for name in self.roles.named(roles.OUT_OFFSET):
+        for name in self.roles.named(argument_roles.OUT_OFFSET):
             self._store(name, rng.uniform(-9, 9, self.shape(name)))
-        integer = self.roles.named(roles.QUERY) and self.dtype(self.roles.named(roles.QUERY)[0]) == "int8"
-        for name in self.roles.named(roles.SCORE_FACTOR):
+        queries = self.roles.named(argument_roles.QUERY)
+        integer = bool(queries) and self.dtype(queries[0]) == "int8"
+        for name in self.roles.named(argument_roles.SCORE_FACTOR):
             shape = self.shape(name)
             if not integer:
                 self._store(name, 1.0 + rng.random(shape) * (0 if rng.random() < 0.3 else 1))
@@ -230,11 +247,11 @@ class Filler:
             wanted = 0.8 / 8.0 if self.probe else self.extents["D"] ** -0.5 / 1600.0
             spread = 1.0 if self.probe else rng.uniform(0.5, 1.5, shape)
             self._store(name, wanted / factor * spread * np.ones(shape))
-        for name in self.roles.named(roles.OUT_FACTOR):
+        for name in self.roles.named(argument_roles.OUT_FACTOR):
             self._store(name, 2.0 ** rng.integers(-7, -3, self.shape(name)))
-        for name in self.roles.named(roles.STEP):
+        for name in self.roles.named(argument_roles.STEP):
             self._store(name, rng.choice([1 / 127, 1 / 100, 1 / 64, 1 / 200], self.shape(name)))
-        for name in self.roles.named(roles.SLOPE):
+        for name in self.roles.named(argument_roles.SLOPE):
             shape = self.shape(name)
             heads = np.arange(int(np.prod(shape))).reshape(shape) + 1
             steep = -(2.0 ** (-8.0 * heads / heads.size)) * rng.choice([1, 1, -0.125])
@@ -249,12 +266,12 @@ class Filler:
     def _masks(self) -> None:
         kind = str(self.assignment.get(MASK, "random"))
         count = self.rows_counted()
-        for name in (*self.roles.named(roles.MASK), *self.roles.named(roles.FORCED)):
+        for name in (*self.roles.named(argument_roles.MASK), *self.roles.named(argument_roles.FORCED)):
             shape = self.shape(name)
             if self.space.operator.tensor(name).at_least:
                 more = int(self.rng.choice(_EXTRA))
                 shape = tuple(size + more for size in shape)
-            own = "random" if name in self.roles.named(roles.FORCED) else kind
+            own = "random" if name in self.roles.named(argument_roles.FORCED) else kind
             hidden = pattern(self.rng, own, shape, self._readable(shape, count))
             marks = self.rng.integers(1, 100, hidden.shape) if self.dtype(name) != "bool" else 1
             self.made[name] = (hidden * marks).astype(DTYPES[self.dtype(name)])
@@ -265,7 +282,7 @@ class Filler:
     def _is_mask(self, spec: TensorSpec) -> bool:
         """Whether it is added to scores, or constraints look at its elements."""
         looked_at = any(spec.name in rule.tensors() for rule in self.space.operator.constraints)
-        return self.roles.of.get(spec.name) == roles.ADDED or (looked_at and spec.indexed)
+        return self.roles.of.get(spec.name) == argument_roles.ADDED or (looked_at and spec.indexed)
 
     def _readable(self, shape: tuple[int, ...], count: Array) -> Array | None:
         """Which keys are valid, for a mask of batch rows."""

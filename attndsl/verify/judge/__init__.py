@@ -1,1 +1,1 @@
-"""Whether a result is right: golden results, tolerances, accuracy classes."""
+"""Whether a result is right: golden results, tolerances, accuracy classes. It knows calls, not cases."""

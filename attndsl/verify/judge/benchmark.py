@@ -33,10 +33,10 @@ from attndsl.graph.nodes import (
     WeightedSum,
 )
 from attndsl.reference.blocks import Block
-from attndsl.reference.rows import RowReader, reader
+from attndsl.reference.row_reader import RowReader
 from attndsl.reference.scores import evaluate
 from attndsl.reference.state import Labelled, State, rounded
-from attndsl.reference.whole import whole
+from attndsl.reference.whole import new_state
 from attndsl.spec.binding.call import Call
 from attndsl.spec.contract.arguments import DTYPES, dtype_name
 from attndsl.spec.contract.layout import Array
@@ -51,7 +51,7 @@ _BEYOND = 1e30
 def run(call: Call) -> tuple[Array | None, ...]:
     """The results of ``call``, each operation rounded to the io dtype of the call; of quantised results what
     they are rounded from, of indices None."""
-    state = State(call, _FLOAT32)
+    state = new_state(call, _FLOAT32)
     dtype = io_dtype(call)
     with np.errstate(all="ignore"):
         for output in call.graph.outputs:
@@ -76,7 +76,7 @@ def _result(state: State, output: Output) -> Array | None:
     layout = spec.layout(call.layouts[spec.like])
     if isinstance(output.source, Quantize):
         return layout.restore(before_rounding(state, output.source).aligned(layout.roles), call.env())
-    values = layout.restore(whole(state, output.source).aligned(layout.roles), call.env())
+    values = layout.restore(state.whole(output.source).aligned(layout.roles), call.env())
     return rounded(values, DTYPES.get(output.dtype, DTYPES[dtype_name(call.arrays[spec.like])]))
 
 
@@ -151,7 +151,7 @@ def _scores(state: State, scores: Node, block: Block, dtype: np.dtype[Any]) -> A
 
 
 def _rows(state: State, rows: Rows, b: int, k: int, dtype: np.dtype[Any]) -> RowReader:
-    plain = reader(state, rows, b, k)
+    plain = state.reader(rows, b, k)
 
     def fetch(start: int, stop: int) -> Array:
         return _stored(plain.fetch(start, stop), dtype)

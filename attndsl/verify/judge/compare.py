@@ -9,8 +9,8 @@ The golden result is computed in float64 and not rounded. Three judgements are m
    channels: an element near zero has the rounding errors of its neighbours). There a plain computation in
    the dtype of the result may itself be further off; then twice its error is allowed (FlashAttention's
    tests compare so), and a few bounds at most: a key that is lost changes more. What either of two right
-   integers of a probability makes of an element (``slack``, see :mod:`attndsl.verify.judge.flips`) is no
-   error, here and below.
+   integers of a probability makes of an element (``slack``, see
+   :mod:`attndsl.verify.judge.rounding_sensitivity`) is no error, here and below.
 3. Double benchmark: errors against the golden result are set in relation to those of a benchmark, a plain
    computation in the dtype of the result (:mod:`attndsl.verify.judge.benchmark`). The measures are CANN's for
    operators that mix cube and vector work:

@@ -22,10 +22,10 @@ from attndsl.reference.cache import write_appended
 from attndsl.reference.query_space import boundaries, integer
 from attndsl.reference.state import Labelled, State
 from attndsl.reference.streaming import row_statistics
-from attndsl.reference.whole import whole
+from attndsl.reference.whole import new_state
 from attndsl.spec.binding.call import Call
 from attndsl.spec.contract.layout import Array, Layout
-from attndsl.verify.judge.flips import shifted
+from attndsl.verify.judge.rounding_sensitivity import shifted
 
 _FLOAT64, _FLOAT32 = np.dtype(np.float64), np.dtype(np.float32)
 _LEAST = 2.0**-20
@@ -78,7 +78,7 @@ class Golden:
 def golden(call: Call) -> Golden:
     """The golden results of ``call``, whose own arrays stay as they are."""
     own = with_own_arrays(call)
-    state = State(own, _FLOAT64)
+    state = new_state(own, _FLOAT64)
     with np.errstate(all="ignore"):
         results = tuple(_result(state, output) for output in own.graph.outputs)
     for node in own.graph.nodes:
@@ -104,18 +104,18 @@ def _result(state: State, output: Output) -> Result:
     def stored(value: Labelled) -> Array:
         return layout.restore(value.aligned(layout.roles), call.env())
 
-    value = whole(state, output.source)
+    value = state.whole(output.source)
     exact = layout.restore(_exact(state, output.source, layout), call.env())
     node, moved = output.source, _slack(state, output)
     slack = None if moved is None else stored(moved)
     if isinstance(node, TopK):
         return Result(output.name, stored(value), exact, importance=_importance(state, node, layout))
-    plain = whole(state, node.source) if isinstance(node, Quantize) else value
+    plain = state.whole(node.source) if isinstance(node, Quantize) else value
     sizes, row_sizes = (stored(each) for each in _sizes(plain))
     found = Result(output.name, stored(value), exact, sizes, row_sizes, slack=slack)
     if not isinstance(node, Quantize):
         return found
-    step = np.broadcast_to(np.abs(whole(state, node.scale).aligned(plain.axes)), plain.data.shape)
+    step = np.broadcast_to(np.abs(state.whole(node.scale).aligned(plain.axes)), plain.data.shape)
     unrounded = stored(before_rounding(state, node))
     return replace(found, unrounded=unrounded, step=stored(Labelled(plain.axes, step)))
 
@@ -131,10 +131,10 @@ def _sizes(value: Labelled) -> tuple[Labelled, Labelled]:
 
 def before_rounding(state: State, node: Quantize) -> Labelled:
     """What a quantised result is rounded from."""
-    plain = whole(state, node.source)
-    scaled = plain.data * whole(state, node.scale).aligned(plain.axes)
+    plain = state.whole(node.source)
+    scaled = plain.data * state.whole(node.scale).aligned(plain.axes)
     if node.offset is not None:
-        scaled = scaled + whole(state, node.offset).aligned(plain.axes)
+        scaled = scaled + state.whole(node.offset).aligned(plain.axes)
     return Labelled(plain.axes, scaled)
 
 
@@ -148,7 +148,7 @@ def _slack(state: State, output: Output) -> Labelled | None:
     while isinstance(node, Cast):
         node = node.source
     one, another = (
-        before_rounding(run, node) if isinstance(node, Quantize) else whole(run, node)
+        before_rounding(run, node) if isinstance(node, Quantize) else run.whole(node)
         for run in (state, other)
     )
     return Labelled(one.axes, np.abs(another.aligned(one.axes) - one.data))
@@ -156,8 +156,8 @@ def _slack(state: State, output: Output) -> Labelled | None:
 
 def _importance(state: State, node: TopK, layout: Layout) -> Importance:
     axes = tuple("J" if axis == "X" else axis for axis in layout.roles)
-    values = whole(state, node.source).aligned(axes)
-    single = whole(State(state.call, _FLOAT32), node.source).aligned(axes)
+    values = state.whole(node.source).aligned(axes)
+    single = new_state(state.call, _FLOAT32).whole(node.source).aligned(axes)
     errors = np.abs(single.astype(np.float64) - values)
     rounding = np.maximum(_MARGIN * errors.max(axis=-1, keepdims=True, initial=0.0), _LEAST * np.abs(values))
     entries = np.full(values.shape[:-1], values.shape[-1])
@@ -188,7 +188,7 @@ def _entries(state: State, node: TopK, axes: tuple[str, ...], shape: tuple[int, 
 
 
 def _forced(state: State, node: Node, axes: tuple[str, ...], shape: tuple[int, ...]) -> Array:
-    value = whole(state, node)
+    value = state.whole(node)
     if "S" in axes and "Q" in value.axes:
         data = value.aligned(("B", "Q", "J"))
         rows, positions = _token_rows(state)
@@ -209,5 +209,5 @@ def _exact(state: State, source: Node, layout: Layout) -> Array:
         empty &= total.aligned(layout.roles) == 0
     for each in source.walk():
         if isinstance(each, Replace) and "T" not in each.axes:
-            empty |= whole(state, each.condition).aligned(layout.roles) != 0
+            empty |= state.whole(each.condition).aligned(layout.roles) != 0
     return empty

@@ -5,7 +5,7 @@ their accumulated rounding in float32, of the same value; what is forced comes f
 entry twice. Quantised results: equal, or off by one where the value before rounding is within what the
 float tolerance of the result makes of the boundary between the two integers (anywhere, where kernels
 round dequantised keys to the io dtype: the contracts accept one unit there). Where integers of probabilities
-have slack (:mod:`attndsl.verify.judge.flips`), so have they.
+have slack (:mod:`attndsl.verify.judge.rounding_sensitivity`), so have they.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ import numpy as np
 from attndsl.graph.nodes import Rows, Scores, WeightedSum
 from attndsl.reference.blocks import Block, Part
 from attndsl.reference.query_space import query_space
-from attndsl.reference.rows import RowReader
+from attndsl.reference.row_reader import RowReader
 from attndsl.reference.state import Labelled, State
 from attndsl.reference.threads import for_each
 from attndsl.spec.contract.layout import Array
@@ -36,10 +36,10 @@ def weighted_sum(state: State, node: WeightedSum, read: Read, attend: Attend) ->
         values, count = read(state, node.values, b, k), space.count(b)
         if values.count == 0 or count == 0:
             return
-        cells = space.cells(b, slice(k * group, (k + 1) * group), slice(0, count))
+        location = space.locate(b, slice(k * group, (k + 1) * group), slice(0, count))
         with np.errstate(all="ignore"):
             block = _block(state, node, read, task, count, slice(values.first, values.first + values.count))
-            out[cells] = attend(block, values.read(block.keys.start, block.keys.stop)).reshape(
+            out[location] = attend(block, values.read(block.keys.start, block.keys.stop)).reshape(
                 group, count, -1
             )
 
@@ -61,5 +61,5 @@ def _block(
     heads = slice(k * group, (k + 1) * group)
     sources = [each.keys for each in node.weights.walk() if isinstance(each, Scores)]
     readers = {id(rows): read(state, rows, b, k) for rows in sources}
-    cells = query_space(state, node.weights).cells(b, heads, slice(0, queries))
-    return Block(b, k, heads, slice(0, queries), Part(keys), readers, {}, cells)
+    location = query_space(state, node.weights).locate(b, heads, slice(0, queries))
+    return Block(b, k, heads, slice(0, queries), Part(keys), readers, {}, location)

@@ -20,14 +20,12 @@ import numpy as np
 from attndsl.expr import Compare, Const, Expr, Load, Symbol
 from attndsl.expr.argument_facts import GIVEN, asks, dtype_of, given, layout_of, longest_of, split_of
 from attndsl.expr.compiled_evaluation import Function, compiled
-from attndsl.lowering.match.schedule_options import Schedule, resolve
 from attndsl.spec.contract.arguments import Dim, ParamSpec, TensorSpec
 from attndsl.spec.contract.layout import Array
 from attndsl.spec.contract.split import BATCH, ONE_EACH, ROWS
-from attndsl.spec.operator.operator import Operator
-from attndsl.verify.data.roles import measures
 from attndsl.verify.space.clauses import Clause, conjuncts, keeps
-from attndsl.verify.space.ties import Ties, forced_presence
+from attndsl.verify.space.derived_variables import DerivedVariables, forced_presence
+from attndsl.verify.space.size_facts import EXTENTS, SizeFacts
 from attndsl.verify.space.values import (
     FILL,
     FILLS,
@@ -38,18 +36,16 @@ from attndsl.verify.space.values import (
     MASK_FILLS,
     MULTIPLES,
     RECIPROCAL_ROOT,
-    REGIME,
-    REGIMES,
     SLACK,
     WARNED,
-    Values,
+    WORKLOAD,
+    WORKLOADS,
     fill_of,
     longest_keys_of,
 )
 from attndsl.verify.space.work_clauses import WorkClauses
 
 Assignment = dict[str, Any]
-_EXTENTS = "(extents)"
 _NOTHING = np.zeros(1, np.int64)
 
 
@@ -89,51 +85,19 @@ class _IntegerPlan(NamedTuple):
 
 
 @dataclass(frozen=True)
-class CaseSpace:
+class CaseSpace(SizeFacts):
     """Variables, clauses and what an assignment means, for one operator.
 
-    ``values``: the interesting sizes; an author with other needs passes his own. ``only``: the values that
-    parameters may have, for an operator that takes some calls of a name that it shares.
+    ``only``: the values that parameters may have, for an operator that takes some calls of a name that it
+    shares.
     """
 
-    operator: Operator
-    values: Values = field(default_factory=Values)
     only: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
-
-    @cached_property
-    def schedule(self) -> Schedule:
-        """The operator's schedule, whose tiles sizes should surround."""
-        return resolve(self.operator.schedule_choices, self.operator.schedule_lines)
-
-    @cached_property
-    def edges(self) -> tuple[int, int]:
-        """Key tile and ring depth of the operator's schedule."""
-        return self.schedule.tile_k, self.schedule.ring
 
     @cached_property
     def optional(self) -> tuple[str, ...]:
         """The optional tensors."""
         return tuple(spec.name for spec in self.operator.tensors if spec.optional)
-
-    @cached_property
-    def integers(self) -> tuple[TensorSpec, ...]:
-        """The tensors of lengths, indices and prefix sums."""
-        return tuple(spec for spec in self.operator.tensors if spec.kind == "lengths")
-
-    @cached_property
-    def shapes(self) -> dict[str, dict[str, tuple[Function, ...]]]:
-        """The shapes of each tensor by layout, to be evaluated in an environment."""
-        return {
-            spec.name: {key: tuple(map(compiled, each.shape())) for key, each in spec.layouts.items()}
-            for spec in self.operator.tensors
-        }
-
-    @cached_property
-    def measures(self) -> dict[str, str]:
-        """What each of the integer tensors counts, see :func:`attndsl.verify.data.roles.measures`."""
-        everything = frozenset(spec.name for spec in self.operator.tensors)
-        names = frozenset(spec.name for spec in self.integers)
-        return measures(self.operator.graph(everything), names)
 
     @cached_property
     def variables(self) -> dict[str, tuple[Any, ...]]:
@@ -155,26 +119,26 @@ class CaseSpace:
                     if self._tells_keys_too(spec):
                         found[longest_keys_of(spec.name)] = self.values.of_role("T", *self.edges)
         for param in self.operator.params:
-            if param.name not in self.ties.exact:
+            if param.name not in self.derived.exact:
                 found[param.name] = self._param_values(param)
         for name, dim in self._dims.items():
-            if dim.definition is None and name not in self.ties.always:
-                plain = SLACK if name in self.ties.bounded else self._bounded(name, self._role_values(name))
-                found[name] = plain
+            if dim.definition is None and name not in self.derived.always:
+                bounded = name in self.derived.bounded
+                found[name] = SLACK if bounded else self._bounded(name, self._role_values(name))
         if {"N", "K"} <= set(self.operator.axis_extents):
             found[GROUP] = self.values.group
         return {
             **found,
             FILL: FILLS,
             MASK: MASK_FILLS,
-            REGIME: tuple(dict.fromkeys(REGIMES)),
+            WORKLOAD: tuple(dict.fromkeys(WORKLOADS)),
             WARNED: (False,) * 5 + (True,),
         }
 
     @cached_property
-    def ties(self) -> Ties:
+    def derived(self) -> DerivedVariables:
         """Sizes and parameters that follow from others."""
-        return Ties.of(self.operator)
+        return DerivedVariables.of(self.operator)
 
     @cached_property
     def forced(self) -> tuple[tuple[Function | None, str, bool], ...]:
@@ -198,7 +162,7 @@ class CaseSpace:
             found.append(Clause("group", (*self.repairs(symbols), GROUP), self._group_fits))
         sizes = frozenset(name for extent in extents.values() for name in self.reads(extent))
         found.append(Clause("every size is shown", self.repairs(sizes) + self._givens, self._all_shown))
-        return (*found, *WorkClauses(self, sizes).clauses())
+        return (*found, *WorkClauses(self, sizes, self.repairs).clauses())
 
     def environment(self, assignment: Mapping[str, Any], made: Mapping[str, Array] | None = None) -> Any:
         """Parameters, presence, dtypes, layouts, sizes and integers under the names that constraints use.
@@ -206,7 +170,7 @@ class CaseSpace:
         ``made``: the integer tensors; without them each row has the longest length that the assignment
         gives, so that sizes are upper bounds.
         """
-        env: dict[str, Any] = {name: assignment.get(name) for name in (GROUP, REGIME, WARNED)}
+        env: dict[str, Any] = {name: assignment.get(name) for name in (GROUP, WORKLOAD, WARNED)}
         shown: set[str] = set()
         for optional, passed, dtype, first, like, layout, only, sizes, carried in self._told:
             env[passed] = present = not optional or bool(assignment[passed])
@@ -231,34 +195,21 @@ class CaseSpace:
             elif name in shown and name in assignment:
                 env[name] = assignment[name]
         env |= {size: 1 for size, split in self._alone if env.get(split)}
-        self.ties.apply(env, shown, assignment)
+        self.derived.apply(env, shown, assignment)
         env |= dict.fromkeys(self._integer_names, _NOTHING)  # both sides of a choice by presence are read
         env |= made if made is not None else self._surrogates(assignment, env)
-        self.ties.apply(env, shown, assignment)
+        self.derived.apply(env, shown, assignment)
         for name, default in self._defaults:
             if name not in env:
                 try:
                     env[name] = int(default(env))
                 except KeyError:
                     continue
-        env[_EXTENTS] = extents = self.extents(env)
+        env[EXTENTS] = extents = self.extents(env)
         for name in self._param_names:
             if env.get(name) is RECIPROCAL_ROOT:
                 env[name] = float(max(extents.get("D", 1), 1)) ** -0.5
         return env
-
-    def extents(self, env: Mapping[str, Any]) -> dict[str, int]:
-        """The attention axes' sizes that ``env`` tells."""
-        if _EXTENTS in env:
-            known: dict[str, int] = env[_EXTENTS]
-            return known
-        found = {}
-        for role, extent in self._extents:
-            try:
-                found[role] = int(extent(env))
-            except KeyError:
-                continue
-        return found
 
     def violated(self, env: Mapping[str, Any]) -> list[Clause]:
         """The clauses that an environment breaks."""
@@ -282,12 +233,6 @@ class CaseSpace:
         """The tensors that a call passes."""
         return tuple(spec for spec in self.operator.tensors if env[given(spec.name).name])
 
-    def tasks(self, extents: Mapping[str, int]) -> int:
-        """Tasks of a kernel: (batch row, key/value head, stretch of query rows), where all rows are full."""
-        size = {**dict.fromkeys("BNKQ", 1), **extents}
-        rows = size["Q"] * size["N"] // max(size["K"], 1)
-        return int(size["B"] * size["K"] * -(-rows // self.schedule.max_rows))
-
     # --------------------------------------------------------------------------------------------
 
     @cached_property
@@ -304,11 +249,11 @@ class CaseSpace:
 
     @cached_property
     def _sizes(self) -> tuple[tuple[str, Function | None], ...]:
-        """The sizes in order, but those that are bounded by a tie, with what defines them."""
+        """The sizes in order, but those that are bounded by others, with what defines them."""
         return tuple(
             (name, None if dim.definition is None else compiled(dim.definition))
             for name, dim in self._dims.items()
-            if dim.definition is not None or name not in self.ties.bounded
+            if dim.definition is not None or name not in self.derived.bounded
         )
 
     @cached_property
@@ -369,10 +314,6 @@ class CaseSpace:
             for spec in self.operator.tensors
             for key, layout in spec.layouts.items()
         }
-
-    @cached_property
-    def _extents(self) -> tuple[tuple[str, Function], ...]:
-        return tuple((role, compiled(size)) for role, size in self.operator.axis_extents.items())
 
     def _surrogates(self, assignment: Mapping[str, Any], env: Mapping[str, Any]) -> dict[str, list[int]]:
         """Integers that make every row as long as it may be, as flat lists."""
@@ -467,12 +408,6 @@ class CaseSpace:
         simple = [each for each in alone if _about(each, name)]
         return tuple(value for value in values if all(each.evaluate({name: value}) for each in simple))
 
-    def reads(self, expr: Expr) -> frozenset[str]:
-        """The symbols of an expression, and the lengths of the tensors that it reads."""
-        loads = {node.source for node in expr.walk() if isinstance(node, Load)}
-        longest = {variable for name in loads for variable in (longest_of(name).name, longest_keys_of(name))}
-        return expr.symbols() | longest
-
     def repairs(self, symbols: Iterable[str], seen: frozenset[str] = frozenset()) -> tuple[str, ...]:
         """The variables behind ``symbols``; a derived size stands for what defines it."""
         found: dict[str, None] = {}
@@ -481,7 +416,7 @@ class CaseSpace:
                 found[symbol] = None
             dim = self._dims.get(symbol)
             sources = [dim.definition, dim.default] if dim is not None else []
-            for source in (*sources, *self.ties.sources(symbol)):
+            for source in (*sources, *self.derived.sources(symbol)):
                 if isinstance(source, Expr):
                     found |= dict.fromkeys(self.repairs(self.reads(source), seen | {symbol}))
         return tuple(found)
@@ -549,10 +484,6 @@ class CaseSpace:
 
     def _all_shown(self, env: Mapping[str, Any]) -> bool:
         return self._dims.keys() <= env.keys()
-
-    def counts_rows(self, spec: TensorSpec) -> bool:
-        """Whether its elements are numbers of rows: of queries, of keys, or of keys that are shared."""
-        return self.measures.get(spec.name) in ("Q", "T", "U")
 
 
 def _dtype_fits(spec: TensorSpec, env: Mapping[str, Any]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 # No argument can have such a name.
-GROUP, FILL, MASK, REGIME, WARNED = "case.group", "case.data", "case.mask", "case.regime", "case.warned"
+GROUP, FILL, MASK, WORKLOAD, WARNED = "case.group", "case.data", "case.mask", "case.workload", "case.warned"
 """Variables that are no argument: query heads a key/value head, how tensors and masks are filled, what the
 case is about, whether constraints that only warn may be broken."""
 RECIPROCAL_ROOT = "1/sqrt(D)"
@@ -20,7 +20,7 @@ MASK_FILLS = (*("random",) * 3, "causal", *("rows",) * 2, "none", "last", "all")
 SLACK = (0, 0, 0, 1, 3, 17)
 """What a tensor may be larger than it must."""
 _FEW, _MANY, _BOTH, _DEEP, WIDE = "long few", "many", "long many", "deep long", "wide"
-REGIMES = (_FEW, _MANY, WIDE, _FEW, _BOTH, _FEW, "any", _MANY, _DEEP, _FEW, "deep many")
+WORKLOADS = (_FEW, _MANY, WIDE, _FEW, _BOTH, _FEW, "any", _MANY, _DEEP, _FEW, "deep many")
 """What the cases of a stream are in turn. ``long``: more key tiles than the ring has slots; ``few``: tasks
 for half of the cores at most, which splits the keys; ``many``: two tasks a core or more. More than a third of
 the cases are each of these. ``deep``: in every segment of the keys, those that rows share included, a single

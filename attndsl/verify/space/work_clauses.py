@@ -1,12 +1,12 @@
-"""Clauses about the work of a case: small enough to run, and long, scarce or plentiful as its regime says."""
+"""Clauses about the work of a case: small enough to run, and long, scarce or plentiful as its class says."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attndsl.expr import Compare, Symbol
 from attndsl.expr.argument_facts import given, layout_of
@@ -15,34 +15,33 @@ from attndsl.expr.reductions import highest
 from attndsl.spec.contract.arguments import TensorSpec
 from attndsl.target import ATLAS_A2
 from attndsl.verify.space.clauses import Clause, keeps
-from attndsl.verify.space.values import LONG_FILLS, REGIME, fill_of
-
-if TYPE_CHECKING:
-    from attndsl.verify.space.space import CaseSpace
+from attndsl.verify.space.size_facts import SizeFacts
+from attndsl.verify.space.values import LONG_FILLS, WORKLOAD, fill_of
 
 _ONE = dict.fromkeys("BNKQTUDEPRSGY", 1)
 
 
 @dataclass(frozen=True)
 class WorkClauses:
-    """``space``: whose cases; ``sizes``: the symbols that the attention axes' sizes are made of."""
+    """``facts``: those of the operator; ``sizes``: the symbols that the attention axes' sizes are made of;
+    ``repairs``: the variables behind some symbols."""
 
-    space: CaseSpace
+    facts: SizeFacts
     sizes: frozenset[str]
+    repairs: Callable[[Iterable[str]], tuple[str, ...]]
 
     def clauses(self) -> Iterator[Clause]:
         """All of them."""
-        space = self.space
         shown = frozenset(name for spec in self._large for name in _sizes_of(spec))
         excess = self._excess
         yield Clause(
             "small enough to run",
-            space.repairs(self.sizes | shown),
+            self.repairs(self.sizes | shown),
             lambda env: excess(env) <= 1.0,
             excess,
         )
-        sizes = space.repairs(self.sizes)
-        fills = tuple(fill_of(spec.name) for spec in space.integers)
+        sizes = self.repairs(self.sizes)
+        fills = tuple(fill_of(spec.name) for spec in self.facts.integers)
         yield Clause("rows are full where they shall be long", fills, self._filled)
         yield Clause("long rows", sizes, lambda env: self._missing_keys(env) <= 0, self._missing_keys)
         yield Clause("wide rows", sizes, lambda env: self._missing_width(env) <= 0, self._missing_width)
@@ -53,20 +52,20 @@ class WorkClauses:
 
     def _excess(self, env: Mapping[str, Any]) -> float:
         """The largest part of what a tensor, or all scores, may have in elements."""
-        size = {**_ONE, **self.space.extents(env)}
+        size = {**_ONE, **self.facts.extents(env)}
         channels = max(size["D"], size["E"])
         rows = max(size["B"] * size["T"] * size["Y"], size["P"] * size["R"], size["G"] * size["U"])
         queries = max(size["B"] * size["Q"], size["S"]) * size["N"]
         scores = size["B"] * size["N"] * size["Q"] * max(size["T"], size["U"])
         elements = max(rows * size["K"] * channels, queries * channels, *self._elements(env), 0)
-        values = self.space.values
+        values = self.facts.values
         return max(elements / values.most_elements, scores / values.most_scores)
 
     @cached_property
     def _large(self) -> tuple[TensorSpec, ...]:
         """The tensors that may be large: all but lengths, whose shapes may show more than the roles tell,
         such as masks and padded rows."""
-        return tuple(spec for spec in self.space.operator.tensors if spec.kind != "lengths")
+        return tuple(spec for spec in self.facts.operator.tensors if spec.kind != "lengths")
 
     def _elements(self, env: Mapping[str, Any]) -> Iterator[int]:
         """The elements of tensors as they are stored."""
@@ -80,20 +79,20 @@ class WorkClauses:
     @cached_property
     def _plans(self) -> tuple[tuple[str, str, dict[str, tuple[Function, ...]]], ...]:
         return tuple(
-            (given(spec.name).name, layout_of(spec.name).name, self.space.shapes[spec.name])
+            (given(spec.name).name, layout_of(spec.name).name, self.facts.shapes[spec.name])
             for spec in self._large
         )
 
-    # Regimes ----------------------------------------------------------------------------------------------
+    # Workload classes --------------------------------------------------------------------------------------
 
     @cached_property
     def _row_fills(self) -> tuple[str, ...]:
-        return tuple(fill_of(spec.name) for spec in self.space.integers if self.space.counts_rows(spec))
+        return tuple(fill_of(spec.name) for spec in self.facts.integers if self.facts.counts_rows(spec))
 
     @cached_property
     def _group_fills(self) -> tuple[str, ...]:
-        measured = self.space.measures
-        return tuple(fill_of(spec.name) for spec in self.space.integers if measured.get(spec.name) == "G")
+        measured = self.facts.measures
+        return tuple(fill_of(spec.name) for spec in self.facts.integers if measured.get(spec.name) == "G")
 
     def _filled(self, env: Mapping[str, Any]) -> bool:
         fills = self._row_fills if _long(env) else ()
@@ -105,13 +104,13 @@ class WorkClauses:
         shall be deep, in each segment, however the keys are split over cores."""
         if not _long(env):
             return 0
-        size, (tile, ring) = {**_ONE, **self.space.extents(env)}, self.space.edges
-        rows = {"T": self.space.tasks(size)}
-        if "G" in self.space.extents(env):
+        size, (tile, ring) = {**_ONE, **self.facts.extents(env)}, self.facts.edges
+        rows = {"T": self.facts.tasks(size)}
+        if "G" in self.facts.extents(env):
             rows["U"] = int(size["G"] * size["K"])
         if "deep" not in _words(env):
             return tile * ring + 1 - int(max(size[axis] for axis in rows))
-        splits = self.space.schedule.split_kv != 1
+        splits = self.facts.schedule.split_kv != 1
         wanted = {axis: tile * ring * (most_splits(tasks) if splits else 1) for axis, tasks in rows.items()}
         return sum(max(wanted[axis] + 1 - int(size[axis]), 0) for axis in rows)
 
@@ -119,21 +118,21 @@ class WorkClauses:
         """Channels by which a row of all heads is too narrow for copies to fail to reach the next."""
         if "wide" not in _words(env):
             return 0
-        size = {**_ONE, **self.space.extents(env)}
+        size = {**_ONE, **self.facts.extents(env)}
         return ATLAS_A2.max_nd2nz_pitch + 1 - int(size["K"] * max(size["D"], size["E"]))
 
     def _wrong_tasks(self, env: Mapping[str, Any]) -> float:
         """Tasks that are too many to be few, or too few to be many."""
         if "few" in _words(env):
-            return self.space.tasks(self.space.extents(env)) - ATLAS_A2.aic // 2
+            return self.facts.tasks(self.facts.extents(env)) - ATLAS_A2.aic // 2
         many = "many" in _words(env)
-        return 2 * ATLAS_A2.aic - self.space.tasks(self.space.extents(env)) if many else 0
+        return 2 * ATLAS_A2.aic - self.facts.tasks(self.facts.extents(env)) if many else 0
 
     def _room(self) -> Iterator[Clause]:
         """Where rows shall be long: the sizes that bound lengths leave room for the longest."""
-        dims = self.space.operator.dims_by_name
+        dims = self.facts.operator.dims_by_name
         free = {name for name, dim in dims.items() if dim.definition is None}
-        for rule in self.space.operator.constraints:
+        for rule in self.facts.operator.constraints:
             condition = rule.condition
             bounded = isinstance(condition, Compare) and condition.op == "<=" and len(rule.over) == 1
             if not bounded or not isinstance(condition, Compare) or not isinstance(condition.right, Symbol):
@@ -141,7 +140,7 @@ class WorkClauses:
             if condition.right.name in free:
                 ((index, extent),) = rule.over.items()
                 whole = Compare("<=", highest(condition.left, Symbol(index), extent), condition.right)
-                repairs = self.space.repairs(self.space.reads(whole))
+                repairs = self.repairs(self.facts.reads(whole))
                 holds = _when_long(keeps(replace(rule, condition=whole, over={})))
                 yield Clause(f"room: {rule.text}", repairs, holds)
 
@@ -157,7 +156,7 @@ def most_splits(tasks: int, cores: int = ATLAS_A2.aic) -> int:
 
 
 def _words(env: Mapping[str, Any]) -> list[str]:
-    return str(env[REGIME] or "").split()
+    return str(env[WORKLOAD] or "").split()
 
 
 def _long(env: Mapping[str, Any]) -> bool:

@@ -14,28 +14,28 @@
 #include "kernel_operator_list_tensor_intf.h"
 #include "incre_flash_attention_tiling.h"
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_FLOAT16
-#include "incre_flash_attention_float16_d128.h"
-#include "incre_flash_attention_float16_d128_attn_mask.h"
-#include "incre_flash_attention_float16_d128_pse_shift.h"
-#include "incre_flash_attention_float16_d128_quant_scale2.h"
-#include "incre_flash_attention_float16_d128_quant_scale2_quant_offset2.h"
-#include "incre_flash_attention_float16_d128_antiquant_scale.h"
-#include "incre_flash_attention_float16_d128_antiquant_scale_antiquant_offset.h"
-#include "incre_flash_attention_float16_d128_block_table.h"
-#include "incre_flash_attention_float16_d128_kv_padding_size.h"
-#include "incre_flash_attention_float16_d128_key_list_value_list.h"
+#include "incre_flash_attention_d128.h"
+#include "incre_flash_attention_d128_attn_mask.h"
+#include "incre_flash_attention_d128_pse_shift.h"
+#include "incre_flash_attention_d128_quant_scale2.h"
+#include "incre_flash_attention_d128_quant_scale2_quant_offset2.h"
+#include "incre_flash_attention_d128_antiquant_scale.h"
+#include "incre_flash_attention_d128_antiquant_scale_antiquant_offset.h"
+#include "incre_flash_attention_d128_block_table.h"
+#include "incre_flash_attention_d128_kv_padding_size.h"
+#include "incre_flash_attention_d128_key_list_value_list.h"
 #endif
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_BF16
-#include "incre_flash_attention_bfloat16_d128.h"
-#include "incre_flash_attention_bfloat16_d128_attn_mask.h"
-#include "incre_flash_attention_bfloat16_d128_pse_shift.h"
-#include "incre_flash_attention_bfloat16_d128_quant_scale2.h"
-#include "incre_flash_attention_bfloat16_d128_quant_scale2_quant_offset2.h"
-#include "incre_flash_attention_bfloat16_d128_antiquant_scale.h"
-#include "incre_flash_attention_bfloat16_d128_antiquant_scale_antiquant_offset.h"
-#include "incre_flash_attention_bfloat16_d128_block_table.h"
-#include "incre_flash_attention_bfloat16_d128_kv_padding_size.h"
-#include "incre_flash_attention_bfloat16_d128_key_list_value_list.h"
+#include "incre_flash_attention_d128.h"
+#include "incre_flash_attention_d128_attn_mask.h"
+#include "incre_flash_attention_d128_pse_shift.h"
+#include "incre_flash_attention_d128_quant_scale2.h"
+#include "incre_flash_attention_d128_quant_scale2_quant_offset2.h"
+#include "incre_flash_attention_d128_antiquant_scale.h"
+#include "incre_flash_attention_d128_antiquant_scale_antiquant_offset.h"
+#include "incre_flash_attention_d128_block_table.h"
+#include "incre_flash_attention_d128_kv_padding_size.h"
+#include "incre_flash_attention_d128_key_list_value_list.h"
 #endif
 
 // The only tensor of an argument that is a list.
@@ -62,67 +62,68 @@ extern "C" __global__ __aicore__ void incre_flash_attention_custom(GM_ADDR query
     GM_ADDR valueOnly = OnlyTensor(value);
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_FLOAT16
     if (TILING_KEY_IS(21904911100000080)) {
-        incre_flash_attention_float16_d128::Run(query, keyOnly, valueOnly, actual_seq_lengths, attention_out,
+        incre_flash_attention_d128::Run<half>(query, keyOnly, valueOnly, actual_seq_lengths, attention_out,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(21904911100001080)) {
-        incre_flash_attention_float16_d128_attn_mask::Run(query, keyOnly, valueOnly, attn_mask,
+        incre_flash_attention_d128_attn_mask::Run<half>(query, keyOnly, valueOnly, attn_mask,
             actual_seq_lengths, attention_out, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(21904911100002080)) {
-        incre_flash_attention_float16_d128_pse_shift::Run(query, keyOnly, valueOnly, actual_seq_lengths,
+        incre_flash_attention_d128_pse_shift::Run<half>(query, keyOnly, valueOnly, actual_seq_lengths,
             pse_shift, attention_out, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(21904911100004080)) {
-        incre_flash_attention_float16_d128_quant_scale2::Run(query, keyOnly, valueOnly, actual_seq_lengths,
+        incre_flash_attention_d128_quant_scale2::Run<half>(query, keyOnly, valueOnly, actual_seq_lengths,
             quant_scale2, attention_out, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(21904911100012080)) {
-        incre_flash_attention_float16_d128_quant_scale2_quant_offset2::Run(query, keyOnly, valueOnly,
+        incre_flash_attention_d128_quant_scale2_quant_offset2::Run<half>(query, keyOnly, valueOnly,
             actual_seq_lengths, quant_scale2, quant_offset2, attention_out, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(21904911100016080)) {
-        incre_flash_attention_float16_d128_antiquant_scale::Run(query, keyOnly, valueOnly, actual_seq_lengths,
+        incre_flash_attention_d128_antiquant_scale::Run<half>(query, keyOnly, valueOnly, actual_seq_lengths,
             antiquant_scale, attention_out, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(21904911100048080)) {
-        incre_flash_attention_float16_d128_antiquant_scale_antiquant_offset::Run(query, keyOnly, valueOnly,
+        incre_flash_attention_d128_antiquant_scale_antiquant_offset::Run<half>(query, keyOnly, valueOnly,
             actual_seq_lengths, antiquant_scale, antiquant_offset, attention_out, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(185486996900064080)) {
-        incre_flash_attention_float16_d128_block_table::Run(query, keyOnly, valueOnly, actual_seq_lengths,
+        incre_flash_attention_d128_block_table::Run<half>(query, keyOnly, valueOnly, actual_seq_lengths,
             block_table, attention_out, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(21904911100128080)) {
-        incre_flash_attention_float16_d128_kv_padding_size::Run(query, keyOnly, valueOnly, actual_seq_lengths,
+        incre_flash_attention_d128_kv_padding_size::Run<half>(query, keyOnly, valueOnly, actual_seq_lengths,
             kv_padding_size, attention_out, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(421397943000000080)) {
-        incre_flash_attention_float16_d128_key_list_value_list::Run(query, key, value, actual_seq_lengths,
+        incre_flash_attention_d128_key_list_value_list::Run<half>(query, key, value, actual_seq_lengths,
             attention_out, userWorkspace, tilingData);
     }
 #endif
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_BF16
     if (TILING_KEY_IS(21904911100000081)) {
-        incre_flash_attention_bfloat16_d128::Run(query, keyOnly, valueOnly, actual_seq_lengths, attention_out,
-            userWorkspace, tilingData);
+        incre_flash_attention_d128::Run<bfloat16_t>(query, keyOnly, valueOnly, actual_seq_lengths,
+            attention_out, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(21904911100001081)) {
-        incre_flash_attention_bfloat16_d128_attn_mask::Run(query, keyOnly, valueOnly, attn_mask,
+        incre_flash_attention_d128_attn_mask::Run<bfloat16_t>(query, keyOnly, valueOnly, attn_mask,
             actual_seq_lengths, attention_out, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(21904911100002081)) {
-        incre_flash_attention_bfloat16_d128_pse_shift::Run(query, keyOnly, valueOnly, actual_seq_lengths,
+        incre_flash_attention_d128_pse_shift::Run<bfloat16_t>(query, keyOnly, valueOnly, actual_seq_lengths,
             pse_shift, attention_out, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(21904911100004081)) {
-        incre_flash_attention_bfloat16_d128_quant_scale2::Run(query, keyOnly, valueOnly, actual_seq_lengths,
-            quant_scale2, attention_out, userWorkspace, tilingData);
+        incre_flash_attention_d128_quant_scale2::Run<bfloat16_t>(query, keyOnly, valueOnly,
+            actual_seq_lengths, quant_scale2, attention_out, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(21904911100012081)) {
-        incre_flash_attention_bfloat16_d128_quant_scale2_quant_offset2::Run(query, keyOnly, valueOnly,
+        incre_flash_attention_d128_quant_scale2_quant_offset2::Run<bfloat16_t>(query, keyOnly, valueOnly,
             actual_seq_lengths, quant_scale2, quant_offset2, attention_out, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(21904911100016081)) {
-        incre_flash_attention_bfloat16_d128_antiquant_scale::Run(query, keyOnly, valueOnly,
+        incre_flash_attention_d128_antiquant_scale::Run<bfloat16_t>(query, keyOnly, valueOnly,
             actual_seq_lengths, antiquant_scale, attention_out, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(21904911100048081)) {
-        incre_flash_attention_bfloat16_d128_antiquant_scale_antiquant_offset::Run(query, keyOnly, valueOnly,
-            actual_seq_lengths, antiquant_scale, antiquant_offset, attention_out, userWorkspace, tilingData);
+        incre_flash_attention_d128_antiquant_scale_antiquant_offset::Run<bfloat16_t>(query, keyOnly,
+            valueOnly, actual_seq_lengths, antiquant_scale, antiquant_offset, attention_out, userWorkspace,
+            tilingData);
     } else if (TILING_KEY_IS(185486996900064081)) {
-        incre_flash_attention_bfloat16_d128_block_table::Run(query, keyOnly, valueOnly, actual_seq_lengths,
+        incre_flash_attention_d128_block_table::Run<bfloat16_t>(query, keyOnly, valueOnly, actual_seq_lengths,
             block_table, attention_out, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(21904911100128081)) {
-        incre_flash_attention_bfloat16_d128_kv_padding_size::Run(query, keyOnly, valueOnly,
+        incre_flash_attention_d128_kv_padding_size::Run<bfloat16_t>(query, keyOnly, valueOnly,
             actual_seq_lengths, kv_padding_size, attention_out, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(421397943000000081)) {
-        incre_flash_attention_bfloat16_d128_key_list_value_list::Run(query, key, value, actual_seq_lengths,
+        incre_flash_attention_d128_key_list_value_list::Run<bfloat16_t>(query, key, value, actual_seq_lengths,
             attention_out, userWorkspace, tilingData);
     }
 #endif

@@ -13,14 +13,14 @@
 #include "kernel_operator.h"
 #include "nsa_compress_attention_tiling.h"
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_FLOAT16
-#include "nsa_compress_attention_float16_d128_e128.h"
-#include "nsa_compress_attention_float16_d128_e128_topk_mask.h"
-#include "nsa_compress_attention_float16_d128_e128_atten_mask.h"
+#include "nsa_compress_attention_d128_e128.h"
+#include "nsa_compress_attention_d128_e128_topk_mask.h"
+#include "nsa_compress_attention_d128_e128_atten_mask.h"
 #endif
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_BF16
-#include "nsa_compress_attention_bfloat16_d128_e128.h"
-#include "nsa_compress_attention_bfloat16_d128_e128_topk_mask.h"
-#include "nsa_compress_attention_bfloat16_d128_e128_atten_mask.h"
+#include "nsa_compress_attention_d128_e128.h"
+#include "nsa_compress_attention_d128_e128_topk_mask.h"
+#include "nsa_compress_attention_d128_e128_atten_mask.h"
 #endif
 
 extern "C" __global__ __aicore__ void nsa_compress_attention_custom(GM_ADDR query, GM_ADDR key, GM_ADDR value,
@@ -34,30 +34,30 @@ extern "C" __global__ __aicore__ void nsa_compress_attention_custom(GM_ADDR quer
     GM_ADDR userWorkspace = AscendC::GetUserWorkspace(workspace);
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_FLOAT16
     if (TILING_KEY_IS(274752041900000080)) {
-        nsa_compress_attention_float16_d128_e128::Run(query, key, value, actual_seq_qlen,
-            actual_cmp_seq_kvlen, actual_sel_seq_kvlen, attention_out, topk_indices_out, softmax_max_out,
-            softmax_sum_out, userWorkspace, tilingData);
+        nsa_compress_attention_d128_e128::Run<half>(query, key, value, actual_seq_qlen, actual_cmp_seq_kvlen,
+            actual_sel_seq_kvlen, attention_out, topk_indices_out, softmax_max_out, softmax_sum_out,
+            userWorkspace, tilingData);
     } else if (TILING_KEY_IS(274752041900001080)) {
-        nsa_compress_attention_float16_d128_e128_topk_mask::Run(query, key, value, topk_mask, actual_seq_qlen,
+        nsa_compress_attention_d128_e128_topk_mask::Run<half>(query, key, value, topk_mask, actual_seq_qlen,
             actual_cmp_seq_kvlen, actual_sel_seq_kvlen, attention_out, topk_indices_out, softmax_max_out,
             softmax_sum_out, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(274752041900002080)) {
-        nsa_compress_attention_float16_d128_e128_atten_mask::Run(query, key, value, atten_mask,
-            actual_seq_qlen, actual_cmp_seq_kvlen, actual_sel_seq_kvlen, attention_out, topk_indices_out,
-            softmax_max_out, softmax_sum_out, userWorkspace, tilingData);
+        nsa_compress_attention_d128_e128_atten_mask::Run<half>(query, key, value, atten_mask, actual_seq_qlen,
+            actual_cmp_seq_kvlen, actual_sel_seq_kvlen, attention_out, topk_indices_out, softmax_max_out,
+            softmax_sum_out, userWorkspace, tilingData);
     }
 #endif
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_BF16
     if (TILING_KEY_IS(274752041900000081)) {
-        nsa_compress_attention_bfloat16_d128_e128::Run(query, key, value, actual_seq_qlen,
+        nsa_compress_attention_d128_e128::Run<bfloat16_t>(query, key, value, actual_seq_qlen,
             actual_cmp_seq_kvlen, actual_sel_seq_kvlen, attention_out, topk_indices_out, softmax_max_out,
             softmax_sum_out, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(274752041900001081)) {
-        nsa_compress_attention_bfloat16_d128_e128_topk_mask::Run(query, key, value, topk_mask,
+        nsa_compress_attention_d128_e128_topk_mask::Run<bfloat16_t>(query, key, value, topk_mask,
             actual_seq_qlen, actual_cmp_seq_kvlen, actual_sel_seq_kvlen, attention_out, topk_indices_out,
             softmax_max_out, softmax_sum_out, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(274752041900002081)) {
-        nsa_compress_attention_bfloat16_d128_e128_atten_mask::Run(query, key, value, atten_mask,
+        nsa_compress_attention_d128_e128_atten_mask::Run<bfloat16_t>(query, key, value, atten_mask,
             actual_seq_qlen, actual_cmp_seq_kvlen, actual_sel_seq_kvlen, attention_out, topk_indices_out,
             softmax_max_out, softmax_sum_out, userWorkspace, tilingData);
     }

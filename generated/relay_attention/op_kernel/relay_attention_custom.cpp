@@ -13,10 +13,10 @@
 #include "kernel_operator.h"
 #include "relay_attention_tiling.h"
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_FLOAT16
-#include "relay_attention_float16_d128.h"
+#include "relay_attention_d128.h"
 #endif
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_BF16
-#include "relay_attention_bfloat16_d128.h"
+#include "relay_attention_d128.h"
 #endif
 
 extern "C" __global__ __aicore__ void relay_attention_custom(GM_ADDR query, GM_ADDR key, GM_ADDR value,
@@ -29,13 +29,13 @@ extern "C" __global__ __aicore__ void relay_attention_custom(GM_ADDR query, GM_A
     GM_ADDR userWorkspace = AscendC::GetUserWorkspace(workspace);
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_FLOAT16
     if (TILING_KEY_IS(80)) {
-        relay_attention_float16_d128::Run(query, key, value, keyShare, valueShare, attentionMask, seqLen,
+        relay_attention_d128::Run<half>(query, key, value, keyShare, valueShare, attentionMask, seqLen,
             kvSeqLen, kvShareMap, kvShareLen, out, userWorkspace, tilingData);
     }
 #endif
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_BF16
     if (TILING_KEY_IS(81)) {
-        relay_attention_bfloat16_d128::Run(query, key, value, keyShare, valueShare, attentionMask, seqLen,
+        relay_attention_d128::Run<bfloat16_t>(query, key, value, keyShare, valueShare, attentionMask, seqLen,
             kvSeqLen, kvShareMap, kvShareLen, out, userWorkspace, tilingData);
     }
 #endif

@@ -14,42 +14,42 @@
 #include "kernel_operator_list_tensor_intf.h"
 #include "self_attention_tiling.h"
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_FLOAT16
-#include "self_attention_float16_d128_e128_key_value.h"
-#include "self_attention_float16_d128_e128_key_value_attentionMask_maskType_NORM.h"
-#include "self_attention_float16_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer.h"
-#include "self_attention_float16_d128_e128_key_value_logN.h"
-#include "self_attention_float16_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM.h"
-#include "self_attention_float16_d128_e128_key_value_clampType_MIN_MAX.h"
-#include "self_attention_float16_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM.h"
-#include "self_attention_float16_d128_e128.h"
-#include "self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_ALIBI.h"
-#include "self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_NORM.h"
-#include "self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_full_maskType_NORM.h"
-#include "self_attention_float16_d128_e128_key_value_maskType_NORM_COMPRESS.h"
-#include "self_attention_float16_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS.h"
-#include "self_attention_float16_d128_e128_key_value_key_padded_value_padded.h"
-#include "self_attention_float16_d128_e128_key_value_query_padded.h"
-#include "self_attention_float16_d128_e128_key_value_attentionMask_maskType_ALIBI.h"
-#include "self_attention_float16_d128_e128_cacheK_list_cacheV_list.h"
+#include "self_attention_d128_e128_key_value.h"
+#include "self_attention_d128_e128_key_value_attentionMask_maskType_NORM.h"
+#include "self_attention_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer.h"
+#include "self_attention_d128_e128_key_value_logN.h"
+#include "self_attention_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM.h"
+#include "self_attention_d128_e128_key_value_clampType_MIN_MAX.h"
+#include "self_attention_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM.h"
+#include "self_attention_d128_e128.h"
+#include "self_attention_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_ALIBI.h"
+#include "self_attention_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_NORM.h"
+#include "self_attention_d128_e128_key_value_attentionMask_attentionMask_full_maskType_NORM.h"
+#include "self_attention_d128_e128_key_value_maskType_NORM_COMPRESS.h"
+#include "self_attention_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS.h"
+#include "self_attention_d128_e128_key_value_key_padded_value_padded.h"
+#include "self_attention_d128_e128_key_value_query_padded.h"
+#include "self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI.h"
+#include "self_attention_d128_e128_cacheK_list_cacheV_list.h"
 #endif
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_BF16
-#include "self_attention_bfloat16_d128_e128_key_value.h"
-#include "self_attention_bfloat16_d128_e128_key_value_attentionMask_maskType_NORM.h"
-#include "self_attention_bfloat16_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer.h"
-#include "self_attention_bfloat16_d128_e128_key_value_logN.h"
-#include "self_attention_bfloat16_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM.h"
-#include "self_attention_bfloat16_d128_e128_key_value_clampType_MIN_MAX.h"
-#include "self_attention_bfloat16_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM.h"
-#include "self_attention_bfloat16_d128_e128.h"
-#include "self_attention_bfloat16_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_ALIBI.h"
-#include "self_attention_bfloat16_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_NORM.h"
-#include "self_attention_bfloat16_d128_e128_key_value_attentionMask_attentionMask_full_maskType_NORM.h"
-#include "self_attention_bfloat16_d128_e128_key_value_maskType_NORM_COMPRESS.h"
-#include "self_attention_bfloat16_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS.h"
-#include "self_attention_bfloat16_d128_e128_key_value_key_padded_value_padded.h"
-#include "self_attention_bfloat16_d128_e128_key_value_query_padded.h"
-#include "self_attention_bfloat16_d128_e128_key_value_attentionMask_maskType_ALIBI.h"
-#include "self_attention_bfloat16_d128_e128_cacheK_list_cacheV_list.h"
+#include "self_attention_d128_e128_key_value.h"
+#include "self_attention_d128_e128_key_value_attentionMask_maskType_NORM.h"
+#include "self_attention_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer.h"
+#include "self_attention_d128_e128_key_value_logN.h"
+#include "self_attention_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM.h"
+#include "self_attention_d128_e128_key_value_clampType_MIN_MAX.h"
+#include "self_attention_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM.h"
+#include "self_attention_d128_e128.h"
+#include "self_attention_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_ALIBI.h"
+#include "self_attention_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_NORM.h"
+#include "self_attention_d128_e128_key_value_attentionMask_attentionMask_full_maskType_NORM.h"
+#include "self_attention_d128_e128_key_value_maskType_NORM_COMPRESS.h"
+#include "self_attention_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS.h"
+#include "self_attention_d128_e128_key_value_key_padded_value_padded.h"
+#include "self_attention_d128_e128_key_value_query_padded.h"
+#include "self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI.h"
+#include "self_attention_d128_e128_cacheK_list_cacheV_list.h"
 #endif
 
 // The only tensor of an argument that is a list.
@@ -74,128 +74,124 @@ extern "C" __global__ __aicore__ void self_attention_custom(GM_ADDR query, GM_AD
     GM_ADDR cacheVOnly = OnlyTensor(cacheV);
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_FLOAT16
     if (TILING_KEY_IS(385801121600003080)) {
-        self_attention_float16_d128_e128_key_value::Run(query, key, value, cacheKOnly, cacheVOnly,
-            tokenOffset, seqLen, layerId, output, userWorkspace, tilingData);
+        self_attention_d128_e128_key_value::Run<half>(query, key, value, cacheKOnly, cacheVOnly, tokenOffset,
+            seqLen, layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(64595551100007080)) {
-        self_attention_float16_d128_e128_key_value_attentionMask_maskType_NORM::Run(query, key, value,
+        self_attention_d128_e128_key_value_attentionMask_maskType_NORM::Run<half>(query, key, value,
             cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output, userWorkspace,
             tilingData);
     } else if (TILING_KEY_IS(274490037500011080)) {
-        self_attention_float16_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer::Run(query, key,
-            value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, batchStatus, output, userWorkspace,
+        self_attention_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer::Run<half>(query, key, value,
+            cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, batchStatus, output, userWorkspace,
             tilingData);
     } else if (TILING_KEY_IS(405326239300019080)) {
-        self_attention_float16_d128_e128_key_value_logN::Run(query, key, value, cacheKOnly, cacheVOnly,
+        self_attention_d128_e128_key_value_logN::Run<half>(query, key, value, cacheKOnly, cacheVOnly,
             tokenOffset, seqLen, layerId, logN, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(252771030800003080)) {
-        self_attention_float16_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM::Run(query, key,
+        self_attention_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM::Run<half>(query, key,
             value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(107688706400003080)) {
-        self_attention_float16_d128_e128_key_value_clampType_MIN_MAX::Run(query, key, value, cacheKOnly,
+        self_attention_d128_e128_key_value_clampType_MIN_MAX::Run<half>(query, key, value, cacheKOnly,
             cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(141286857800004080)) {
-        self_attention_float16_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM::Run(query,
+        self_attention_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM::Run<half>(query,
             cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output, userWorkspace,
             tilingData);
     } else if (TILING_KEY_IS(48362329400000080)) {
-        self_attention_float16_d128_e128::Run(query, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId,
+        self_attention_d128_e128::Run<half>(query, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId,
             output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(113020822100007080)) {
-        self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_ALIBI::Run(
-            query,
+        self_attention_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_ALIBI::Run<half>(query,
             key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(70660474900007080)) {
-        self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_NORM::Run(
-            query,
+        self_attention_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_NORM::Run<half>(query,
             key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(74364683200007080)) {
-        self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_full_maskType_NORM::Run(query,
+        self_attention_d128_e128_key_value_attentionMask_attentionMask_full_maskType_NORM::Run<half>(query,
             key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(171670734100003080)) {
-        self_attention_float16_d128_e128_key_value_maskType_NORM_COMPRESS::Run(query, key, value, cacheKOnly,
+        self_attention_d128_e128_key_value_maskType_NORM_COMPRESS::Run<half>(query, key, value, cacheKOnly,
             cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(86315166000003080)) {
-        self_attention_float16_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS::Run(query, key, value,
+        self_attention_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS::Run<half>(query, key, value,
             cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(90451218200003080)) {
-        self_attention_float16_d128_e128_key_value_key_padded_value_padded::Run(query, key, value, cacheKOnly,
+        self_attention_d128_e128_key_value_key_padded_value_padded::Run<half>(query, key, value, cacheKOnly,
             cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(134757375400003080)) {
-        self_attention_float16_d128_e128_key_value_query_padded::Run(query, key, value, cacheKOnly,
-            cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tilingData);
+        self_attention_d128_e128_key_value_query_padded::Run<half>(query, key, value, cacheKOnly, cacheVOnly,
+            tokenOffset, seqLen, layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(115889443200007080)) {
-        self_attention_float16_d128_e128_key_value_attentionMask_maskType_ALIBI::Run(query, key, value,
+        self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI::Run<half>(query, key, value,
             cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output, userWorkspace,
             tilingData);
     } else if (TILING_KEY_IS(282588125900000080)) {
-        self_attention_float16_d128_e128_cacheK_list_cacheV_list::Run(query, cacheK, cacheV, tokenOffset,
+        self_attention_d128_e128_cacheK_list_cacheV_list::Run<half>(query, cacheK, cacheV, tokenOffset,
             seqLen, layerId, output, userWorkspace, tilingData);
     }
 #endif
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_BF16
     if (TILING_KEY_IS(385801121600003081)) {
-        self_attention_bfloat16_d128_e128_key_value::Run(query, key, value, cacheKOnly, cacheVOnly,
+        self_attention_d128_e128_key_value::Run<bfloat16_t>(query, key, value, cacheKOnly, cacheVOnly,
             tokenOffset, seqLen, layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(64595551100007081)) {
-        self_attention_bfloat16_d128_e128_key_value_attentionMask_maskType_NORM::Run(query, key, value,
+        self_attention_d128_e128_key_value_attentionMask_maskType_NORM::Run<bfloat16_t>(query, key, value,
             cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output, userWorkspace,
             tilingData);
     } else if (TILING_KEY_IS(274490037500011081)) {
-        self_attention_bfloat16_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer::Run(query, key,
+        self_attention_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer::Run<bfloat16_t>(query, key,
             value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, batchStatus, output, userWorkspace,
             tilingData);
     } else if (TILING_KEY_IS(405326239300019081)) {
-        self_attention_bfloat16_d128_e128_key_value_logN::Run(query, key, value, cacheKOnly, cacheVOnly,
+        self_attention_d128_e128_key_value_logN::Run<bfloat16_t>(query, key, value, cacheKOnly, cacheVOnly,
             tokenOffset, seqLen, layerId, logN, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(252771030800003081)) {
-        self_attention_bfloat16_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM::Run(query,
+        self_attention_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM::Run<bfloat16_t>(query,
             key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace,
             tilingData);
     } else if (TILING_KEY_IS(107688706400003081)) {
-        self_attention_bfloat16_d128_e128_key_value_clampType_MIN_MAX::Run(query, key, value, cacheKOnly,
+        self_attention_d128_e128_key_value_clampType_MIN_MAX::Run<bfloat16_t>(query, key, value, cacheKOnly,
             cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(141286857800004081)) {
-        self_attention_bfloat16_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM::Run(query,
+        self_attention_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM::Run<bfloat16_t>(query,
             cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output, userWorkspace,
             tilingData);
     } else if (TILING_KEY_IS(48362329400000081)) {
-        self_attention_bfloat16_d128_e128::Run(query, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId,
+        self_attention_d128_e128::Run<bfloat16_t>(query, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId,
             output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(113020822100007081)) {
-        self_attention_bfloat16_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_ALIBI::Run(
-            query,
+        self_attention_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_ALIBI::Run<bfloat16_t>(query,
             key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(70660474900007081)) {
-        self_attention_bfloat16_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_NORM::Run(
-            query,
+        self_attention_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_NORM::Run<bfloat16_t>(query,
             key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(74364683200007081)) {
-        self_attention_bfloat16_d128_e128_key_value_attentionMask_attentionMask_full_maskType_NORM::Run(query,
+        self_attention_d128_e128_key_value_attentionMask_attentionMask_full_maskType_NORM::Run<bfloat16_t>(query,
             key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(171670734100003081)) {
-        self_attention_bfloat16_d128_e128_key_value_maskType_NORM_COMPRESS::Run(query, key, value, cacheKOnly,
-            cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(86315166000003081)) {
-        self_attention_bfloat16_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS::Run(query, key, value,
+        self_attention_d128_e128_key_value_maskType_NORM_COMPRESS::Run<bfloat16_t>(query, key, value,
             cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tilingData);
+    } else if (TILING_KEY_IS(86315166000003081)) {
+        self_attention_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS::Run<bfloat16_t>(query, key,
+            value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(90451218200003081)) {
-        self_attention_bfloat16_d128_e128_key_value_key_padded_value_padded::Run(query, key, value,
+        self_attention_d128_e128_key_value_key_padded_value_padded::Run<bfloat16_t>(query, key, value,
             cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(134757375400003081)) {
-        self_attention_bfloat16_d128_e128_key_value_query_padded::Run(query, key, value, cacheKOnly,
+        self_attention_d128_e128_key_value_query_padded::Run<bfloat16_t>(query, key, value, cacheKOnly,
             cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(115889443200007081)) {
-        self_attention_bfloat16_d128_e128_key_value_attentionMask_maskType_ALIBI::Run(query, key, value,
+        self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI::Run<bfloat16_t>(query, key, value,
             cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output, userWorkspace,
             tilingData);
     } else if (TILING_KEY_IS(282588125900000081)) {
-        self_attention_bfloat16_d128_e128_cacheK_list_cacheV_list::Run(query, cacheK, cacheV, tokenOffset,
+        self_attention_d128_e128_cacheK_list_cacheV_list::Run<bfloat16_t>(query, cacheK, cacheV, tokenOffset,
             seqLen, layerId, output, userWorkspace, tilingData);
     }
 #endif

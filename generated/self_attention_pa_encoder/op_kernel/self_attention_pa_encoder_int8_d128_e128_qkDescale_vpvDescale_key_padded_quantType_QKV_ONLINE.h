@@ -14,7 +14,7 @@
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
  * Schedule
- *   tile_k    128    needed: a block of int8 probabilities (self_attention.py:547)
+ *   tile_k    128    needed: a block of int8 probabilities (self_attention.py:560)
  *   ring      3      default
  *   rows      8      default
  *   base_n    128    default
@@ -74,7 +74,7 @@ constexpr uint32_t kNewMax = 0x08920;  // 1 x 32: running maximum including the 
 constexpr uint32_t kRescale = 0x08940;  // 1 x 384: exp(old max - new max) of the tiles in flight
 constexpr uint32_t kStep = 0x08ac0;  // 1 x 384: steps of the probabilities of the tiles in flight
 constexpr uint32_t kRowBlocks = 0x08c40;  // 1 x 256: a row statistic, one block a row
-constexpr uint32_t kProb = 0x08d40;  // 2 x 1024: probabilities in the io dtype
+constexpr uint32_t kProb = 0x08d40;  // 2 x 1024: probabilities, as the cube multiplies them
 constexpr uint32_t kProbSlot = 1024;
 constexpr uint32_t kProbHalf = 0x09540;  // 1 x 2048: integral probabilities in fp16
 constexpr uint32_t kWholePartial = 0x09d40;  // 2 x 4096: integer weighted sum of one tile
@@ -405,10 +405,10 @@ private:
         return found;
     }
 
-    template <typename T>
-    __aicore__ inline void Bind(GlobalTensor<T> &tensor, GM_ADDR address)
+    template <typename Element>
+    __aicore__ inline void Bind(GlobalTensor<Element> &tensor, GM_ADDR address)
     {
-        tensor.SetGlobalBuffer(reinterpret_cast<__gm__ T *>(address));
+        tensor.SetGlobalBuffer(reinterpret_cast<__gm__ Element *>(address));
     }
 
     // Cube stages
@@ -629,14 +629,14 @@ private:
                 const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
                 WaitFlag<HardEvent::MTE2_V>(kWholeScoreReady + wholeScoreSlot_);
                 Cast(score, wholeScore, RoundMode::CAST_RINT, span);
-                // score * qkDescale  (self_attention.py:239)
+                // score * qkDescale  (self_attention.py:252)
                 PipeBarrier<PIPE_V>();
                 for (int64_t row = 0; row < chunk; ++row) {
                     const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                     Muls(score[row * kTileKeys], score[row * kTileKeys],
                         float(qkDescaleGm_.GetValue(head * qkDescaleStrideN_)), RoundUp(keys, 64));
                 }
-                // score * qkScale  (self_attention.py:239)
+                // score * qkScale  (self_attention.py:252)
                 PipeBarrier<PIPE_V>();
                 Muls(score, score, float(qkScale_), span);
                 // Lanes behind the last key take no part in the maximum, nor below in the sum.
@@ -808,7 +808,7 @@ private:
                         rowBlocks_, kRepeatLanes, chunk,
                         BinaryRepeatParams(1, 1, 0, kValueDimBucket / 8, kValueDimBucket / 8, 1));
                 }
-                // result = result * a factor of its head  (self_attention.py:548)
+                // result = result * a factor of its head  (self_attention.py:561)
                 PipeBarrier<PIPE_V>();
                 for (int64_t row = 0; row < chunk; ++row) {
                     const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
@@ -992,7 +992,7 @@ private:
                 Div(accumulator_[d0], accumulator_[d0], mergedSum_, kRepeatLanes, chunk,
                     BinaryRepeatParams(1, 1, 0, kValueDimBucket / 8, kValueDimBucket / 8, 1));
             }
-            // result = result * a factor of its head  (self_attention.py:548)
+            // result = result * a factor of its head  (self_attention.py:561)
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < chunk; ++row) {
                 const int64_t head = r0 + row;

@@ -5,6 +5,7 @@
  * Contract: ATB SelfAttentionOperation
  * Specialised on
  *   dtype int8
+ *   dtype T of mask: float16 or bfloat16
  *   head size headSize from 113 to 128
  *   head size headSizeV from 113 to 128
  *   with value, mask, qkDescale, vpvDescale
@@ -14,7 +15,7 @@
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
  * Schedule
- *   tile_k    128    needed: a block of int8 probabilities (self_attention.py:547)
+ *   tile_k    128    needed: a block of int8 probabilities (self_attention.py:560)
  *   ring      3      default
  *   rows      8      default
  *   base_n    128    default
@@ -77,7 +78,7 @@ constexpr uint32_t kNewMax = 0x0a920;  // 1 x 32: running maximum including the 
 constexpr uint32_t kRescale = 0x0a940;  // 1 x 384: exp(old max - new max) of the tiles in flight
 constexpr uint32_t kStep = 0x0aac0;  // 1 x 384: steps of the probabilities of the tiles in flight
 constexpr uint32_t kRowBlocks = 0x0ac40;  // 1 x 256: a row statistic, one block a row
-constexpr uint32_t kProb = 0x0ad40;  // 2 x 1024: probabilities in the io dtype
+constexpr uint32_t kProb = 0x0ad40;  // 2 x 1024: probabilities, as the cube multiplies them
 constexpr uint32_t kProbSlot = 1024;
 constexpr uint32_t kProbHalf = 0x0b540;  // 1 x 2048: integral probabilities in fp16
 constexpr uint32_t kWholePartial = 0x0bd40;  // 2 x 4096: integer weighted sum of one tile
@@ -158,6 +159,7 @@ constexpr uint16_t kProbRingReady = 1;
 constexpr uint16_t kOutRingReady = 2;
 constexpr uint16_t kBeforeMergePartials = 3;
 
+template <typename T>
 class SelfAttentionPaEncoderKernel {
 public:
     __aicore__ inline void Init(TPipe &pipe, GM_ADDR query, GM_ADDR key, GM_ADDR value, GM_ADDR mask,
@@ -425,10 +427,10 @@ private:
         return found;
     }
 
-    template <typename T>
-    __aicore__ inline void Bind(GlobalTensor<T> &tensor, GM_ADDR address)
+    template <typename Element>
+    __aicore__ inline void Bind(GlobalTensor<Element> &tensor, GM_ADDR address)
     {
-        tensor.SetGlobalBuffer(reinterpret_cast<__gm__ T *>(address));
+        tensor.SetGlobalBuffer(reinterpret_cast<__gm__ Element *>(address));
     }
 
     // Cube stages
@@ -640,8 +642,8 @@ private:
                     ub_[kWholeScore + wholeScoreSlot_ * kWholeScoreSlot].ReinterpretCast<int32_t>();
                 LocalTensor<float> score =
                     ub_[kScore + wholeScoreSlot_ * kScoreSlot].ReinterpretCast<float>();
-                LocalTensor<half> maskRows =
-                    ub_[kMaskRows + wholeScoreSlot_ * kMaskRowsSlot].ReinterpretCast<half>();
+                LocalTensor<T> maskRows =
+                    ub_[kMaskRows + wholeScoreSlot_ * kMaskRowsSlot].ReinterpretCast<T>();
                 WaitFlag<HardEvent::V_MTE2>(kWholeScoreFree + wholeScoreSlot_);
                 DataCopyPad(wholeScore, scoreRingGm_[(slot * rowsPerTask_ + rowBegin + r0) * kTileKeys],
                     DataCopyExtParams(chunk, keys * 4, (kTileKeys - keys) * 4,
@@ -652,30 +654,29 @@ private:
                     DataCopyPad(maskRows, maskGm_[queryIndex * maskPitch0_ + firstKey],
                         DataCopyExtParams(chunk, keys * 2, (maskPitch0_ - keys) * 2,
                             (kTileKeys - RoundUp(keys, 16)) / 16, 0),
-                        DataCopyPadExtParams<half>(false, 0, 0, 0));
+                        DataCopyPadExtParams<T>(false, 0, 0, 0));
                 } else {
                     for (int64_t row = 0; row < chunk; ++row) {
                         const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
                         DataCopyPad(maskRows[row * kTileKeys], maskGm_[queryIndex * maskPitch0_ + firstKey],
-                            DataCopyExtParams(1, keys * 2, 0, 0, 0),
-                            DataCopyPadExtParams<half>(false, 0, 0, 0));
+                            DataCopyExtParams(1, keys * 2, 0, 0, 0), DataCopyPadExtParams<T>(false, 0, 0, 0));
                     }
                 }
                 SetFlag<HardEvent::MTE2_V>(kWholeScoreReady + wholeScoreSlot_);
                 const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
                 WaitFlag<HardEvent::MTE2_V>(kWholeScoreReady + wholeScoreSlot_);
                 Cast(score, wholeScore, RoundMode::CAST_RINT, span);
-                // score * qkDescale  (self_attention.py:239)
+                // score * qkDescale  (self_attention.py:252)
                 PipeBarrier<PIPE_V>();
                 for (int64_t row = 0; row < chunk; ++row) {
                     const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                     Muls(score[row * kTileKeys], score[row * kTileKeys],
                         float(qkDescaleGm_.GetValue(head * qkDescaleStrideN_)), RoundUp(keys, 64));
                 }
-                // score * qkScale  (self_attention.py:239)
+                // score * qkScale  (self_attention.py:252)
                 PipeBarrier<PIPE_V>();
                 Muls(score, score, float(qkScale_), span);
-                // score + mask  (self_attention.py:158)
+                // score + mask  (self_attention.py:171)
                 Cast(maskWide_, maskRows, RoundMode::CAST_NONE, span);
                 PipeBarrier<PIPE_V>();
                 Add(score, score, maskWide_, span);
@@ -848,7 +849,7 @@ private:
                         rowBlocks_, kRepeatLanes, chunk,
                         BinaryRepeatParams(1, 1, 0, kValueDimBucket / 8, kValueDimBucket / 8, 1));
                 }
-                // result = result * a factor of its head  (self_attention.py:548)
+                // result = result * a factor of its head  (self_attention.py:561)
                 PipeBarrier<PIPE_V>();
                 for (int64_t row = 0; row < chunk; ++row) {
                     const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
@@ -1032,7 +1033,7 @@ private:
                 Div(accumulator_[d0], accumulator_[d0], mergedSum_, kRepeatLanes, chunk,
                     BinaryRepeatParams(1, 1, 0, kValueDimBucket / 8, kValueDimBucket / 8, 1));
             }
-            // result = result * a factor of its head  (self_attention.py:548)
+            // result = result * a factor of its head  (self_attention.py:561)
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < chunk; ++row) {
                 const int64_t head = r0 + row;
@@ -1117,7 +1118,7 @@ private:
     GlobalTensor<int8_t> queryGm_;
     GlobalTensor<int8_t> keyGm_;
     GlobalTensor<int8_t> valueGm_;
-    GlobalTensor<half> maskGm_;
+    GlobalTensor<T> maskGm_;
     GlobalTensor<int64_t> seqLenGm_;
     GlobalTensor<float> qkDescaleGm_;
     GlobalTensor<float> vpvDescaleGm_;
@@ -1159,12 +1160,13 @@ private:
 };
 
 // The whole kernel; tensors in the contract's order, then the user's part of the workspace and the tiling data.
+template <typename T>
 __aicore__ inline void Run(GM_ADDR query, GM_ADDR key, GM_ADDR value, GM_ADDR mask, GM_ADDR seqLen,
     GM_ADDR qkDescale, GM_ADDR vpvDescale, GM_ADDR output, GM_ADDR workspace,
     const SelfAttentionPaEncoderTiling &tiling)
 {
     TPipe pipe;
-    SelfAttentionPaEncoderKernel kernel;
+    SelfAttentionPaEncoderKernel<T> kernel;
     kernel.Init(pipe, query, key, value, mask, seqLen, qkDescale, vpvDescale, output, workspace, tiling);
     if ASCEND_IS_AIC {
         kernel.RunCube();

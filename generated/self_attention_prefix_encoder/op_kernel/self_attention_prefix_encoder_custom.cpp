@@ -13,16 +13,16 @@
 #include "kernel_operator.h"
 #include "self_attention_prefix_encoder_tiling.h"
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_FLOAT16
-#include "self_attention_prefix_encoder_float16_d128_maskType_CAUSAL_MASK.h"
-#include "self_attention_prefix_encoder_float16_d128_mask_mask_columns_maskType_ALIBI_COMPRESS.h"
-#include "self_attention_prefix_encoder_float16_d128_slopes_maskType_ALIBI_COMPRESS.h"
-#include "self_attention_prefix_encoder_float16_d128_slopes_maskType_ALIBI_COMPRESS_SQRT.h"
+#include "self_attention_prefix_encoder_d128_maskType_CAUSAL_MASK.h"
+#include "self_attention_prefix_encoder_d128_mask_mask_columns_maskType_ALIBI_COMPRESS.h"
+#include "self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS.h"
+#include "self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS_SQRT.h"
 #endif
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_BF16
-#include "self_attention_prefix_encoder_bfloat16_d128_maskType_CAUSAL_MASK.h"
-#include "self_attention_prefix_encoder_bfloat16_d128_mask_mask_columns_maskType_ALIBI_COMPRESS.h"
-#include "self_attention_prefix_encoder_bfloat16_d128_slopes_maskType_ALIBI_COMPRESS.h"
-#include "self_attention_prefix_encoder_bfloat16_d128_slopes_maskType_ALIBI_COMPRESS_SQRT.h"
+#include "self_attention_prefix_encoder_d128_maskType_CAUSAL_MASK.h"
+#include "self_attention_prefix_encoder_d128_mask_mask_columns_maskType_ALIBI_COMPRESS.h"
+#include "self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS.h"
+#include "self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS_SQRT.h"
 #endif
 
 extern "C" __global__ __aicore__ void self_attention_prefix_encoder_custom(GM_ADDR query, GM_ADDR key,
@@ -35,31 +35,31 @@ extern "C" __global__ __aicore__ void self_attention_prefix_encoder_custom(GM_AD
     GM_ADDR userWorkspace = AscendC::GetUserWorkspace(workspace);
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_FLOAT16
     if (TILING_KEY_IS(18752440100000080)) {
-        self_attention_prefix_encoder_float16_d128_maskType_CAUSAL_MASK::Run(query, key, value, blockTables,
+        self_attention_prefix_encoder_d128_maskType_CAUSAL_MASK::Run<half>(query, key, value, blockTables,
             seqLen, kvSeqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(59458269400001080)) {
-        self_attention_prefix_encoder_float16_d128_mask_mask_columns_maskType_ALIBI_COMPRESS::Run(query, key,
+        self_attention_prefix_encoder_d128_mask_mask_columns_maskType_ALIBI_COMPRESS::Run<half>(query, key,
             value, blockTables, mask, seqLen, kvSeqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(63799146900002080)) {
-        self_attention_prefix_encoder_float16_d128_slopes_maskType_ALIBI_COMPRESS::Run(query, key, value,
+        self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS::Run<half>(query, key, value,
             blockTables, seqLen, kvSeqLen, slopes, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(150676319800002080)) {
-        self_attention_prefix_encoder_float16_d128_slopes_maskType_ALIBI_COMPRESS_SQRT::Run(query, key, value,
+        self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS_SQRT::Run<half>(query, key, value,
             blockTables, seqLen, kvSeqLen, slopes, output, userWorkspace, tilingData);
     }
 #endif
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_BF16
     if (TILING_KEY_IS(18752440100000081)) {
-        self_attention_prefix_encoder_bfloat16_d128_maskType_CAUSAL_MASK::Run(query, key, value, blockTables,
-            seqLen, kvSeqLen, output, userWorkspace, tilingData);
+        self_attention_prefix_encoder_d128_maskType_CAUSAL_MASK::Run<bfloat16_t>(query, key, value,
+            blockTables, seqLen, kvSeqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(59458269400001081)) {
-        self_attention_prefix_encoder_bfloat16_d128_mask_mask_columns_maskType_ALIBI_COMPRESS::Run(query, key,
-            value, blockTables, mask, seqLen, kvSeqLen, output, userWorkspace, tilingData);
+        self_attention_prefix_encoder_d128_mask_mask_columns_maskType_ALIBI_COMPRESS::Run<bfloat16_t>(query,
+            key, value, blockTables, mask, seqLen, kvSeqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(63799146900002081)) {
-        self_attention_prefix_encoder_bfloat16_d128_slopes_maskType_ALIBI_COMPRESS::Run(query, key, value,
+        self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS::Run<bfloat16_t>(query, key, value,
             blockTables, seqLen, kvSeqLen, slopes, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(150676319800002081)) {
-        self_attention_prefix_encoder_bfloat16_d128_slopes_maskType_ALIBI_COMPRESS_SQRT::Run(query, key,
+        self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS_SQRT::Run<bfloat16_t>(query, key,
             value, blockTables, seqLen, kvSeqLen, slopes, output, userWorkspace, tilingData);
     }
 #endif

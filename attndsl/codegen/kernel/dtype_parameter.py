@@ -1,0 +1,209 @@
+"""Kernels that share one text: their programs differ in one dtype alone, which is a template parameter.
+
+A kernel's twin is the specialisation in which float16 and bfloat16 have changed places. Whether the two share
+a text is decided on their programs: these must be equal, statement by statement, but for tensors and buffers
+that are float16 in one and bfloat16 in the other. Where anything else differs, each has a text of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+from attndsl.base.reserved_names import plain
+from attndsl.codegen.host.problem_members import io_tensor
+from attndsl.codegen.names.arguments import names_of
+from attndsl.codegen.names.identifiers import shortened
+from attndsl.compiler.compile import Compiled
+from attndsl.compiler.prepare_launch import compiled_for
+from attndsl.expr.argument_facts import DTYPE, asks
+from attndsl.lowering.errors import ScheduleError
+from attndsl.lowering.signature.kernel_names import kernel_suffix
+from attndsl.lowering.signature.specialisation import (
+    Specialisation,
+    kernel_inputs,
+    settings_of,
+    specialised_on,
+)
+from attndsl.spec.operator.operator import Operator
+from attndsl.tile.buffers import Buffer, GlobalTensor, ScalarArray
+from attndsl.tile.program import Program
+from attndsl.tile.statements import Stage
+
+DTYPES = ("float16", "bfloat16")
+"""What the template parameter stands for."""
+_TWIN = dict(zip(DTYPES, reversed(DTYPES), strict=True))
+LONGEST_SUFFIX = 160
+"""Letters of a name behind the operator's, at most."""
+
+Operand = Buffer | GlobalTensor
+
+
+@dataclass(frozen=True, eq=False)
+class DtypeParameter:
+    """The dtype in which a kernel and its twin differ.
+
+    ``own``: which of ``DTYPES`` it is in this kernel; ``operands``: the tensors and buffers of this kernel's
+    program that have it; ``first``: of the two specialisations the one after which the text is named.
+    """
+
+    own: str
+    operands: frozenset[Operand]
+    first: Specialisation
+
+
+def dtype_parameter(compiled: Compiled) -> DtypeParameter | None:
+    """The dtype that a kernel's text leaves open, None where the text is for this kernel alone."""
+    return _parameter(_SameObject(compiled))
+
+
+def text_name(compiled: Compiled) -> str:
+    """The namespace and file of a kernel's text, which its twin may share."""
+    operator, parameter = compiled.operator, dtype_parameter(compiled)
+    special = compiled.specialisation if parameter is None else parameter.first
+    suffix = kernel_suffix(operator, special)
+    if parameter is not None and special.dtype in DTYPES:
+        suffix = suffix.removeprefix(f"{special.dtype}_")
+    return f"{names_of(operator).op}_{shortened(plain(suffix), LONGEST_SUFFIX)}"
+
+
+@dataclass(frozen=True, eq=False)
+class _SameObject:
+    """A compiled kernel as a key: equal to itself alone."""
+
+    compiled: Compiled
+
+    def __hash__(self) -> int:
+        return id(self.compiled)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _SameObject) and other.compiled is self.compiled
+
+
+@lru_cache(maxsize=128)
+def _parameter(key: _SameObject) -> DtypeParameter | None:
+    compiled = key.compiled
+    own = compiled.specialisation
+    other = twin(compiled.operator, own)
+    if other is None:
+        return None
+    try:
+        second = compiled_for(compiled.operator, other)
+    except ScheduleError:
+        return None  # there is no such kernel
+    if compiled.schedule_text != second.schedule_text:
+        return None
+    found = differing_operands(compiled.program, second.program)
+    if not found:
+        return None
+    dtype = next(iter(found)).dtype
+    return DtypeParameter(dtype, found, own if dtype == DTYPES[0] else other)
+
+
+def twin(operator: Operator, special: Specialisation) -> Specialisation | None:
+    """The specialisation in which float16 and bfloat16 have changed places; None if there is none, or if it
+    is the same."""
+    values, present = settings_of(operator, special), kernel_inputs(operator, special.features)
+    if _with_dtypes(operator, special, special.dtype, values) != special:
+        return None
+    dtype = _TWIN.get(special.dtype, special.dtype)
+    if dtype not in io_tensor(operator).dtypes:
+        return None
+    for name, value in values.items():
+        kind, argument = asks(name)
+        if kind == DTYPE and value in _TWIN and argument in present:
+            if _TWIN[value] not in operator.tensor(argument).dtypes:
+                return None
+            values[name] = _TWIN[value]
+    other = _with_dtypes(operator, special, dtype, values)
+    return None if other == special else other
+
+
+def _with_dtypes(
+    operator: Operator, special: Specialisation, dtype: str, values: Mapping[str, Any]
+) -> Specialisation:
+    """A specialisation with other dtypes, those of ``values`` that make a difference."""
+    present = kernel_inputs(operator, special.features)
+    buckets = (special.bucket, special.value_bucket or special.bucket)
+    dtypes = specialised_on(operator, present, values, dtype, buckets).settings
+    settings = dict(pair for pair in dtypes if asks(pair[0])[0] == DTYPE)
+    settings |= dict(pair for pair in special.settings if asks(pair[0])[0] != DTYPE)
+    return replace(special, dtype=dtype, settings=tuple(sorted(settings.items(), key=lambda each: each[0])))
+
+
+def differing_operands(first: Program, second: Program) -> frozenset[Operand] | None:
+    """The tensors and buffers of ``first`` whose dtype is another in ``second``; None if the programs differ
+    in anything else, or in the two dtypes of ``DTYPES`` both ways."""
+    comparison = _Comparison()
+    if not comparison.programs(first, second):
+        return None
+    return frozenset(comparison.found) if len({each.dtype for each in comparison.found}) == 1 else None
+
+
+def _fields_read(program: Program) -> list[tuple[str, str, str]]:
+    """The tiling fields as a kernel's text shows them; the values are no part of it.
+
+    Meanings are printed where stages of several attentions take fields as members.
+    """
+    shown = any(isinstance(item, Stage) and item.part for item in program.statements())
+    return [(field.name, field.ctype, field.meaning if shown else "") for field in program.tiling]
+
+
+class _Comparison:
+    """Compares two programs, objects shared within each pairwise; keeps the operands whose dtype differs."""
+
+    def __init__(self) -> None:
+        self.found: list[Operand] = []
+        self._second: dict[int, object] = {}
+        self._first: dict[int, object] = {}
+        self._equal: set[tuple[int, int]] = set()
+
+    def programs(self, first: Program, second: Program) -> bool:
+        """Whether the finished programs are equal but for dtypes."""
+        parts = ("parameters", "workspace", "constants", "cores", "flags", "addresses", "summary")
+        return _fields_read(first) == _fields_read(second) and all(
+            self.same(getattr(first, part), getattr(second, part)) for part in parts
+        )
+
+    def same(self, first: Any, second: Any) -> bool:
+        """Whether two values are equal but for the dtypes of operands."""
+        if first is second:
+            return True
+        if type(first) is not type(second):
+            return False
+        if isinstance(first, tuple | list):
+            return len(first) == len(second) and all(map(self.same, first, second))
+        if isinstance(first, Mapping):
+            return self.same(list(first.items()), list(second.items()))
+        if is_dataclass(first):
+            return self._objects(first, second)
+        return bool(first == second)
+
+    def _objects(self, first: Any, second: Any) -> bool:
+        if isinstance(first, Buffer | GlobalTensor | ScalarArray):
+            return self._operands(first, second)
+        pair = (id(first), id(second))
+        if pair not in self._equal:
+            if not self._fields(first, second):
+                return False
+            self._equal.add(pair)
+        return True
+
+    def _fields(self, first: Any, second: Any, but: str = "") -> bool:
+        names = (each.name for each in fields(first) if each.name != but)
+        return all(self.same(getattr(first, name), getattr(second, name)) for name in names)
+
+    def _operands(self, first: Any, second: Any) -> bool:
+        """Operands are compared once: from then on each stands for the other and for nothing else."""
+        if id(first) in self._second or id(second) in self._first:
+            return self._second.get(id(first)) is second and self._first.get(id(second)) is first
+        self._second[id(first)], self._first[id(second)] = second, first
+        if isinstance(first, ScalarArray):
+            return self._fields(first, second)
+        if first.dtype != second.dtype:
+            if _TWIN.get(first.dtype) != second.dtype:
+                return False
+            self.found.append(first)
+        return self._fields(first, second, but="dtype")

@@ -1,0 +1,215 @@
+"""Queries for keys of integers: the scale of each channel is folded into the query, the rest into the score.
+
+    query . ((key + offset) * scale) = factor * (folded . key) + shift
+    folded = query * scale / factor,  shift = factor * sum(folded * offset)
+
+for each row, where the factor is the power of two at or below max |query * scale|. Keys stay the integers
+that they are, which fp16 holds exactly; folded queries are rounded to fp16, where below 2 they neither
+overflow nor lose more than fp16 keys would, and nothing at all where scales are powers of two. The shift
+is that of the rounded ones, so that nothing cancels that would not cancel in ``key + offset``. The vector
+cores fold their rows at the first tile of an item; factors and shifts stay in the unified buffer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from attndsl.expr import Const, Expr, Symbol
+from attndsl.lowering.context.attention_context import Context
+from attndsl.lowering.emit.loop_scalars import (
+    CHUNK,
+    KEYS,
+    LANES,
+    R0,
+    REPEAT_LANES,
+    ROW_BEGIN,
+    ROWS,
+    SMALLEST,
+    TASK_ROWS,
+    TILE,
+)
+from attndsl.lowering.emit.row_operations import C0, broadcast, row_blocks
+from attndsl.lowering.emit.shorthands import chunks, whole
+from attndsl.lowering.emit.vector_buffers import VectorBuffers, vector_buffers
+from attndsl.lowering.keys.channel_quantization import ChannelQuantization, zero_tail
+from attndsl.lowering.rows.row_space import Run
+from attndsl.tile.buffers import Buffer, GlobalTensor, Region
+from attndsl.tile.instructions import (
+    Binary,
+    Convert,
+    Fill,
+    LoadNz,
+    LoadRows,
+    RowReduce,
+    ShiftBits,
+    StoreRows,
+    WithScalar,
+)
+from attndsl.tile.program import earlier
+from attndsl.tile.statements import Alloc, For, If, Note, Statement, seq
+
+_ROW = Symbol("row")
+_FRACTION = 23
+"""Bits of an fp32 number below its exponent."""
+
+
+def row_factors(context: Context) -> tuple[Buffer, ...]:
+    """Factor and, where keys have an offset, shift of each of an item's rows; none for keys of numbers."""
+    factors = context.keys.quantization
+    if factors is None:
+        return ()
+    rows = context.schedule.rows_per_core
+    factor = context.in_ub("queryFactor", "float32", rows, "factor of the scores of each row")
+    if factors.offset is None:
+        return (factor,)
+    return factor, context.in_ub("queryShift", "float32", rows, "shift of the scores of each row")
+
+
+def folded_query(context: Context) -> GlobalTensor:
+    """The folded rows of the item, vector to cube."""
+    elements = earlier(context.label("rowsPerTask")) * context.interface.bucket
+    name, meaning = context.label("foldedQuery"), "query rows of an item, scale of the keys included"
+    return context.inventory.tensor(name, context.cube_dtype, elements, "block", meaning)
+
+
+def load_folded(context: Context, target: Buffer, padded_rows: Expr) -> Statement:
+    """The folded rows to L1."""
+    source = folded_query(context).region(0, TASK_ROWS, context.head_dim, context.bucket)
+    return LoadNz(dst=target.region(), src=source, padded_rows=padded_rows, where=context.rows.where)
+
+
+def scale_scores(context: Context) -> list[Statement]:
+    """``score = score * factor + shift`` for the rows of the step."""
+    b, found = vector_buffers(context), list[Statement]()
+    for op, rows in zip(("Mul", "Add"), row_factors(context), strict=False):
+        column = b.score.region(C0, CHUNK, REPEAT_LANES, context.tile_keys)
+        step = _by_row(op, column, b)
+        found += [
+            Note(text=f"score = score {'*' if op == 'Mul' else '+'} {rows.name}"),
+            broadcast(context, b.row_blocks, rows, R0),
+            For(var=C0, end=KEYS, step=REPEAT_LANES, body=seq(step), disjoint=(b.score,), runs=True),
+        ]
+    return found
+
+
+def fold_query(context: Context, factors: ChannelQuantization) -> Statement:
+    """The rows of this vector core folded and stored, at the first tile of an item."""
+    rows = chunks(
+        ROWS, context.rows_per_step, lambda r0, chunk: _fold_step(context, factors), context.rows.where
+    )
+    return If(condition=TILE == 0, then=seq(rows))
+
+
+def _fold_step(context: Context, factors: ChannelQuantization) -> list[Statement]:
+    b = vector_buffers(context)
+    lanes, bucket = factors.lanes(context), context.interface.bucket
+    wide, elements = context.channel_rows, context.schedule.rows * lanes
+    folded = context.in_ub("queryFolded", context.cube_dtype, elements, "folded query rows")
+    span = CHUNK * lanes
+    store = StoreRows(
+        dst=folded_query(context).region((ROW_BEGIN + R0) * bucket, CHUNK, context.head_dim, context.bucket),
+        src=folded.region(0, CHUNK, context.head_dim, lanes),
+    )
+    return [
+        *context.rows.first_of_step(),
+        _times_scale(context, factors, wide),
+        zero_tail(wide, CHUNK, context.head_dim, lanes),
+        *_largest(context, b, wide, lanes),
+        Note(text="folded = query * scale / factor"),
+        broadcast(context, b.row_blocks, row_factors(context)[0], R0),
+        _columns(wide, lanes, lambda part: _by_row("Div", part, b)),
+        Alloc(
+            buffers=(folded,),
+            body=seq(
+                Convert(dst=whole(folded, 0, span), src=whole(wide, 0, span), mode="CAST_RINT"),
+                store,
+                *_shift(context, factors, b, wide, folded),
+            ),
+        ),
+    ]
+
+
+def _times_scale(context: Context, factors: ChannelQuantization, wide: Buffer) -> Statement:
+    """The query rows of a step times the scale of each channel, to ``wide`` in fp32."""
+    name, bucket, lanes = context.rows.query.name, context.interface.bucket, factors.lanes(context)
+    narrow = context.in_ub("queryRows", context.dtype, context.schedule.rows * bucket, "query rows")
+
+    def load(run: Run) -> Statement:
+        target = narrow.region(run.row * bucket, run.rows, context.head_dim, bucket)
+        source = context.rows.place(context, name, run, context.head_dim)
+        return LoadRows(dst=target, src=source, where=context.rows.where)
+
+    row = whole(wide, _ROW * lanes, bucket)
+    scaled = seq(
+        Convert(dst=row, src=whole(narrow, _ROW * bucket, bucket), mode="CAST_NONE"),
+        Binary(op="Mul", dst=row, first=row, second=whole(factors.wide(context, "scale"), 0, bucket)),
+    )
+    body = seq(
+        context.rows.each_run(load, (narrow,), spread=context.rows.spreads(context, name)),
+        Note(text="query * scale"),
+        For(var=_ROW, end=CHUNK, body=scaled, disjoint=(wide,), runs=True),
+    )
+    return Alloc(buffers=(narrow,), body=body)
+
+
+def _largest(context: Context, b: VectorBuffers, wide: Buffer, lanes: int) -> list[Statement]:
+    """``factor``: the power of two at or below the largest magnitude of each row."""
+    factor, span = row_factors(context)[0], whole(wide, 0, CHUNK * lanes)
+    step = whole(factor, R0, CHUNK)
+    largest = _columns(wide, lanes, lambda part: _fold("Max", part, b))
+    negative = WithScalar(op="Muls", dst=span, src=span, scalar=Const(-1.0))
+    return [
+        Note(text="factor = max |query * scale|"),
+        Fill(dst=whole(b.lanes, 0, CHUNK * REPEAT_LANES), value=SMALLEST),
+        largest,
+        negative,
+        _columns(wide, lanes, lambda part: _fold("Max", part, b)),
+        negative,
+        RowReduce(op="Max", dst=step, src=_lanes(b)),
+        Note(text="factor: its exponent alone, so that queries lose nothing by it"),
+        ShiftBits(op="ShiftRight", dst=step, src=step, bits=_FRACTION),
+        ShiftBits(op="ShiftLeft", dst=step, src=step, bits=_FRACTION),
+    ]
+
+
+def _shift(
+    context: Context, factors: ChannelQuantization, b: VectorBuffers, wide: Buffer, folded: Buffer
+) -> list[Statement]:
+    """``shift = factor * sum(folded * offset)``."""
+    if factors.offset is None:
+        return []
+    factor, shift = row_factors(context)
+    lanes, bucket = factors.lanes(context), context.interface.bucket
+    span, step = CHUNK * lanes, whole(shift, R0, CHUNK)
+    row = whole(wide, _ROW * lanes, bucket)
+    times = Binary(op="Mul", dst=row, first=row, second=whole(factors.wide(context, "offset"), 0, bucket))
+    return [
+        Note(text="shift = factor * sum(folded * offset)"),
+        Convert(dst=whole(wide, 0, span), src=whole(folded, 0, span), mode="CAST_NONE"),
+        For(var=_ROW, end=CHUNK, body=seq(times), disjoint=(wide,), runs=True),
+        Fill(dst=whole(b.lanes, 0, CHUNK * REPEAT_LANES), value=Const(0)),
+        _columns(wide, lanes, lambda part: _fold("Add", part, b)),
+        RowReduce(op="Sum", dst=step, src=_lanes(b)),
+        Binary(op="Mul", dst=step, first=step, second=whole(factor, R0, CHUNK)),
+    ]
+
+
+def _columns(wide: Buffer, lanes: int, body: Callable[[Region], Statement]) -> Statement:
+    """``body`` for every repeat of the step's rows."""
+    if lanes == LANES:
+        return body(wide.region(0, CHUNK, REPEAT_LANES, lanes))
+    part = wide.region(C0, CHUNK, REPEAT_LANES, lanes)
+    return For(var=C0, end=Const(lanes), step=REPEAT_LANES, body=seq(body(part)), disjoint=(wide,), runs=True)
+
+
+def _fold(op: str, part: Region, b: VectorBuffers) -> Statement:
+    return Binary(op=op, dst=_lanes(b), first=_lanes(b), second=part)
+
+
+def _by_row(op: str, part: Region, b: VectorBuffers) -> Statement:
+    """``part = part op`` the number of each row that is spread over its block."""
+    return Binary(op=op, dst=part, first=part, second=row_blocks(b.row_blocks), broadcast=True)
+
+
+def _lanes(b: VectorBuffers) -> Region:
+    return b.lanes.region(0, CHUNK, REPEAT_LANES, REPEAT_LANES)

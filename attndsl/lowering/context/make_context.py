@@ -1,0 +1,72 @@
+"""From an attention of a computation to its context: its rows, keys and values are chosen here."""
+
+from __future__ import annotations
+
+from attndsl.expr import Const
+from attndsl.lowering.context.attention_context import Context
+from attndsl.lowering.emit.inventory import Inventory
+from attndsl.lowering.keys.key_source import KeySource
+from attndsl.lowering.keys.source_rules import key_source
+from attndsl.lowering.match.attention_pattern import Attention, Computation
+from attndsl.lowering.match.padded_queries import existing_queries
+from attndsl.lowering.match.schedule_options import Schedule
+from attndsl.lowering.rows.grouped_rows import grouped_rows
+from attndsl.lowering.rows.row_rules import row_space
+from attndsl.lowering.signature.kernel_signature import KernelInterface
+from attndsl.tile.naming import camel
+
+
+def attention_contexts(
+    computation: Computation, interface: KernelInterface, schedule: Schedule, inventory: Inventory
+) -> tuple[Context, ...]:
+    """The context of each attention, in the computation's order; all fill one inventory.
+
+    Raises:
+        NotLowered: for queries, keys or values without a rule.
+    """
+    return tuple(
+        _context(computation, attention, interface, schedule, inventory)
+        for attention in computation.attentions
+    )
+
+
+def _context(
+    computation: Computation,
+    attention: Attention,
+    interface: KernelInterface,
+    schedule: Schedule,
+    inventory: Inventory,
+) -> Context:
+    rows = row_space(
+        attention.query,
+        one_position=interface.extents.get("Q", Const(1)).same(Const(1)),
+        existing=existing_queries(computation),
+        whole_positions=computation.selection is not None,  # a position's heads are added on one core
+    )
+    rows = grouped_rows(rows, computation, attention, schedule.max_rows)
+    keys = key_source(attention.keys, "key", rows.list_entry())
+    values = key_source(attention.values, "value", rows.list_entry())
+    quantized = keys.quantization is not None or values.quantization is not None
+    return Context(
+        interface=interface,
+        computation=computation,
+        attention=attention,
+        schedule=schedule,
+        inventory=inventory,
+        where=computation.output.where,
+        cube_dtype="float16" if quantized else interface.dtype,
+        rows=rows,
+        keys=keys,
+        values=values,
+        suffix=_suffix(computation, attention, keys),
+    )
+
+
+def _suffix(computation: Computation, attention: Attention, keys: KeySource) -> str:
+    """What tells an attention from others: its keys, and its number where another has the same."""
+    if len(computation.attentions) == 1:
+        return ""
+    name = camel(keys.name)
+    names = [key_source(each.keys, "key").name for each in computation.attentions]
+    number = str(computation.attentions.index(attention) + 1) if names.count(keys.name) > 1 else ""
+    return name[:1].upper() + name[1:] + number

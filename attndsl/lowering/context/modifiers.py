@@ -1,0 +1,92 @@
+"""A score modifier, lowered: what to load once a tile (shared by all rows), what to load with the rows, and
+what to do to the scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from attndsl.base.source_location import SourceLine
+from attndsl.lowering.context.attention_context import Context
+from attndsl.lowering.errors import NotLowered
+from attndsl.tile.buffers import Buffer
+from attndsl.tile.statements import Statement
+
+Emit = Callable[[Context], list[Statement]]
+
+
+def _nothing(context: Context) -> list[Statement]:
+    return []
+
+
+@dataclass(frozen=True, kw_only=True)
+class Modifier:
+    """One modifier, lowered.
+
+    Attributes:
+        title: what it does, in the spec's terms.
+        source: what the loaded buffers hold; modifiers of one source share them.
+        tile_loads: buffers loaded once a tile. ``row_loads``: buffers loaded with each chunk of rows.
+        scratch: further vector buffers.
+        load_tile, prepare_tile: statements at the start of a tile.
+        load_rows, apply: statements for each chunk of rows, before and after the scores have arrived.
+    """
+
+    title: str
+    source: str = ""
+    tile_loads: tuple[Buffer, ...] = ()
+    row_loads: tuple[Buffer, ...] = ()
+    scratch: tuple[Buffer, ...] = ()
+    load_tile: Emit = field(default=_nothing)
+    prepare_tile: Emit = field(default=_nothing)
+    load_rows: Emit = field(default=_nothing)
+    apply: Emit = field(default=_nothing)
+
+
+@dataclass(frozen=True, slots=True)
+class Modifiers:
+    """All modifiers of one attention, in order.
+
+    ``row_loads``, ``tile_loads``: what any attention of the computation loads with a chunk of rows or with a
+    tile. Its buffers live together wherever one of them does, so that they are one lifetime in all stages.
+    """
+
+    each: tuple[Modifier, ...]
+    row_loads: tuple[Buffer, ...]
+    tile_loads: tuple[Buffer, ...]
+
+
+def together(attentions: list[tuple[Modifier, ...]], where: SourceLine) -> tuple[Modifiers, ...]:
+    """The modifiers of each attention.
+
+    Raises:
+        NotLowered: one of them uses a tensor twice, with different elements.
+    """
+    shared = [_each_loaded_once(modifiers, where) for modifiers in attentions]
+    modifiers = [modifier for each in shared for modifier in each]
+    row_loads = tuple(dict.fromkeys(buffer for modifier in modifiers for buffer in modifier.row_loads))
+    tile_loads = tuple(dict.fromkeys(buffer for modifier in modifiers for buffer in modifier.tile_loads))
+    return tuple(Modifiers(each, row_loads, tile_loads) for each in shared)
+
+
+def _each_loaded_once(modifiers: tuple[Modifier, ...], where: SourceLine) -> tuple[Modifier, ...]:
+    """A modifier whose buffers one in front of it loads does not load them again."""
+    held: dict[Buffer, str] = {}
+    found: list[Modifier] = []
+    for modifier in modifiers:
+        buffers = (*modifier.tile_loads, *modifier.row_loads)
+        if any(held.get(buffer, modifier.source) != modifier.source for buffer in buffers):
+            raise NotLowered(f"scores and {modifier.source} beside other elements of the same tensor", where)
+        if buffers and held.keys() >= set(buffers):
+            modifier = replace(
+                modifier,
+                tile_loads=(),
+                row_loads=(),
+                load_tile=_nothing,
+                prepare_tile=_nothing,
+                load_rows=_nothing,
+            )
+        held.update(dict.fromkeys(buffers, modifier.source))
+        found.append(modifier)
+    return tuple(found)

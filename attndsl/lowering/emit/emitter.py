@@ -1,0 +1,308 @@
+"""The emitter of an attention: host fields, sizes, strides, buffers, and spec expressions in the kernel.
+
+Whatever a rule asks for is noted in the inventory of the program, once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from attndsl.base.reserved_names import is_taken, plain
+from attndsl.base.source_location import SourceLine
+from attndsl.expr import (
+    Binary,
+    Compare,
+    Const,
+    Expr,
+    ExprLike,
+    Load,
+    Named,
+    Scope,
+    Symbol,
+    as_expr,
+    minimum,
+    select,
+)
+from attndsl.expr.intervals import ANYTHING, is_integral
+from attndsl.expr.reductions import Fold
+from attndsl.lowering.emit.floor_division import floored
+from attndsl.lowering.emit.inventory import Inventory
+from attndsl.lowering.emit.loop_scalars import LANES, own_rows
+from attndsl.lowering.errors import NotLowered
+from attndsl.lowering.match.schedule_options import Schedule
+from attndsl.lowering.signature.host_scalars import HOST, length_count
+from attndsl.lowering.signature.kernel_signature import KernelInterface
+from attndsl.lowering.signature.tensor_layouts import stride_value
+from attndsl.target import MemorySpace
+from attndsl.tile.buffers import Buffer, GlobalRegion, GlobalTensor
+from attndsl.tile.entry_size import entry_size
+from attndsl.tile.naming import camel
+from attndsl.tile.program import tiling_scalar
+
+
+@dataclass(frozen=True, kw_only=True)
+class Emitter:
+    """What rules write statements with: sizes, scalars, buffers and regions of one attention's kernel part.
+
+    Attributes:
+        where: the spec line of the result.
+        cube_dtype: the dtype that the cube multiplies: the io dtype, or float16 where rows are quantized, as
+            it holds int8 numbers exactly.
+        suffix: what tells the stages, rings and fields of this attention from those of others; empty for the
+            only one.
+    """
+
+    interface: KernelInterface
+    schedule: Schedule
+    inventory: Inventory
+    where: SourceLine
+    cube_dtype: str
+    suffix: str = ""
+
+    @property
+    def dtype(self) -> str:
+        """The io dtype."""
+        return self.interface.dtype
+
+    @property
+    def product_dtype(self) -> str:
+        """The dtype of the products of matrix multiplies."""
+        return "int32" if self.cube_dtype == "int8" else "float32"
+
+    def label(self, name: str) -> str:
+        """The name of a stage, ring or field of this attention."""
+        return f"{name}{self.suffix}"
+
+    # Sizes --------------------------------------------------------------------------------------------
+
+    @property
+    def bucket(self) -> Named:
+        """Head size this kernel is specialised on, a multiple of 16; the true one is :attr:`head_dim`."""
+        meaning = "head size this kernel is specialised on, padded to 16"
+        return self.inventory.constant("headDimBucket", self.interface.bucket, meaning)
+
+    @property
+    def value_bucket(self) -> Named:
+        """Head size of values and results this kernel is specialised on."""
+        if self.interface.one_head_size:
+            return self.bucket
+        meaning = "head size of values and results, padded to 16"
+        return self.inventory.constant("valueDimBucket", self.interface.value_bucket, meaning)
+
+    @property
+    def head_dim(self) -> Symbol:
+        """The true head size of queries and keys."""
+        return self.inventory.field("headDim", self.interface.extents["D"], "true head size")
+
+    @property
+    def value_dim(self) -> Symbol:
+        """The true head size of values and results."""
+        if self.interface.one_head_size:
+            return self.head_dim
+        return self.inventory.field("valueDim", self.interface.extents["E"], "true head size of values")
+
+    @property
+    def tile_keys(self) -> Named:
+        """Keys of one score tile."""
+        return self.inventory.constant("tileKeys", self.schedule.tile_k, "keys of one score tile")
+
+    @property
+    def ring(self) -> Named:
+        """Slots of the workspace rings."""
+        meaning = "workspace slots between cube and vector cores"
+        return self.inventory.constant("ring", self.schedule.ring, meaning)
+
+    @property
+    def base_n(self) -> Named:
+        """Keys, or value columns, of one matrix multiply."""
+        meaning = "keys or value columns of one matrix multiply"
+        return self.inventory.constant("baseN", self.schedule.base_n, meaning)
+
+    @property
+    def base_k(self) -> Named:
+        """Depth of one matrix multiply."""
+        return self.inventory.constant("baseK", self.schedule.base_k, "depth of one matrix multiply")
+
+    @property
+    def rows_per_step(self) -> Named:
+        """Query rows of one vector step."""
+        return self.inventory.constant("rowsPerStep", self.schedule.rows, "query rows of one vector step")
+
+    @property
+    def rows_per_vector(self) -> Named:
+        """Query rows of one vector core, at most."""
+        meaning = "query rows of one vector core, at most"
+        return self.inventory.constant("rowsPerVector", self.schedule.rows_per_core, meaning)
+
+    @property
+    def splits(self) -> Symbol:
+        """Parts that the keys of a task are split into."""
+        return tiling_scalar(self.label("splits"))
+
+    @property
+    def items(self) -> Symbol:
+        """Units of work."""
+        return tiling_scalar(self.label("items"))
+
+    # Scalars ------------------------------------------------------------------------------------------
+
+    def host(self, value: ExprLike, meaning: str = "", stem: str = "") -> Expr:
+        """A number that the host knows: constants stand as they are, the rest become tiling fields."""
+        expr = self._spec_numbers(value)
+        if isinstance(expr, Const):
+            return expr
+        known = next((field for field in self.inventory.fields if field.value.same(expr)), None)
+        if known is not None:
+            return known.symbol
+        _check_host_knows(expr, self.where)
+        stem = stem or _stem(expr) or f"value{len(self.inventory.fields)}"
+        name = camel(stem.removeprefix(HOST))
+        while is_taken(name) or name in self.interface.taken_names or self.inventory.is_field(name):
+            name += "Scalar"
+        ctype = "int64" if is_integral(expr, self.interface.float_params) else "float32"
+        return self.inventory.field(name, expr, meaning or str(expr).replace(HOST, ""), ctype)
+
+    def in_kernel(self, value: ExprLike, indices: Mapping[str, ExprLike] | None = None) -> Expr:
+        """A spec expression as cores compute it.
+
+        ``indices`` says what the index symbols are; elements of integer tensors are read, and whatever the
+        host knows becomes a tiling field.
+        """
+        known = indices or {}
+
+        def change(node: Expr) -> Expr | None:
+            if isinstance(node, Const):
+                return node
+            if isinstance(node, Symbol) and node.name in known:
+                return as_expr(known[node.name])
+            if isinstance(node, Load):
+                return self.entry(node.source, node.index.mapped(change))
+            if isinstance(node, Fold):
+                index = node.index
+                if plain(index) != index or is_taken(index):
+                    index = f"{camel(index)}At"
+                inner = {**known, node.index: Symbol(index)}
+                extent = None if node.extent is None else self.in_kernel(node.extent, known)
+                return Fold(node.op, self.in_kernel(node.body, inner), index, extent)
+            if any(isinstance(part, Load) or _is_index(part, known) for part in node.walk()):
+                return None
+            return self.host(node)
+
+        return self._spec_numbers(value).mapped(change)
+
+    def _spec_numbers(self, value: ExprLike) -> Expr:
+        """A spec expression settled, and of the same value in C++."""
+        floats = dict.fromkeys(self.interface.float_params, ANYTHING)
+        return floored(self.interface.settled(as_expr(value)), {**self.interface.ranges, **floats})
+
+    def entry(self, tensor: str, index: ExprLike) -> Expr:
+        """An element of an integer tensor; of lengths the only one where it stands for all rows."""
+        position = as_expr(index)
+        if tensor in self.interface.one_for_all:
+            position = minimum(position, self.count(tensor) - 1)
+        return Load(tensor, position, scope=Scope.GLOBAL)
+
+    def count(self, tensor: str) -> Symbol:
+        """The entries of lengths, 0 where a call leaves them out."""
+        meaning = f"entries of {tensor}, 0 without it"
+        return self.inventory.field(f"{camel(tensor)}Count", length_count(tensor), meaning)
+
+    def stride(self, tensor: str, axis: str) -> Expr:
+        """Elements between neighbours along an axis of a tensor; 0 where it has no such axis."""
+        if not self.has_stride(tensor, axis):
+            return Const(0)
+        layout = self.interface.layouts[tensor]
+        value = stride_value(layout, axis)
+        if layout.rows is not None and layout.rows.name in value.symbols():
+            known = {layout.rows.name: own_rows(tensor)}
+            return self._by_layout(
+                tensor, [self.in_kernel(each.get(axis, 0), known) for each in layout.strides]
+            )
+        meaning = f"elements between neighbours of {tensor} along {axis}"
+        return self.inventory.field(f"{camel(tensor)}Stride{axis}", value, meaning)
+
+    def rows_of_entry(self, tensor: str, index: Expr) -> Expr | None:
+        """The rows of tensor ``index`` of a list of one tensor a batch row; None of all else."""
+        layout = self.interface.layouts[tensor]
+        if layout.rows is None:
+            return None
+        return self._by_layout(tensor, [entry_size(tensor, index, place) for place in layout.rows_from_end])
+
+    def _by_layout(self, tensor: str, values: Sequence[Expr]) -> Expr:
+        """The value that goes with the layout of a tensor in the call."""
+        layout, value = self.interface.layouts[tensor], values[-1]
+        for index in reversed(range(len(values) - 1)):
+            if not values[index].same(value):
+                key = layout.keys[index]
+                stem = re.sub(r"\W+", "_", f"{tensor}_is_{key}")
+                chosen = self.host(layout.holds(index), f"whether {tensor} has the layout {key}", stem)
+                value = select(chosen, values[index], value)
+        return value
+
+    def has_stride(self, tensor: str, axis: str) -> bool:
+        """Whether the tensor has that axis."""
+        return any(axis in strides for strides in self.interface.layouts[tensor].strides)
+
+    # Operands -----------------------------------------------------------------------------------------
+
+    def gm(
+        self, tensor: str, offset: Expr, rows: Expr | int = 1, cols: Expr | int = 1, pitch: Expr | int = 0
+    ) -> GlobalRegion:
+        """A region of a kernel argument."""
+        return self.parameter(tensor).region(offset, rows, cols, pitch)
+
+    def parameter(self, tensor: str) -> GlobalTensor:
+        """A kernel argument."""
+        return next(item for item in self.interface.parameters if item.name == tensor)
+
+    def buffer(
+        self, name: str, space: MemorySpace, dtype: str, elements: int, meaning: str, slots: int = 1
+    ) -> Buffer:
+        """An on-chip buffer; attentions share those of one name."""
+        return self.inventory.buffer(name, space, dtype, elements, meaning, slots)
+
+    def beside_scores(self, name: str, meaning: str) -> Buffer:
+        """As many fp32 numbers as a vector step has scores."""
+        return self.in_ub(name, "float32", self.schedule.rows * self.schedule.tile_k, meaning)
+
+    @property
+    def channel_rows(self) -> Buffer:
+        """Scratch for the rows of a step, channels of keys or of values in fp32, whole repeats."""
+        widest = max(self.interface.bucket, self.interface.value_bucket)
+        lanes = -(-widest // LANES) * LANES
+        meaning = "scratch: query rows times the scale, row sums times the offset"
+        return self.in_ub("channelRows", "float32", self.schedule.rows * lanes, meaning)
+
+    def in_ub(self, name: str, dtype: str, elements: int, meaning: str, slots: int = 1) -> Buffer:
+        """A buffer of the vector cores."""
+        return self.buffer(name, MemorySpace.UB, dtype, elements, meaning, slots)
+
+
+_WORDS = {"+": "Plus", "-": "Minus", "*": "Times"}
+_LONGEST_STEM = 32
+
+
+def _stem(expr: Expr) -> str:
+    """A name for what the host knows: its own, or what it asks; empty where neither tells."""
+    if isinstance(expr, Symbol):
+        return expr.name
+    if isinstance(expr, Compare) and expr.op == "==" and isinstance(expr.left, Symbol):
+        return f"{expr.left.name}Is{expr.right}" if isinstance(expr.right, Const) else ""
+    if isinstance(expr, Binary) and expr.op in _WORDS:
+        left, right = (str(side) if isinstance(side, Const) else _stem(side) for side in expr.children())
+        named = left.isidentifier() and right.isalnum() and len(left) + len(right) < _LONGEST_STEM
+        return f"{left}{_WORDS[expr.op]}{right}" if named else ""
+    return ""
+
+
+def _check_host_knows(expr: Expr, where: SourceLine) -> None:
+    """Elements of tensors on the device are none of the host's numbers."""
+    for node in expr.walk():
+        if isinstance(node, Fold) and node.extent is None:
+            raise NotLowered(f"a choice by {node}, which the host does not see", where)
+
+
+def _is_index(node: Expr, known: Mapping[str, ExprLike]) -> bool:
+    return isinstance(node, Symbol) and node.name in known

@@ -1,0 +1,70 @@
+"""Zeros for result rows of queries that do not exist.
+
+Batch rows are padded to one number of positions; those after the last query of a batch row are zeros.
+"""
+
+from __future__ import annotations
+
+from attndsl.expr import Const, Expr, Symbol, as_expr
+from attndsl.lowering.context.attention_context import Context
+from attndsl.lowering.emit.loop_scalars import HEAD, QUERY, R0
+from attndsl.lowering.emit.shorthands import chunks, whole
+from attndsl.lowering.errors import NotLowered
+from attndsl.lowering.match.padded_queries import pads_rows
+from attndsl.lowering.rows.row_space import Run
+from attndsl.target import ATLAS_A2, Core
+from attndsl.tile.instructions import Convert, Fill, StoreRows
+from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, SUB_BLOCK
+from attndsl.tile.statements import For, If, Let, Stage, seq
+
+_TOKEN = Symbol("token")
+
+
+def has_padding(context: Context) -> bool:
+    """Whether batch rows are padded to one number of positions."""
+    return any(pads_rows(node) for node in context.computation.epilogue)
+
+
+def zero_padding(context: Context) -> Stage:
+    """Zeros in all rows after the last query of their batch row; the vector cores share the positions.
+
+    Raises:
+        NotLowered: batch rows are not padded: packed, or of one position each.
+    """
+    s, where, pitch = context.schedule, context.where, as_expr(context.value_bucket)
+    name, size = context.computation.output.name, s.rows * context.interface.value_bucket
+    dtype = context.parameter(name).dtype
+    if dtype == "int8":  # made of fp16, and rows start on a block
+        pitch = Const(-(-context.interface.value_bucket // ATLAS_A2.block) * ATLAS_A2.block)
+        size = s.rows * int(pitch.evaluate({}))
+    wide = context.in_ub("zeroWide", "float16" if dtype == "int8" else "float32", size, "zeros")
+    zeros = context.in_ub("zeroRows", dtype, size, "rows of zeros")
+    heads = context.host(context.interface.extents["N"], "query heads", "queryHeads")
+    positions = context.host(context.interface.extents["Q"], stem="positions")
+    batch = context.host(context.interface.extents["B"], "batch rows", "batchRows")
+
+    def one_step(r0: Expr, chunk: Expr) -> list[If | Let | StoreRows]:
+        rows = zeros.region(0, chunk, context.value_dim, pitch)
+        place = context.rows.place(context, name, Run(Const(0), chunk, "N"), context.value_dim)
+        return [Let(symbol=HEAD, value=R0), StoreRows(dst=place, src=rows, where=where)]
+
+    steps = chunks(heads, context.rows_per_step, lambda r0, chunk: list(one_step(r0, chunk)), where)
+    enter, existing = context.rows.enter_token(context, _TOKEN), context.rows.existing_queries(context)
+    if existing is None:
+        raise NotLowered("zeros for positions of batch rows that are not padded", where)
+    one = seq(*enter, If(condition=existing <= QUERY, then=seq(steps)))
+    loop = For(
+        var=_TOKEN,
+        begin=BLOCK_INDEX * ATLAS_A2.aiv_per_aic + SUB_BLOCK,
+        end=batch * positions,
+        step=BLOCK_COUNT * ATLAS_A2.aiv_per_aic,
+        body=one,
+        where=where,
+    )
+    body = seq(
+        Fill(dst=whole(wide), value=Const(0.0)),
+        Convert(dst=whole(zeros), src=whole(wide), mode="CAST_RINT"),
+        loop,
+    )
+    doc = "Zeros for the positions behind the last query of each batch row."
+    return Stage(name="ZeroPadding", core=Core.AIV, doc=doc, body=body, where=where)

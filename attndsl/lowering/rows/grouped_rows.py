@@ -1,0 +1,159 @@
+"""Rows gathered by the keys they share: all batch rows that name one tensor of a list are rows of one task.
+
+So keys that many batch rows share, such as a system prompt's, are read once for as many of them as a task
+holds (RelayAttention, arXiv 2402.14808). Row r of a task is head ``firstHead + r % heads`` of the batch row
+``memberRows[r // heads]``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from attndsl.expr import Expr, Symbol, ceil_div, maximum, minimum, select
+from attndsl.graph import nodes
+from attndsl.lowering.emit.emitter import Emitter
+from attndsl.lowering.emit.loop_scalars import BATCH, FIRST_HEAD, HEAD, HEADS, TASK
+from attndsl.lowering.match.attention_pattern import Attention, Computation, other_operand
+from attndsl.lowering.rows.decoding_rows import DecodingRows
+from attndsl.lowering.rows.row_space import RowSpace, Run
+from attndsl.tile.buffers import Buffer, GlobalTensor, ScalarArray
+from attndsl.tile.program import earlier, tiling_scalar
+from attndsl.tile.statements import Collect, For, Let, Seq, Statement, seq
+
+LIST_ENTRY, ROW_BATCH = Symbol("listEntry"), Symbol("rowBatch")
+_MEMBER_TILE, _MEMBERS, _MEMBER = Symbol("memberTile"), Symbol("members"), Symbol("member")
+_FOUND, _CANDIDATE = Symbol("found"), Symbol("candidate")
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupedRows(DecodingRows):
+    """The rows of one attention, by the tensor of a list that they name.
+
+    Attributes:
+        index: the tensor that batch row b names, over ``b``; negative for none.
+        entries_axis: the axis whose size is the number of tensors.
+        member_rows: the batch rows of the task.
+    """
+
+    index: Expr
+    entries_axis: str
+    member_rows: ScalarArray
+
+    @property
+    def one_batch_row(self) -> bool:
+        return False
+
+    @property
+    def batch(self) -> Symbol:
+        return ROW_BATCH
+
+    def list_entry(self) -> Expr:
+        return LIST_ENTRY
+
+    # Tasks ----------------------------------------------------------------------------------------------
+
+    def task_sizes(self, emit: Emitter, heads: Expr) -> tuple[Expr, Expr]:
+        add, extents = emit.inventory.field, emit.interface.extents
+        add("batchRows", extents["B"], "batch rows")
+        members = maximum(1, emit.schedule.max_rows // maximum(heads, 1))
+        add("membersPerTask", members, "batch rows of a task, at most")
+        tiles = ceil_div(earlier("batchRows"), earlier("membersPerTask"))
+        add("memberTiles", tiles, "tasks that share the batch rows of a list entry")
+        entries = extents[self.entries_axis]
+        tasks = entries * earlier("kvHeads") * earlier("headTiles") * earlier("memberTiles")
+        return heads * earlier("membersPerTask"), tasks
+
+    def enter(self, emit: Emitter) -> list[Statement]:
+        member_tiles = tiling_scalar("memberTiles")
+        return [
+            Let(symbol=_MEMBER_TILE, value=TASK % member_tiles),
+            *self.enter_heads(TASK // member_tiles, LIST_ENTRY),
+            *self._members(emit),
+            *self.enter_rows(HEADS * _MEMBERS),
+            # What depends on the entry alone is asked of its first member.
+            Let(symbol=BATCH, value=select(_MEMBERS > 0, self.member_rows.at(0), 0)),
+        ]
+
+    def _members(self, emit: Emitter) -> list[Statement]:
+        """The batch rows of the task: of those that name the entry, a run of ``membersPerTask``."""
+        per_task = tiling_scalar("membersPerTask")
+        collect = Collect(
+            array=self.member_rows,
+            count=_FOUND,
+            index=_CANDIDATE,
+            extent=tiling_scalar("batchRows"),
+            condition=emit.in_kernel(self.index, {"b": _CANDIDATE}) == LIST_ENTRY,
+            skip=_MEMBER_TILE * per_task,
+            where=self.where,
+        )
+        return [collect, Let(symbol=_MEMBERS, value=minimum(_FOUND, per_task))]
+
+    def may_be_empty(self) -> bool:
+        return True
+
+    # Rows -----------------------------------------------------------------------------------------------
+
+    def load_rows(self, emit: Emitter, target: Buffer, tensor: GlobalTensor) -> Statement:
+        """Member by member."""
+        offset = self.offset(emit, self.query.name, FIRST_HEAD, self.position)
+        load = self.load_heads(emit, target, tensor, emit.head_dim, _MEMBER * HEADS, offset)
+        row = Let(symbol=ROW_BATCH, value=self.member_rows.at(_MEMBER))
+        return For(var=_MEMBER, end=_MEMBERS, body=seq(row, load), disjoint=(target,), runs=True)
+
+    def first_of_step(self) -> list[Statement]:
+        return []
+
+    def runs(self, body: Callable[[Run], Statement], by_row: Callable[[], For]) -> Seq:
+        return seq(by_row())
+
+    def enter_row(self, row: Expr) -> list[Statement]:
+        return [
+            Let(symbol=HEAD, value=FIRST_HEAD + row % HEADS),
+            Let(symbol=ROW_BATCH, value=self.member_rows.at(row // HEADS)),
+        ]
+
+    def enter_token(self, emit: Emitter, token: Expr) -> list[Statement]:
+        return [*super().enter_token(emit, token), Let(symbol=ROW_BATCH, value=token)]
+
+
+def grouped_rows(rows: RowSpace, computation: Computation, attention: Attention, max_rows: int) -> RowSpace:
+    """The same rows, gathered by list entry where batch rows share them and nothing else tells them apart.
+
+    Rows that name no entry are in no task, so they must get their result from another attention.
+    """
+    keys = attention.keys
+    if not isinstance(keys, nodes.Listed) or not isinstance(keys.index, nodes.Scalar):
+        return rows
+    others = len(computation.attentions) > 1
+    if not (isinstance(rows, DecodingRows) and others and all(map(_same_for_all, attention.modifiers))):
+        return rows
+    index, entry = keys.index.value, Symbol("entry")
+    if keys.length is not None and not _depends_on_entry_alone(keys.length, index, entry):
+        return rows
+    tensors = keys.tensors
+    assert isinstance(tensors, nodes.Input)
+    return GroupedRows(
+        query=rows.query,
+        where=keys.where,
+        index=index,
+        entries_axis=tensors.axes[0],
+        member_rows=ScalarArray(
+            name="memberRows", capacity=max_rows, meaning="batch rows of the task, by member"
+        ),
+    )
+
+
+def _same_for_all(modifier: nodes.Node) -> bool:
+    """Whether a score modifier does the same to all batch rows: by itself, or with one number."""
+    if not isinstance(modifier, nodes.Elementwise):
+        return False
+    other = other_operand(modifier)
+    return other is None or (isinstance(other, nodes.Scalar) and not other.axes)
+
+
+def _depends_on_entry_alone(node: nodes.Node, index: Expr, entry: Symbol) -> bool:
+    if not isinstance(node, nodes.Scalar):
+        return False
+    left = node.value.mapped(lambda part: entry if part.same(index) else None)
+    return "b" not in left.symbols()

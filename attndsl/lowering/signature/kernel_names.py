@@ -1,0 +1,77 @@
+"""Names of kernels: the words of their specialisations.
+
+A name is for readers; a kernel is found by its specialisation.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from attndsl.expr.argument_facts import asks
+from attndsl.lowering.errors import KernelsOfOneName
+from attndsl.lowering.signature.specialisation import Specialisation, feature_names
+from attndsl.spec.contract.contract import Contract
+from attndsl.spec.operator.specialization_parameters import spelled
+
+
+def kernel_suffix(operator: Contract, special: Specialisation) -> str:
+    """``float16_d128_attn_mask``: what tells a kernel's name from those of an operator's other kernels."""
+    return "_".join(_words(operator, special))
+
+
+def check_kernel_names(operator: Contract, specials: Iterable[Specialisation]) -> None:
+    """Hold the names of an operator's kernels, which are made together, to be different.
+
+    Raises:
+        KernelsOfOneName: names of tensors and values of settings give two specialisations the same words.
+    """
+    named: dict[str, Specialisation] = {}
+    for special in specials:
+        suffix = kernel_suffix(operator, special)
+        first = named.setdefault(suffix, special)
+        if _told(first) != _told(special):
+            raise KernelsOfOneName(operator.name, suffix, str(first), str(special))
+
+
+def setting_word(name: str, value: Any, dtype: str) -> str:
+    """A setting in a kernel's name, by its value or the word for it.
+
+    Empty where the io dtype or the features tell it already.
+    """
+    kind, argument = asks(name)
+    if kind and (value is None or (kind == "dtype" and value == dtype)):
+        return ""
+    if kind == "split":
+        return f"{argument}_list"
+    text = f"minus{-value}" if isinstance(value, int | float) and value < 0 else str(value)
+    word = re.sub(r"[^A-Za-z0-9]+", "_", text).strip("_")
+    if isinstance(value, str) and (word != value or not word):  # what was replaced may tell two values apart
+        word = f"{word or 'word'}_{zlib.crc32(value.encode()):08x}"
+    return f"{argument}_{word}"
+
+
+def _words(operator: Contract, special: Specialisation) -> Iterator[str]:
+    yield special.dtype
+    yield f"d{special.bucket}"
+    if special.value_bucket is not None:
+        yield f"e{special.value_bucket}"
+    yield from (name for name in feature_names(operator) if name in special.features)
+    for name, value in special.settings:
+        word = setting_word(name, _spelling(operator, name, value), special.dtype)
+        if word:
+            yield word
+
+
+def _spelling(operator: Contract, name: str, value: Any) -> Any:
+    """The contract's word for a value of a parameter with choices; any other value itself."""
+    param = operator.find_param(name)
+    return spelled(operator, name, value) if param is not None and param.choices else value
+
+
+def _told(special: Specialisation) -> tuple[object, ...]:
+    """What a name says, before it is words: equal where two specialisations may have one name."""
+    settings = {(*pair, type(pair[1])) for pair in special.settings if setting_word(*pair, special.dtype)}
+    return special.dtype, special.bucket, special.value_bucket, special.features, frozenset(settings)

@@ -1,0 +1,137 @@
+"""What authoring functions check of their arguments, where they are given and with the author's line.
+
+Later code may rely on it: an argument that only fails when a call is bound or a kernel is printed would be
+reported far from its cause.
+"""
+
+from __future__ import annotations
+
+import builtins
+import keyword
+from collections.abc import Mapping
+from typing import Any
+
+from attndsl.base.source_location import author_line
+from attndsl.expr import Binary, Const, Expr, as_expr
+from attndsl.spec.errors import SpecError
+
+PARAM_TYPES = (bool, int, float, str, bytes)
+"""The types that a scalar argument may have."""
+
+_DIVISIONS = frozenset({"/", "//", "%", "ceil_div", "round_up", "floor_div", "floor_mod"})
+_LEAST, _MOST = -(1 << 63), (1 << 63) - 1
+
+
+class AuthorArgumentError(SpecError, TypeError):
+    """An argument of an authoring function has the wrong type, or an impossible value."""
+
+
+def wrong(argument: str, value: object, needed: str) -> AuthorArgumentError:
+    """The error for ``value``; ``needed`` says what is legal."""
+    return AuthorArgumentError(f"{argument} must be {needed}, got {_shown(value)}", author_line())
+
+
+def check_text(argument: str, value: object) -> None:
+    """A text that can be printed and written to a file.
+
+    Raises:
+        AuthorArgumentError: it is no str, or holds half of a surrogate pair.
+    """
+    if not isinstance(value, str):
+        raise wrong(argument, value, "a text")
+    if any("\ud800" <= letter <= "\udfff" for letter in value):
+        raise wrong(argument, value, "a text of whole characters, without lone surrogates")
+
+
+def check_name(value: object) -> None:
+    """The name of an argument, size or result.
+
+    Raises:
+        AuthorArgumentError: it is no str, or a word of Python, by which no call could pass it.
+    """
+    check_text("a name", value)
+    if keyword.iskeyword(str(value)):
+        raise wrong("a name", value, f"no keyword of Python; call it '{value}_', say")
+
+
+def check_expression(argument: str, value: object) -> Expr:
+    """A number or a symbolic expression that can be computed in 64 bits.
+
+    Raises:
+        AuthorArgumentError: it is neither, divides by 0, or has a number beyond 64 bits.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float | Expr):
+        raise wrong(argument, value, "a number or a symbolic expression")
+    expr = as_expr(value)
+    for node in expr.walk():
+        if isinstance(node, Const):
+            check_number(argument, node.value)
+        if isinstance(node, Binary) and node.op in _DIVISIONS and _is_zero(node.right):
+            raise AuthorArgumentError(f"{argument} divides by 0: {node}", author_line())
+    return expr
+
+
+def check_condition(argument: str, value: object) -> None:
+    """A symbolic condition.
+
+    Raises:
+        AuthorArgumentError: it is none, such as a bool that Python made of two plain numbers.
+    """
+    if not isinstance(value, Expr):
+        hint = "; Python has compared plain values" if isinstance(value, bool) else ""
+        raise wrong(argument, value, f"a symbolic condition, such as N % 2 == 0{hint}")
+    check_expression(argument, value)
+
+
+def check_number(argument: str, value: object) -> None:
+    """An integer, if it is one, fits into 64 bits.
+
+    Raises:
+        AuthorArgumentError: it does not.
+    """
+    if isinstance(value, int) and not _LEAST <= value <= _MOST:
+        raise wrong(argument, value, f"within 64 bits, {_LEAST} to {_MOST}")
+
+
+def check_param(name: str, type: object, limits: Mapping[str, Any], legal: Mapping[Any, Any]) -> None:
+    """The type of a scalar argument, and its numbers.
+
+    Raises:
+        AuthorArgumentError: the type is none of ``PARAM_TYPES``, or a limit is no number of 64 bits.
+    """
+    if not any(type is each for each in PARAM_TYPES):
+        known = ", ".join(each.__name__ for each in PARAM_TYPES)
+        raise wrong(f"the type of parameter '{name}'", type, f"one of {known}")
+    for limit, value in limits.items():
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
+            raise wrong(f"{limit} of parameter '{name}'", value, "a number")
+        check_number(f"{limit} of parameter '{name}'", value)
+    for value in (*legal, *legal.values()):
+        check_number(f"a choice of parameter '{name}'", value)
+
+
+def check_error_class(argument: str, value: object) -> None:
+    """The class of an error or a warning.
+
+    Raises:
+        AuthorArgumentError: it is none.
+    """
+    if not (isinstance(value, builtins.type) and issubclass(value, Exception)):
+        raise wrong(argument, value, "a class of errors or warnings")
+
+
+def _is_zero(expr: Expr) -> bool:
+    return isinstance(expr, Const) and not isinstance(expr.value, str) and expr.value == 0
+
+
+def _shown(value: object) -> str:
+    """A short text for a value of any class, whose own may fail."""
+    if not isinstance(
+        value, int | float | str | bytes | type(None) | list | tuple | dict | builtins.type | Expr
+    ):
+        return f"a {type(value).__name__}"
+    try:
+        text = str(value) if isinstance(value, Expr) else repr(value)
+    except Exception:  # an element of it, or more digits than Python prints
+        return f"a {type(value).__name__} that cannot be printed"
+    return text if len(text) <= 80 else f"{text[:77]}..."

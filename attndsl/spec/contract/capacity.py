@@ -1,0 +1,124 @@
+"""What a computation demands of lengths: rows of a tensor must be rows that it has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from attndsl.expr import Compare, Expr, Load, Symbol, negation
+from attndsl.expr.argument_facts import given
+from attndsl.graph.nodes import Choose, Conditional, Dense, Input, Node, Scalar
+from attndsl.spec.contract.constraint import Constraint
+from attndsl.spec.errors import LengthRangeError
+
+_B = Symbol("b")
+
+
+def capacity_constraints(
+    root: Node, lengths: frozenset[str], axes: Mapping[str, Expr], known: Iterable[Constraint]
+) -> Iterator[Constraint]:
+    """That ``lengths`` are at most the rows of the tensor whose valid rows they count.
+
+    Rows with a start of their own are not meant: where they lie outside, the batch row has none. What a
+    constraint in ``known`` says is not said again.
+    """
+    said = [rule.condition for rule in known]
+    if not {"B", "T"} <= axes.keys():
+        return
+    for rows, when in _Reads(root, lambda rows: rows.start is None and _counted_by(rows.length) in lengths):
+        name = _counted_by(rows.length)
+        condition, text = Load(name, _B) <= axes["T"], f"must be at most {axes['T']}, the rows there are"
+        if any(_says(each, name, axes["T"]) for each in said):
+            continue
+        said += [condition] if when is None else []
+        yield Constraint(condition, text, LengthRangeError, when, {_B.name: axes["B"]}, where=rows.where)
+
+
+def _counted_by(length: Node | None) -> str:
+    """The tensor whose entries are the rows of each batch row."""
+    if isinstance(length, Input):
+        return length.name
+    value = length.value if isinstance(length, Scalar) else None
+    return value.source if isinstance(value, Load) and value.index.same(_B) else ""
+
+
+def _says(condition: Expr, name: str, rows: Expr) -> bool:
+    if not isinstance(condition, Compare) or condition.op not in ("<=", "=="):
+        return False
+    left, right = condition.left, condition.right
+    return isinstance(left, Load) and left.source == name and right.same(rows)
+
+
+class _Reads:
+    """The rows among ``wanted`` that calls read, and when they do.
+
+    The paths through a graph double with each choice. So what all branches of a choice read in any case is
+    looked at once, under the condition of the choice itself, and branches without wanted rows not at all.
+    """
+
+    def __init__(self, root: Node, wanted: Callable[[Dense], bool]) -> None:
+        self._root, self._wanted = root, wanted
+        self._order: dict[int, int] = {}
+        self._always: dict[int, frozenset[Node]] = {}
+        """By node, the wanted rows, and choices between them, that are reached whatever is chosen."""
+        for node in root.walk():
+            self._order[id(node)] = len(self._order)
+            below = [self._always[id(each)] for each in node.operands()]
+            if isinstance(node, Conditional | Choose):
+                always = self._common(node)
+                own = any(below)
+            else:
+                always = frozenset[Node]().union(*below)
+                own = isinstance(node, Dense) and wanted(node)
+            self._always[id(node)] = always | {node} if own else always
+
+    def __iter__(self) -> Iterator[tuple[Dense, Expr | None]]:
+        """Rows and the condition under which they are read, in the order of the graph."""
+        nothing = frozenset[Node]()
+        # Nodes with their condition, its text (which takes long to make), and what is looked at elsewhere.
+        open_: list[tuple[Node, Expr | None, str, frozenset[Node]]] = [(self._root, None, "", nothing)]
+        seen: set[tuple[int, str]] = set()
+        while open_:
+            node, when, told, elsewhere = open_.pop()
+            if (id(node), told) in seen or node in elsewhere or not self._always[id(node)]:
+                continue
+            seen.add((id(node), told))
+            if isinstance(node, Conditional | Choose):
+                common = self._common(node)
+                below = []
+                for branch, condition in _branches(node):
+                    both = _both(when, condition)
+                    text = told if both is when else str(both)
+                    below.append((branch, both, text, elsewhere | common))
+                ordered = sorted(common, key=lambda each: self._order[id(each)])
+                below += [(each, when, told, elsewhere) for each in ordered]
+            else:
+                if isinstance(node, Dense) and self._wanted(node):
+                    yield node, when
+                below = [(operand, when, told, elsewhere) for operand in node.operands()]
+            open_ += reversed(below)
+
+    def _common(self, node: Conditional | Choose) -> frozenset[Node]:
+        first, *others = (self._always[id(branch)] for branch, _ in _branches(node))
+        return first.intersection(*others)
+
+
+def _branches(node: Conditional | Choose) -> Iterator[tuple[Node, Expr | None]]:
+    """The nodes between which one chooses, with the condition of each."""
+    if isinstance(node, Conditional):
+        yield node.then, node.condition
+        yield node.otherwise, negation(node.condition)
+        return
+    missed: Expr | None = None
+    for needs, each in zip(node.needs, node.alternatives, strict=False):
+        passed: Expr | None = None
+        for name in sorted(needs):
+            passed = _both(passed, given(name))
+        yield each, _both(missed, passed)
+        missed = _both(missed, None if passed is None else negation(passed))
+    yield node.alternatives[-1], missed
+
+
+def _both(first: Expr | None, second: Expr | None) -> Expr | None:
+    if first is None or second is None:
+        return second if first is None else first
+    return first & second

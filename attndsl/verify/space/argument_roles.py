@@ -1,0 +1,204 @@
+"""What each tensor argument is for, read off the graph of a call: nothing here knows an argument's name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from attndsl.expr import Expr, Load, Select, Symbol
+from attndsl.graph.graph import Graph
+from attndsl.graph.nodes import (
+    BlockRequantize,
+    Dense,
+    Dequantize,
+    Elementwise,
+    Input,
+    Listed,
+    Lookup,
+    Node,
+    PackedQueries,
+    Paged,
+    Quantize,
+    Replace,
+    Rows,
+    Scalar,
+    Scores,
+    Take,
+    TopK,
+    WeightedSum,
+)
+
+QUERY, TABLE, START = "query", "table", "start"
+MASK, ADDED, FORCED, BIAS = "mask", "added mask", "forced", "bias"
+SLOPE, SCORE_FACTOR, OUT_FACTOR, STEP = "slope", "score factor", "out factor", "step"
+IN_SCALE, IN_OFFSET, OUT_SCALE, OUT_OFFSET = "in scale", "in offset", "out scale", "out offset"
+
+
+@dataclass(frozen=True)
+class ArgumentRoles:
+    """``of``: the role of each tensor that the computation reads."""
+
+    of: dict[str, str]
+
+    def named(self, role: str) -> tuple[str, ...]:
+        """The tensors with this role."""
+        return tuple(name for name, found in self.of.items() if found == role)
+
+
+@dataclass(frozen=True)
+class Stored:
+    """How a quantised tensor is dequantised: its scale and offset, and their entry along axis C, if any."""
+
+    scale: str
+    offset: str
+    component: int | None
+
+
+def stored(graph: Graph) -> dict[str, Stored]:
+    """The dequantisation of each quantised tensor."""
+    found = {}
+    for node in graph.nodes:
+        if isinstance(node, Dequantize) and isinstance(node.source, Input):
+            taken = [each for each in node.scale.walk() if isinstance(each, Take) and each.axis == "C"]
+            index = taken[0].index if taken else None
+            component = index if isinstance(index, int) else None
+            found[node.source.name] = Stored(_input(node.scale), _input(node.offset), component)
+    return found
+
+
+def measures(graph: Graph, integers: frozenset[str]) -> dict[str, str]:
+    """What each of the ``integers`` counts: queries (Q), keys of a row (T), keys of a group (U), blocks (J),
+    or the number of a group (G). Those that count none of these are left out."""
+    found: dict[str, str] = {}
+
+    def mark(node: Node | None, axis: str) -> None:
+        for name in dict.fromkeys(_integers_of(node)):
+            if name in integers:
+                found.setdefault(name, axis)
+
+    nodes = graph.nodes
+    for node in nodes:
+        if isinstance(node, Listed):
+            mark(node.index, "G")
+        if isinstance(node, PackedQueries):
+            mark(node.length, "Q")
+            mark(node.ends, "Q")
+        if isinstance(node, TopK):
+            mark(node.length, "J")
+    for along in ("U", "T"):
+        for node in nodes:
+            if isinstance(node, Rows) and (along == "U") == _by_group(node):
+                mark(node.length, along)
+                mark(getattr(node, "ends", None), along)
+    return found
+
+
+def _by_group(rows: Rows) -> bool:
+    return isinstance(rows, Listed) and rows.index is not None
+
+
+def _integers_of(node: Node | None) -> Iterator[str]:
+    for each in node.walk() if node is not None else ():
+        if isinstance(each, Input):
+            yield each.name
+        if isinstance(each, Scalar):
+            yield from _counted(each.value)
+
+
+def _counted(expr: Expr) -> Iterator[str]:
+    """The tensors whose elements ``expr`` counts with; what only decides between values is a flag."""
+    if isinstance(expr, Load):
+        yield expr.source
+    for part in expr.children()[isinstance(expr, Select) :]:
+        yield from _counted(part)
+
+
+def _input(node: Node | None) -> str:
+    return (
+        next((each.name for each in node.walk() if isinstance(each, Input)), "") if node is not None else ""
+    )
+
+
+def roles_of(graph: Graph) -> ArgumentRoles:
+    """The roles of the tensors that ``graph`` reads; a tensor with several keeps the first."""
+    found: dict[str, str] = {}
+
+    def mark(node: Node | None, role: str) -> None:
+        for each in node.walk() if node is not None else ():
+            if isinstance(each, Input):
+                found.setdefault(each.name, role)
+
+    for node in graph.nodes:
+        if isinstance(node, Paged):
+            mark(node.table, TABLE)
+        if isinstance(node, Dense) and isinstance(node.start, Scalar):
+            for part in node.start.value.walk():
+                if isinstance(part, Load):
+                    found.setdefault(part.source, START)
+        if isinstance(node, Quantize):
+            mark(node.scale, OUT_SCALE)
+            mark(node.offset, OUT_OFFSET)
+        if isinstance(node, Dequantize):
+            mark(node.scale, IN_SCALE)
+            mark(node.offset, IN_OFFSET)
+        if isinstance(node, BlockRequantize):
+            mark(node.scale, STEP)
+        if isinstance(node, TopK):
+            mark(node.forced, FORCED)
+        if isinstance(node, Scores):
+            mark(node.query, QUERY)
+        if isinstance(node, Replace) and "T" in node.axes:
+            mark(node.condition, MASK)
+    for node in graph.nodes:
+        if isinstance(node, Elementwise):
+            _mark_operands(node, found)
+    return ArgumentRoles(found)
+
+
+def _mark_operands(node: Elementwise, found: dict[str, str]) -> None:
+    """The roles of what scores or results are multiplied with, or of what is added to them."""
+    below = [set(map(type, each.walk())) for each in node.inputs]
+    on_scores = any(Scores in kinds and WeightedSum not in kinds for kinds in below)
+    on_results = any(WeightedSum in kinds for kinds in below)
+    for operand in node.inputs:
+        source = operand.source if isinstance(operand, Lookup) else operand
+        if not isinstance(source, Input | Take):
+            continue
+        keys = "T" in getattr(operand, "axes", ())
+        if keys:
+            role = ADDED if isinstance(operand, Lookup) else BIAS
+        elif node.op in ("multiply", "divide"):
+            role = SCORE_FACTOR if on_scores else OUT_FACTOR if on_results else SLOPE
+        else:
+            continue
+        name = _input(source)
+        if name:
+            found.setdefault(name, role)
+
+
+def scale_parameter(graph: Graph) -> str | None:
+    """The parameter that raw scores are multiplied by as it is."""
+    for node in graph.nodes:
+        if isinstance(node, Elementwise) and node.op == "multiply":
+            raw = any(isinstance(each, Scores) for each in node.inputs)
+            for operand in node.inputs if raw else ():
+                if isinstance(operand, Scalar) and isinstance(operand.value, Symbol):
+                    return operand.value.name
+    return None
+
+
+def scores_factor(graph: Graph, env: dict[str, object]) -> float:
+    """The product of the scalars that multiply or divide the queries or the raw scores."""
+    queries = {id(each) for node in graph.nodes if isinstance(node, Scores) for each in node.query.walk()}
+    factor = 1.0
+    for node in graph.nodes:
+        on_scores = isinstance(node, Elementwise) and any(isinstance(each, Scores) for each in node.walk())
+        above = any(isinstance(each, WeightedSum) for each in node.walk())
+        if not isinstance(node, Elementwise) or above or not (on_scores or id(node) in queries):
+            continue
+        if node.op in ("multiply", "divide"):
+            for operand in node.inputs:
+                if isinstance(operand, Scalar) and not operand.axes:
+                    value = float(operand.value.evaluate(env))
+                    factor = factor * value if node.op == "multiply" else factor / value
+    return factor

@@ -1,0 +1,94 @@
+"""What an operator's declaration tells of sizes, whatever variables are made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from attndsl.expr import Expr, Load
+from attndsl.expr.argument_facts import longest_of
+from attndsl.expr.compiled_evaluation import Function, compiled
+from attndsl.lowering.match.schedule_options import Schedule, resolve
+from attndsl.spec.contract.arguments import TensorSpec
+from attndsl.spec.operator.operator import Operator
+from attndsl.verify.space.argument_roles import measures
+from attndsl.verify.space.values import Values, longest_keys_of
+
+EXTENTS = "(extents)"
+"""The name under which an environment tells the sizes of the attention axes."""
+
+
+@dataclass(frozen=True)
+class SizeFacts:
+    """Shapes, schedule and tasks of an operator.
+
+    ``values``: the interesting sizes; an author with other needs passes his own.
+    """
+
+    operator: Operator
+    values: Values = field(default_factory=Values)
+
+    @cached_property
+    def schedule(self) -> Schedule:
+        """The operator's schedule, whose tiles sizes should surround."""
+        return resolve(self.operator.schedule_choices, self.operator.schedule_lines)
+
+    @cached_property
+    def edges(self) -> tuple[int, int]:
+        """Key tile and ring depth of the operator's schedule."""
+        return self.schedule.tile_k, self.schedule.ring
+
+    @cached_property
+    def integers(self) -> tuple[TensorSpec, ...]:
+        """The tensors of lengths, indices and prefix sums."""
+        return tuple(spec for spec in self.operator.tensors if spec.kind == "lengths")
+
+    @cached_property
+    def shapes(self) -> dict[str, dict[str, tuple[Function, ...]]]:
+        """The shapes of each tensor by layout, to be evaluated in an environment."""
+        return {
+            spec.name: {key: tuple(map(compiled, each.shape())) for key, each in spec.layouts.items()}
+            for spec in self.operator.tensors
+        }
+
+    @cached_property
+    def measures(self) -> dict[str, str]:
+        """What each integer tensor counts, see :func:`~attndsl.verify.space.argument_roles.measures`."""
+        everything = frozenset(spec.name for spec in self.operator.tensors)
+        names = frozenset(spec.name for spec in self.integers)
+        return measures(self.operator.graph(everything), names)
+
+    def extents(self, env: Mapping[str, Any]) -> dict[str, int]:
+        """The attention axes' sizes that ``env`` tells."""
+        if EXTENTS in env:
+            known: dict[str, int] = env[EXTENTS]
+            return known
+        found = {}
+        for role, extent in self._extents:
+            try:
+                found[role] = int(extent(env))
+            except KeyError:
+                continue
+        return found
+
+    def tasks(self, extents: Mapping[str, int]) -> int:
+        """Tasks of a kernel: (batch row, key/value head, stretch of query rows), where all rows are full."""
+        size = {**dict.fromkeys("BNKQ", 1), **extents}
+        rows = size["Q"] * size["N"] // max(size["K"], 1)
+        return int(size["B"] * size["K"] * -(-rows // self.schedule.max_rows))
+
+    def reads(self, expr: Expr) -> frozenset[str]:
+        """The symbols of an expression, and the lengths of the tensors that it reads."""
+        loads = {node.source for node in expr.walk() if isinstance(node, Load)}
+        longest = {variable for name in loads for variable in (longest_of(name).name, longest_keys_of(name))}
+        return expr.symbols() | longest
+
+    def counts_rows(self, spec: TensorSpec) -> bool:
+        """Whether its elements are numbers of rows: of queries, of keys, or of keys that are shared."""
+        return self.measures.get(spec.name) in ("Q", "T", "U")
+
+    @cached_property
+    def _extents(self) -> tuple[tuple[str, Function], ...]:
+        return tuple((role, compiled(size)) for role, size in self.operator.axis_extents.items())

@@ -1,0 +1,205 @@
+"""How fast the command answers and compiles, against what it takes to import NumPy and Jinja.
+
+Each command runs several times, in turns with ``python -c "import numpy, jinja2"`` (0.12 s on a quiet
+machine); judged is the ratio of the fastest runs, so that a slower machine is no failure. Cold: in empty
+folders, with an empty cache. Unchanged: into a folder that has all files already. After these commands each
+specialisation that they compile is compiled once in this process, in processor seconds; its limits are
+seconds, which the same ratio scales to a machine on which the imports take 0.12 s.
+
+    python bench/tool_speed.py             (prints a table; --json for data; exit code 1 above a limit)
+    python bench/tool_speed.py --quick     (one run of each, without the projects of all operators)
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from attndsl.codegen.kernel_set.kernel_request import KernelRequest, wanted_specialisations
+from attndsl.compiler.compile import compile_operator
+from attndsl.lowering.errors import NotLowered
+from attndsl.spec.loader import load, shipped_names
+
+UNIT = (sys.executable, "-c", "import numpy, jinja2")
+UNIT_SECONDS = 0.12
+"""What UNIT takes on the machine that the limits in seconds are meant for."""
+MEDIAN_COMPILATION, WORST_COMPILATION = 0.15, 0.4
+OPERATOR = "incre_flash_attention"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Timed:
+    """A command and its limit.
+
+    Attributes:
+        limit: times UNIT's seconds.
+        arguments: of ``attndsl``, with {out} for the folder that is written to.
+        runs: how often it runs at most.
+        cold: nothing is left of earlier runs; else each run finds what the one before left.
+        seconds: those of its fastest run.
+    """
+
+    name: str
+    limit: float
+    arguments: tuple[str, ...]
+    runs: int
+    cold: bool = False
+    seconds: float = float("inf")
+
+
+COMMANDS = (
+    Timed(name="--help", limit=4.5, arguments=("--help",), runs=5),
+    Timed(name="list", limit=4.5, arguments=("list",), runs=5),
+    Timed(name=f"show {OPERATOR}", limit=4.5, arguments=("show", OPERATOR), runs=5),
+    Timed(name="doctor", limit=4.5, arguments=("doctor",), runs=5),
+    Timed(
+        name=f"generate {OPERATOR}, cold",
+        limit=22,
+        arguments=("generate", OPERATOR, "--out", "{out}"),
+        runs=3,
+        cold=True,
+    ),
+    Timed(
+        name=f"generate {OPERATOR}, unchanged",
+        limit=4,
+        arguments=("generate", OPERATOR, "--out", "{out}"),
+        runs=3,
+    ),
+    Timed(name="generate, cold", limit=180, arguments=("generate", "--out", "{out}"), runs=2, cold=True),
+    Timed(name="generate, unchanged", limit=13, arguments=("generate", "--out", "{out}"), runs=2),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A row of the table: what was measured in seconds, and as what it is judged."""
+
+    name: str
+    seconds: float
+    judged: float
+    limit: float
+    unit: str
+
+    @property
+    def holds(self) -> bool:
+        """Whether it is within its limit."""
+        return self.judged <= self.limit
+
+
+def wall_seconds(command: tuple[str, ...], cache: Path) -> float:
+    """Wall seconds of a command with its own cache folder.
+
+    Raises:
+        subprocess.CalledProcessError: the command fails.
+    """
+    started = time.perf_counter()
+    subprocess.run(command, check=True, capture_output=True, env={**os.environ, "XDG_CACHE_HOME": str(cache)})
+    return time.perf_counter() - started
+
+
+def once(timed: Timed, folder: Path) -> float:
+    """Wall seconds of one run; ``folder`` is kept between runs of the same command."""
+    if not timed.cold:
+        return wall_seconds(_words(timed, folder), folder / "cache")
+    with tempfile.TemporaryDirectory() as name:
+        return wall_seconds(_words(timed, Path(name)), Path(name) / "cache")
+
+
+def _words(timed: Timed, folder: Path) -> tuple[str, ...]:
+    arguments = (word.replace("{out}", str(folder / "out")) for word in timed.arguments)
+    return (sys.executable, "-m", "attndsl", *arguments)
+
+
+def commands(chosen: tuple[Timed, ...], quick: bool) -> tuple[float, tuple[Timed, ...]]:
+    """The fastest seconds of UNIT, and the commands with theirs; UNIT runs in front of each of their runs."""
+    units, found = list[float](), list[Timed]()
+    for timed in chosen:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            if not timed.cold:
+                once(timed, folder)
+            taken = list[float]()
+            for _ in range(1 if quick else timed.runs):
+                units.append(wall_seconds(UNIT, folder))
+                taken.append(once(timed, folder))
+        found.append(replace(timed, seconds=min(taken)))
+    return min(units), tuple(found)
+
+
+def compilations(names: tuple[str, ...]) -> Iterator[tuple[str, float]]:
+    """Each specialisation that ``attndsl generate`` makes of some operators, with its processor seconds."""
+    for name in names:
+        operator = load(name)
+        for each in (operator, *operator.modes):
+            for wanted in wanted_specialisations(each, KernelRequest()):
+                label = f"{each.name} {wanted.special}"
+                try:
+                    yield label, processor_seconds(lambda o=each, s=wanted.special: compile_operator(o, s))  # type: ignore[misc]
+                except NotLowered:
+                    continue
+
+
+def processor_seconds(work: Callable[[], object]) -> float:
+    """Processor seconds of a call in this process."""
+    started = time.process_time()
+    work()
+    return time.process_time() - started
+
+
+def measure(quick: bool) -> tuple[tuple[Figure, ...], str]:
+    """All figures, and which specialisation took longest."""
+    chosen = tuple(each for each in COMMANDS if not quick or each.arguments[:2] != ("generate", "--out"))
+    unit, found = commands(chosen, quick)
+    figures = [Figure(each.name, each.seconds, each.seconds / unit, each.limit, "times") for each in found]
+    taken = sorted(compilations((OPERATOR,) if quick else tuple(shipped_names())), key=lambda each: each[1])
+    for name, seconds, limit in (
+        ("a compilation, median", statistics.median(seconds for _, seconds in taken), MEDIAN_COMPILATION),
+        ("a compilation, worst", taken[-1][1], WORST_COMPILATION),
+    ):
+        figures.append(Figure(name, seconds, seconds * UNIT_SECONDS / unit, limit, "s, scaled"))
+    return (Figure("import numpy, jinja2", unit, 1, 1, "times"), *figures), taken[-1][0]
+
+
+def table(figures: tuple[Figure, ...]) -> str:
+    """The figures as text, a line each."""
+    head = f"{'':44} {'seconds':>9} {'judged':>9}  {'limit':<18} holds"
+    lines = [
+        f"{each.name:44} {each.seconds:9.3f} {each.judged:9.2f}  "
+        f"{f'{each.limit:g} {each.unit}':<18} {'yes' if each.holds else 'NO'}"
+        for each in figures
+    ]
+    return "\n".join([head, *lines])
+
+
+def main() -> int:
+    """Prints the figures; 1 when one is above its limit."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="one run each, one operator")
+    parser.add_argument("--json", action="store_true")
+    arguments = parser.parse_args()
+    figures, slowest = measure(arguments.quick)
+    if arguments.json:
+        rows = [{**vars_of(each), "holds": each.holds} for each in figures]
+        print(json.dumps({"figures": rows, "slowest compilation": slowest}, indent=2))
+    else:
+        print(table(figures))
+        print(f"slowest compilation: {slowest}")
+    return int(not all(each.holds for each in figures))
+
+
+def vars_of(figure: Figure) -> dict[str, object]:
+    """The fields of a figure by name."""
+    return {name: getattr(figure, name) for name in ("name", "seconds", "judged", "limit", "unit")}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

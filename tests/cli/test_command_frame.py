@@ -1,0 +1,324 @@
+"""Exit codes and JSON documents: the same for every command, whatever happens."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import attndsl.campaign
+import attndsl.cli.call_files
+import attndsl.cli.doctor
+import attndsl.cli.profile
+import attndsl.cli.show
+import attndsl.emulator.program
+from attndsl.base.source_location import UNKNOWN_LINE
+from attndsl.campaign import records, runner
+from attndsl.cli.cli import cli
+from attndsl.cli.command_frame import (
+    CLOSED_PIPE,
+    DEFECT,
+    FAILED,
+    INTERRUPTED,
+    OK,
+    SCHEMA,
+    WRONG_USAGE,
+    run_command,
+)
+from attndsl.cli.doctor import Check
+from attndsl.codegen.project import finished
+from attndsl.emulator.errors import FindingsError, KernelCrashed
+from attndsl.lowering.errors import NotLowered
+
+MINE = """
+from attndsl.spec.authoring import attend
+from attndsl.spec import Operator
+print("a spec may print")
+op = Operator("plain_attention", document="mine", summary="Attention, nothing else.")
+B, N, KN, T, D = op.dims("B N KN T D")
+op.axes(B=B, N=N, K=KN, Q=1, T=T, D=D, E=D)
+q = op.input("query", "B N 1 D", dtype="float16", axes="B N Q D")
+k = op.input("key", "B KN T D", dtype=q, axes="B K T D")
+v = op.input("value", "B KN T D", dtype=q, axes="B K T E")
+op.require(N % KN == 0, "query heads are a multiple of key/value heads")
+s = attend.scores(q, attend.rows(k))
+op.output("out", attend.softmax(s) @ attend.rows(v), like=q)
+"""
+PROGRAM = "int main() { return 0; }\n"
+COMMANDS = {
+    "list": (),
+    "show": ("mine.py", "--stage", "contract"),
+    "generate": ("mine.py", "--out", "out", "--feature", "none"),
+    "verify": ("mine.py", "--cases", "2", "--backend", "tile"),
+    "run": ("mine.py", "in.npz"),
+    "profile": ("mine.py", "--shape", "B=1,N=1,KN=1,T=16,D=16"),
+    "emulate": ("program.cpp",),
+    "doctor": (),
+}
+KEYS = {
+    "list": {"operators"},
+    "show": {"operator", "contract"},
+    "generate": {"projects"},
+    "verify": {"ok", "verifications", "not_verified"},
+    "run": {"operator", "backend", "results"},
+    "profile": {"operator", "kernel", "predicted_microseconds"},
+    "emulate": {"exit_code", "stdout", "findings", "counters"},
+    "doctor": {"ok", "checks"},
+}
+# What each command calls to do its work.
+WORK = {
+    "list": (records, "features_by_backend"),
+    "show": (attndsl.cli.show, "describe_stages"),
+    "generate": (finished, "finished_projects"),
+    "verify": (attndsl.campaign, "verify"),
+    "run": (attndsl.cli.call_files, "load_call"),
+    "profile": (attndsl.cli.profile, "call_of_shape"),
+    "emulate": (attndsl.emulator.program, "build_program"),
+    "doctor": (attndsl.cli.doctor, "examine"),
+}
+TAKES_A_SPEC = ["show", "generate", "verify", "run", "profile"]
+
+
+@pytest.fixture
+def command(tmp_path, monkeypatch, capfd):
+    """Runs a command line in a folder with a spec, a call and a program: exit code, output, errors."""
+    (tmp_path / "mine.py").write_text(MINE)
+    (tmp_path / "program.cpp").write_text(PROGRAM)
+    half = np.ones((1, 1, 1, 16), np.float16)
+    np.savez(tmp_path / "in.npz", query=half, key=half, value=half)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+
+    def run(*arguments):
+        capfd.readouterr()
+        code = run_command(cli, arguments)
+        said = capfd.readouterr()
+        return code, said.out, said.err
+
+    return run
+
+
+def document(command, *arguments):
+    """Exit code and the one document of a command line with --json."""
+    code, out, err = command(*arguments, "--json")
+    return code, json.loads(out), err
+
+
+def raising(error):
+    def work(*_, **__):
+        raise error
+
+    return work
+
+
+def test_every_command_is_tested_here() -> None:
+    assert set(COMMANDS) == set(KEYS) == set(WORK) == set(cli.commands)
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "json.md"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_page_names_every_key_of_an_answer(command, name) -> None:
+    _, found, _ = document(command, name, *COMMANDS[name])
+    section = PAGE.read_text().split(f"### `{name}`")[1].split("\n### ")[0]
+    inner = (
+        found.get("operators") or found.get("projects") or found.get("checks") or found.get("verifications")
+    )
+    keys = {*found, *(inner[0] if inner else ())} - {"schema", "command"}
+    assert {key for key in keys if f"`{key}`" not in section} == set()
+
+
+def test_the_page_names_every_exit_code_and_the_version() -> None:
+    page = PAGE.read_text()
+    codes = {int(code) for code in re.findall(r"^\| (\d+) \|", page, re.MULTILINE)}
+    assert codes == {OK, FAILED, WRONG_USAGE, DEFECT, INTERRUPTED, CLOSED_PIPE}
+    assert f"now {SCHEMA}." in page
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_an_answer_is_one_document(command, name) -> None:
+    code, found, _ = document(command, name, *COMMANDS[name])
+    assert code == OK and found["schema"] == SCHEMA and found["command"] == name
+    assert KEYS[name] <= set(found) and "error" not in found
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_wrong_usage_is_one_document(command, name) -> None:
+    code, found, err = (
+        document(command, name, *COMMANDS[name], "--cases", "0", "--frobnicate")
+        if (name != "emulate")
+        else document(command, name, *COMMANDS[name], "--timeout", "soon")
+    )
+    assert code == found["exit_code"] == WRONG_USAGE
+    assert found["schema"] == SCHEMA and found["command"] == name
+    assert found["error"] in err and len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("name", TAKES_A_SPEC)
+def test_a_wrong_spec_is_one_document(command, tmp_path, name) -> None:
+    (tmp_path / "mine.py").write_text("print('before')\nraise ValueError('of mine')\n")
+    code, found, err = document(command, name, *COMMANDS[name])
+    assert code == found["exit_code"] == WRONG_USAGE
+    assert found["error"] == "mine.py:2: ValueError: of mine" and found["error_class"] == "SpecFileError"
+    assert err.splitlines() == ["before", f"attndsl: {found['error']}"]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_what_went_wrong_at_work_is_one_document(command, monkeypatch, name) -> None:
+    """Findings of the checks, a crash of a kernel: neither the user's mistake nor a defect of the command."""
+    for error in (KernelCrashed("it died of SIGSEGV"), FindingsError("racecheck/write_after_read")):
+        monkeypatch.setattr(*WORK[name], raising(error))
+        code, found, _ = document(command, name, *COMMANDS[name])
+        assert code == found["exit_code"] == FAILED
+        assert found["error"] == str(error) and found["error_class"] == type(error).__name__
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_defect_is_one_document_and_one_line(command, monkeypatch, name) -> None:
+    monkeypatch.setattr(*WORK[name], raising(ZeroDivisionError("of\nours")))
+    code, found, err = document(command, name, *COMMANDS[name])
+    assert code == found["exit_code"] == DEFECT and found["error_class"] == "ZeroDivisionError"
+    assert [line for line in err.splitlines() if line.startswith("attndsl:")] == [
+        f"attndsl: {found['error']}"
+    ]
+    assert "please report" in found["error"] and found["traceback"] in found["error"]
+    text = Path(found["traceback"]).read_text()
+    assert "Traceback" in text and f"attndsl {name}" in text and "test_command_frame.py" in text
+    code, out, err = command(name, *COMMANDS[name])
+    assert code == DEFECT and "Traceback" not in out + err
+
+
+class _Silent(Exception):
+    def __str__(self) -> str:
+        raise ValueError
+
+
+@pytest.mark.parametrize("error", [SystemExit(0), GeneratorExit(), _Silent(), EOFError()])
+def test_no_error_ends_a_command_with_success(command, monkeypatch, error) -> None:
+    monkeypatch.setattr(*WORK["list"], raising(error))
+    code, out, err = command("list")
+    assert code == DEFECT and out == "" and len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [(KeyboardInterrupt(), INTERRUPTED, "attndsl: interrupted\n"), (BrokenPipeError(), CLOSED_PIPE, "")],
+)
+def test_an_end_from_outside_is_no_defect(command, monkeypatch, error, code, said) -> None:
+    monkeypatch.setattr(*WORK["list"], raising(error))
+    monkeypatch.setattr("attndsl.cli.command_frame._drop", lambda stream: None)
+    assert command("list") == (code, "", said)
+
+
+def test_failed_checks_are_documents_with_the_answer(command, monkeypatch) -> None:
+    monkeypatch.setattr(*WORK["doctor"], lambda: (Check("compiler", False, "none", "get one"),))
+    code, found, _ = document(command, "doctor")
+    assert code == FAILED and not found["ok"] and found["checks"][0]["advice"] == "get one"
+    monkeypatch.setitem(runner._BACKENDS, "tile", raising(ValueError("wrong numbers")))
+    code, found, _ = document(command, "verify", *COMMANDS["verify"])
+    assert code == FAILED and not found["ok"] and found["verifications"][0]["misses"] == 2
+
+
+def test_a_backend_that_ran_no_case_is_no_success(command, monkeypatch) -> None:
+    monkeypatch.setitem(runner._BACKENDS, "tile", raising(NotLowered("anything", UNKNOWN_LINE)))
+    code, out, _ = command("verify", *COMMANDS["verify"])
+    assert code == FAILED
+    assert re.search("tile ran no case, so nothing was verified on it: not lowered: .*anything has no", out)
+    code, found, _ = document(command, "verify", *COMMANDS["verify"])
+    assert code == FAILED and list(found["verifications"][0]["ran_no_case"]) == ["tile"]
+    assert found["verifications"][0]["misses"] == 0
+    code, _, _ = command("verify", "mine.py", "--cases", "2", "--backend", "reference")
+    assert code == OK  # nothing else was asked for
+
+
+def test_one_case_that_ran_is_enough(command, monkeypatch) -> None:
+    whole, seen = runner._BACKENDS["tile"], []
+
+    def first_only(call):
+        seen.append(call)
+        if len(seen) > 1:
+            raise NotLowered("anything", UNKNOWN_LINE)
+        return whole(call)
+
+    monkeypatch.setitem(runner._BACKENDS, "tile", first_only)
+    monkeypatch.setattr(runner, "cores", lambda: 1)
+    code, found, _ = document(command, "verify", *COMMANDS["verify"])
+    assert code == OK and found["verifications"][0]["ran_no_case"] == {} and len(seen) == 2
+
+
+def test_help_is_text_and_wrong_commands_are_documents(command) -> None:
+    code, out, _ = command("list", "--help", "--json")
+    assert code == OK and out.startswith("Usage:")
+    for wrong in (("frobnicate",), (), ("show",)):
+        code, found, _ = document(command, *wrong)
+        assert code == WRONG_USAGE and found["error"]
+    # behind -- words are the program's own: this is text
+    code, out, err = command("emulate", "missing.cpp", "--", "--json")
+    assert code == WRONG_USAGE and out == "" and "missing.cpp" in err
+
+
+def test_names_that_the_terminal_cannot_show(command) -> None:
+    code, found, err = document(command, "show", "\udcff.py")
+    assert code == WRONG_USAGE and "\udcff.py" in found["error"] and "\\udcff.py" in err
+
+
+def _started(*arguments, **options):
+    line = [sys.executable, "-m", "attndsl", *arguments]
+    return subprocess.Popen(line, stderr=subprocess.PIPE, text=True, **options)
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("show", "relay_attention"), ("list", "--json")])
+def test_a_closed_pipe_is_quiet(arguments) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with _started(*arguments, stdout=writer) as process:
+        os.close(writer)
+        _, said = process.communicate()
+    assert (process.returncode, said) == (CLOSED_PIPE, "")
+
+
+def test_a_full_disk_is_told() -> None:
+    full = Path("/dev/full").open("w")  # noqa: SIM115
+    with full, _started("show", "relay_attention", stdout=full) as process:
+        _, said = process.communicate()
+    assert process.returncode == FAILED and len(said.splitlines()) == 1 and "No space left" in said
+
+
+def test_an_interrupt_ends_a_verification_soon() -> None:
+    with _started(
+        "verify", "relay_attention", "--backend", "reference", stdout=subprocess.DEVNULL
+    ) as process:
+        time.sleep(3)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    assert (process.returncode, said) == (INTERRUPTED, "attndsl: interrupted\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "not_imported"),
+    [
+        (("--help",), {"numpy", "sympy", "networkx", "rich", "jinja2", "attndsl.spec", "attndsl.verify"}),
+        (("list",), {"sympy", "networkx", "rich", "jinja2", "attndsl.codegen"}),
+        (
+            ("show", "relay_attention", "--stage", "contract"),
+            {"sympy", "networkx", "rich", "jinja2", "attndsl.verify"},
+        ),
+        (("doctor",), {"sympy", "networkx", "rich", "jinja2", "attndsl.spec", "attndsl.verify"}),
+    ],
+)
+def test_a_command_imports_what_it_uses(arguments, not_imported) -> None:
+    code = (
+        "import sys; from attndsl.cli.cli import cli; from attndsl.cli.command_frame import run_command\n"
+        f"code = run_command(cli, {arguments!r}); print(code, *sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    ended, *modules = done.stderr.split()
+    assert ended == "0" and "click" in modules and not_imported & set(modules) == set()

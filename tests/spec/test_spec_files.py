@@ -1,0 +1,73 @@
+"""Spec files that go wrong while they are loaded: always the author's mistake, with the author's line."""
+
+import pytest
+
+from attndsl.spec.errors import SpecFileError
+from attndsl.spec.operator.loader import load_file
+
+GOOD = """
+from attndsl.spec import attend, Operator
+op = Operator("plain_attention", document="mine", summary="Attention, nothing else.")
+B, N, T, D = op.dims("B N T D")
+op.axes(B=B, N=N, K=N, Q=1, T=T, D=D, E=D)
+q = op.input("query", "B N 1 D", dtype="float16", axes="B N Q D")
+k = op.input("key", "B N T D", dtype=q, axes="B K T D")
+s = attend.scores(q, attend.rows(k))
+v = op.input("value", "B N T D", dtype=q, axes="B K T E")
+op.output("out", attend.softmax(s) @ attend.rows(v), like=q)
+"""
+LIAR = """
+class Liar:
+    @property
+    def __class__(self):
+        raise ValueError("asked for its class")
+liar = Liar()
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("import sys\nsys.exit(0)\n", "mine.py:2: the spec ends the program, with exit code 0"),
+        ("x = 1\nexit()\n", "mine.py:2: the spec ends the program"),
+        ("class Stop(BaseException): pass\n\nraise Stop('here')\n", "mine.py:3: Stop: here"),
+        ("raise GeneratorExit\n", "mine.py:1: GeneratorExit: "),
+        ("raise ValueError('two\\nlines')\n", "mine.py:1: ValueError: two lines"),
+        (
+            "class Mute(Exception):\n    def __str__(self):\n        raise ValueError\nraise Mute\n",
+            "mine.py:4: Mute: its text cannot be printed",
+        ),
+        (
+            "class Mute(Exception):\n    def __str__(self):\n        raise SystemExit(0)\n\nraise Mute\n",
+            "mine.py:5: Mute: its text cannot be printed",
+        ),
+        ("x = 1\nx = = 2\n", "mine.py:2: invalid syntax: x = = 2"),
+        ("raise SyntaxError('of its own')\n", "mine.py:1: SyntaxError: of its own"),
+        ("open('/no/such/file')\n", "mine.py:1: FileNotFoundError: "),
+        ("def f(): f()\nf()\n", "mine.py:1: RecursionError: "),
+        ("x = " + "-" * 100_000 + "1\n", "mine.py"),
+        ("x = '\0'\n", "mine.py"),
+        (f"{GOOD}\nraise SystemExit('done')\n", "mine.py:12: the spec ends the program, with exit code done"),
+    ],
+)
+def test_whatever_a_spec_raises_names_its_line(tmp_path, text, said) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(text)
+    with pytest.raises(SpecFileError) as found:
+        load_file(file)
+    assert said in str(found.value) and "\n" not in str(found.value)
+
+
+def test_an_interrupt_is_the_users(tmp_path) -> None:
+    (tmp_path / "mine.py").write_text("raise KeyboardInterrupt\n")
+    with pytest.raises(KeyboardInterrupt):
+        load_file(tmp_path / "mine.py")
+
+
+@pytest.mark.parametrize(
+    "more", ["", "try:\n    raise SystemExit(0)\nexcept SystemExit:\n    pass\n", LIAR], ids=str
+)
+def test_near_twins_are_loaded(tmp_path, more) -> None:
+    """Errors that a spec handles itself, and what lies about its class."""
+    (tmp_path / "mine.py").write_text(GOOD + more)
+    assert load_file(tmp_path / "mine.py").name == "plain_attention"
