@@ -7,10 +7,8 @@ import pytest
 from attndsl.api import ops
 from attndsl.codegen.kernel_set.kernel_request import wanted_specialisations
 from attndsl.codegen.kernel_set.request import KernelRequest
-from attndsl.compiler.compile import interface_of
-from attndsl.compiler.prepare_launch import compiled_for, specialisation_of
+from attndsl.compiler.prepare_launch import prepare
 from attndsl.compiler.tiling_proofs import print_proofs, prove_tiling
-from attndsl.lowering.signature.host_scalars import host_scalars
 from attndsl.spec.operator.loader import shipped_names
 from attndsl.target import ATLAS_A2
 from attndsl.verify.cases.cases import Stream
@@ -21,12 +19,10 @@ OPERATORS = shipped_names()
 @pytest.mark.parametrize("name", OPERATORS)
 def test_what_the_host_computes_is_within_what_is_proved(name: str) -> None:
     for case in Stream(getattr(ops, name), seed=5).take(3):
-        call = case.call()
-        operator, special = call.operator, specialisation_of(call)
-        host = host_scalars(call, interface_of(operator, special), ATLAS_A2.aic)
-        values = compiled_for(operator, special).program.tiling_values(host)
+        launch = prepare(case.call())
+        operator, special = launch.compiled.operator, launch.compiled.specialisation
         for proof in prove_tiling(operator, special):
-            value, (low, high) = values[proof.name], proof.range
+            value, (low, high) = launch.tiling[proof.name], proof.range
             assert low <= value <= high, (special, proof.name)
             if proof.ctype == "int64":
                 assert value % proof.divisor == 0 if proof.divisor else value == 0, (special, proof.name)
