@@ -128,7 +128,7 @@ def list_operators(as_json: bool) -> None:
             click.echo(f"    {backend}: {states.count(CHECKED)} of them checked{stale}")
 
 
-STAGES = ("contract", "graph", "schedule", "tile", "memory", "cores", "source")
+STAGES = ("contract", "graph", "schedule", "tile", "memory", "cores", "source", "tiling")
 
 
 @cli.command()
@@ -137,7 +137,7 @@ STAGES = ("contract", "graph", "schedule", "tile", "memory", "cores", "source")
 @_set
 @_feature
 @click.option(
-    "--stage", "stages", multiple=True, type=click.Choice(STAGES), help="default: all but the last two"
+    "--stage", "stages", multiple=True, type=click.Choice(STAGES), help="default: all but the last three"
 )
 @_json
 def show(
@@ -153,7 +153,7 @@ def show(
 
     operator = _operators((name,))[0]
     request = _request(dtypes, settings, features)
-    texts = describe_stages(operator, request, stages or STAGES[:-2])
+    texts = describe_stages(operator, request, stages or STAGES[:-3])
     if as_json:
         answer(operator=operator.name, **texts)
         return

@@ -8,6 +8,7 @@ from attndsl.codegen.kernel_set.kernel_request import chosen_mode, wanted_specia
 from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.compiler.compile import Compiled
 from attndsl.compiler.prepare_launch import compiled_for
+from attndsl.compiler.tiling_proofs import print_proofs
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.signature.specialisation import kernel_inputs, settings_of
 from attndsl.spec.operator.operator import Operator
@@ -15,7 +16,8 @@ from attndsl.tile.printer import print_memory_map, print_program
 
 
 def describe_stages(operator: Operator, request: KernelRequest, stages: Sequence[str]) -> dict[str, str]:
-    """The wanted stages by name: contract, graph, schedule, tile, memory, cores, source.
+    """The wanted stages by name: contract, graph, schedule, tile, memory, cores, source,
+    tiling.
 
     Where the request leaves something open, the kernel of the contract's defaults.
 
@@ -37,7 +39,10 @@ def describe_stages(operator: Operator, request: KernelRequest, stages: Sequence
             texts[stage] = operator.graph(present, settings_of(operator, special)).print()
             continue
         try:
-            texts[stage] = _stage_text(stage, compiled_for(operator, special))
+            compiled = compiled_for(operator, special)
+            texts[stage] = (
+                print_proofs(operator, special) if stage == "tiling" else _stage_text(stage, compiled)
+            )
         except NotLowered as error:
             if request.by_name:
                 raise

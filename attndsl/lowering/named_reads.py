@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from typing import Any
 
+from attndsl.expr import Expr, Load, Logic, Select, Symbol
 from attndsl.expr.reductions import Fold
-from attndsl.expr.symbolic import Expr, Load, Logic, Select, Symbol
 from attndsl.tile.buffers import GlobalRegion, Region
 from attndsl.tile.naming import camel
 from attndsl.tile.scalars import binds, defined, expressions, extents_of

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from attndsl.base.source_location import SourceLine
+from attndsl.expr import Const, Expr
 from attndsl.expr.argument_facts import split_of
-from attndsl.expr.symbolic import Const, Expr
 from attndsl.graph import nodes
 from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES
 from attndsl.lowering.errors import NotLowered

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from itertools import permutations
+
+import networkx as nx
 
 from attndsl.base.errors import InternalError
 from attndsl.lowering.emit.field_names import check_field_names
@@ -41,33 +44,63 @@ LOWERED = frozenset({Property.JOINT})
 FINISHED = frozenset({Property.FLAGS, Property.CORES, Property.ADDRESSES, Property.EVENTS})
 """What code generation and the tile backend take for granted."""
 
-PASSES: tuple[Pass, ...] = (
-    Pass(
-        name="derive_flags",
-        run=derive_flags,
-        requires=frozenset({Property.JOINT}),
-        establishes=frozenset({Property.FLAGS}),
-    ),
-    Pass(
-        name="split_cores",
-        run=split_cores,
-        requires=frozenset({Property.JOINT, Property.FLAGS}),
-        establishes=frozenset({Property.CORES}),
-        ends=frozenset({Property.JOINT}),
-    ),
-    Pass(
-        name="plan_memory",
-        run=plan_memory,
-        requires=frozenset({Property.CORES}),
-        establishes=frozenset({Property.ADDRESSES}),
-    ),
-    Pass(
-        name="synchronise",
-        run=synchronise,
-        requires=frozenset({Property.FLAGS, Property.CORES}),
-        establishes=frozenset({Property.EVENTS}),
-    ),
+
+def ordered(passes: Collection[Pass]) -> tuple[Pass, ...]:
+    """The passes in an order that their properties allow, else as they are listed.
+
+    Raises:
+        InternalError: the properties allow no order.
+    """
+    graph, place = pass_graph(passes), {each.name: number for number, each in enumerate(passes)}
+    by_name = {each.name: each for each in passes}
+    try:
+        return tuple(by_name[name] for name in nx.lexicographical_topological_sort(graph, key=place.get))
+    except nx.NetworkXUnfeasible:
+        circle = " -> ".join(first for first, _ in nx.find_cycle(graph))
+        raise InternalError(f"passes wait for each other: {circle}") from None
+
+
+def pass_graph(passes: Collection[Pass]) -> nx.DiGraph:
+    """Which pass comes before which: the one that establishes a property before those that require it, and
+    these before the one that ends it."""
+    graph = nx.DiGraph()
+    graph.add_nodes_from(each.name for each in passes)
+    for first, second in permutations(passes, 2):
+        if first.establishes & second.requires or first.requires & second.ends:
+            graph.add_edge(first.name, second.name)
+    return graph
+
+
+PASSES: tuple[Pass, ...] = ordered(
+    (
+        Pass(
+            name="derive_flags",
+            run=derive_flags,
+            requires=frozenset({Property.JOINT}),
+            establishes=frozenset({Property.FLAGS}),
+        ),
+        Pass(
+            name="split_cores",
+            run=split_cores,
+            requires=frozenset({Property.JOINT, Property.FLAGS}),
+            establishes=frozenset({Property.CORES}),
+            ends=frozenset({Property.JOINT}),
+        ),
+        Pass(
+            name="plan_memory",
+            run=plan_memory,
+            requires=frozenset({Property.CORES}),
+            establishes=frozenset({Property.ADDRESSES}),
+        ),
+        Pass(
+            name="synchronise",
+            run=synchronise,
+            requires=frozenset({Property.FLAGS, Property.CORES}),
+            establishes=frozenset({Property.EVENTS}),
+        ),
+    )
 )
+"""In the order in which they run."""
 
 
 def check_order(passes: tuple[Pass, ...]) -> None:

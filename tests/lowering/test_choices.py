@@ -16,7 +16,7 @@ from attndsl.base.package_files import specs_dir
 from attndsl.compiler.compile import compile_operator
 from attndsl.compiler.prepare_launch import prepare
 from attndsl.execute import execute
-from attndsl.expr.symbolic import Const
+from attndsl.expr import Const
 from attndsl.lowering.errors import (
     DoesNotFit,
     IllegalScheduleValue,

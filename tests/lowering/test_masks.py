@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from attndsl.expr.symbolic import Const, Symbol
+from attndsl.expr import Const, Symbol
 from attndsl.graph import nodes
 from attndsl.lowering.attention.key_range import key_range, tile_bounds
 from attndsl.lowering.context.attention_context import Context

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from attndsl.expr.symbolic import Const, Symbol
+from attndsl.expr import Const, Symbol
 from attndsl.graph import nodes
 from attndsl.lowering.attention.attention_loop import attention_loop
 from attndsl.lowering.attention.matmul_stages import with_query

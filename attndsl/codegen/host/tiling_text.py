@@ -26,12 +26,12 @@ from attndsl.codegen.kernel.kernel import CXX_SCALARS, kernel_name
 from attndsl.codegen.kernel_set.dispatch_guards import asked_symbols, selectors
 from attndsl.codegen.kernel_set.tiling_keys import tiling_key
 from attndsl.codegen.names.arguments import Names, names_of
-from attndsl.codegen.names.identifiers import comment
-from attndsl.codegen.names.spelling import pascal
+from attndsl.codegen.names.identifiers import comment, pascal
+from attndsl.codegen.text.cxx_expressions import cxx_text
 from attndsl.codegen.text.scalar_helpers import Helper, used_helpers
 from attndsl.compiler.compile import Compiled
+from attndsl.expr import Binary, Compare, Expr, Logic, Select, Symbol, binary, compare, select
 from attndsl.expr.reductions import Fold
-from attndsl.expr.symbolic import Binary, Compare, Expr, Logic, Select, Symbol, binary, compare, select
 from attndsl.lowering.signature.enum_parameters import enum_parameters
 from attndsl.lowering.signature.host_scalars import CORES, HOST, dimension, fold_name, folds_of
 from attndsl.lowering.signature.specialisation import feature_names, settings_of
@@ -228,12 +228,12 @@ def _fields(kernels: Sequence[Compiled]) -> Iterator[Row]:
 
 def _filled(compiled: Compiled) -> Iterator[Row]:
     outside = outside_names(compiled.program.tiling)
-    spelled = {name: Symbol(name, f"problem.{member_of(name)}") for name in outside}
+    spelled = {name: f"problem.{member_of(name)}" for name in outside}
     for field in compiled.program.tiling:
         symbol = earlier(field.name).name
-        value = measured(field.value).substitute(spelled).text(cxx=True)
+        value = cxx_text(measured(field.value), spelled)
         yield Row(CXX_SCALARS[field.ctype], field.name, "", value)
-        spelled[symbol] = Symbol(symbol, f"tiling.{field.name}")
+        spelled[symbol] = f"tiling.{field.name}"
 
 
 def _ctype(name: str, operator: Operator) -> str:

@@ -23,9 +23,10 @@ from attndsl.codegen.host.problem_members import (
     member_of,
     number_of_value,
 )
+from attndsl.codegen.text.cxx_expressions import cxx_text
 from attndsl.compiler.compile import Compiled, signature_of
+from attndsl.expr import Expr
 from attndsl.expr.argument_facts import DTYPE, asks, dtype_of, given, kind_of, layout_of
-from attndsl.expr.symbolic import Expr, Symbol
 from attndsl.graph.branch_conditions import decisions
 from attndsl.lowering.signature.enum_parameters import enums_as_numbers
 from attndsl.lowering.signature.kernel_signature import KernelSignature
@@ -262,7 +263,7 @@ def _one_of(operator: Operator, name: str, values: Sequence[Any], full: Sequence
 
 def _as_test(operator: Operator, condition: Expr, holds: bool) -> Selector:
     names = sorted(condition.symbols())
-    spelled = {name: Symbol(name, f"problem.{member_of(name)}") for name in names}
+    spelled = {name: f"problem.{member_of(name)}" for name in names}
     words = {name: values for name in names if (values := counted(operator, name))}
-    text = enums_as_numbers(condition, words).substitute(spelled).text(cxx=True)
+    text = cxx_text(enums_as_numbers(condition, words), spelled)
     return Selector(f"({text})" if holds else f"!({text})", tuple(names))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attndsl.expr.symbolic import Const, Expr, round_up
+from attndsl.expr import Const, Expr, round_up
 from attndsl.lowering.attention.requantize import whole_scores
 from attndsl.lowering.attention.scale_absorption import scale_scores
 from attndsl.lowering.context.attention_context import Context

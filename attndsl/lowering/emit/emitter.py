@@ -11,9 +11,7 @@ from dataclasses import dataclass
 
 from attndsl.base.reserved_names import is_taken, plain
 from attndsl.base.source_location import SourceLine
-from attndsl.expr.intervals import ANYTHING, is_integral
-from attndsl.expr.reductions import Fold
-from attndsl.expr.symbolic import (
+from attndsl.expr import (
     Binary,
     Compare,
     Const,
@@ -21,11 +19,14 @@ from attndsl.expr.symbolic import (
     ExprLike,
     Load,
     Named,
+    Scope,
     Symbol,
     as_expr,
     minimum,
     select,
 )
+from attndsl.expr.intervals import ANYTHING, is_integral
+from attndsl.expr.reductions import Fold
 from attndsl.lowering.emit.floor_division import floored
 from attndsl.lowering.emit.inventory import Inventory
 from attndsl.lowering.emit.loop_scalars import LANES, own_rows
@@ -37,7 +38,7 @@ from attndsl.lowering.signature.tensor_layouts import stride_value
 from attndsl.target import MemorySpace
 from attndsl.tile.buffers import Buffer, GlobalRegion, GlobalTensor
 from attndsl.tile.entry_size import entry_size
-from attndsl.tile.naming import camel, gm_member
+from attndsl.tile.naming import camel
 from attndsl.tile.program import tiling_scalar
 
 
@@ -201,7 +202,7 @@ class Emitter:
         position = as_expr(index)
         if tensor in self.signature.one_for_all:
             position = minimum(position, self.count(tensor) - 1)
-        return Load(tensor, position, gm_member(tensor))
+        return Load(tensor, position, scope=Scope.GLOBAL)
 
     def count(self, tensor: str) -> Symbol:
         """The entries of lengths, 0 where a call leaves them out."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from attndsl.expr.symbolic import Const, Expr, ExprLike, product
+from attndsl.expr import Const, Expr, ExprLike, product
 from attndsl.graph import nodes
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.errors import NotLowered

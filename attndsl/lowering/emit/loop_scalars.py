@@ -19,14 +19,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from attndsl.expr.symbolic import Named, Symbol
+from attndsl.expr import Named, Symbol
 from attndsl.tile.instructions.base import repeat_elements
 from attndsl.tile.naming import camel
 
 LANES = repeat_elements("float32")
-REPEAT_LANES = Named(LANES, "repeatLanes", "kRepeatLanes")
-LOWEST = Named(float(np.finfo(np.float32).min), "LOWEST", "kLowest")
-SMALLEST = Named(float(np.finfo(np.float32).tiny), "SMALLEST", "kSmallest")
+REPEAT_LANES = Named(LANES, "repeatLanes")
+LOWEST = Named(float(np.finfo(np.float32).min), "lowest")
+SMALLEST = Named(float(np.finfo(np.float32).tiny), "smallest")
 
 ITEM = Symbol("item")
 TASK = Symbol("task")

@@ -5,7 +5,7 @@ A slot holds one key tile of one task, rows in the task's order.
 
 from __future__ import annotations
 
-from attndsl.expr.symbolic import Expr, select
+from attndsl.expr import Expr, select
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.instructions.base import block_elements

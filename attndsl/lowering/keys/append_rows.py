@@ -7,7 +7,7 @@ that has added up its last tile knows that its cube has read all keys and values
 
 from __future__ import annotations
 
-from attndsl.expr.symbolic import Expr, Symbol, maximum
+from attndsl.expr import Expr, Symbol, maximum
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.emit.loop_scalars import BATCH, KV_HEAD, R0
 from attndsl.lowering.emit.shorthands import chunks

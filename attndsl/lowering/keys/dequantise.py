@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from attndsl.expr.symbolic import Const, Expr, Named, Symbol, ceil_div, minimum
+from attndsl.expr import Const, Expr, Named, Symbol, ceil_div, minimum
 from attndsl.graph import nodes
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.emit.loop_scalars import KEYS, SLOT

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from attndsl.base.source_location import SourceLine
-from attndsl.expr.symbolic import Const
+from attndsl.expr import Const
 from attndsl.lowering.match.attention_pattern import Computation
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from attndsl.expr.symbolic import Const, Symbol, as_expr, ceil_div, minimum
+from attndsl.expr import Const, Symbol, as_expr, ceil_div, minimum
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import CHUNK, HEAD, LOWEST, QUERY, R0, SMALLEST
 from attndsl.lowering.emit.row_operations import scale_rows

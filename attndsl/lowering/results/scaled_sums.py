@@ -9,7 +9,7 @@ row without keys has sum 0 and stays 0.
 
 from __future__ import annotations
 
-from attndsl.expr.symbolic import Const, Expr, Symbol
+from attndsl.expr import Const, Expr, Symbol
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import CHUNK, R0, ROWS
 from attndsl.lowering.emit.row_operations import broadcast, scale_rows

@@ -5,7 +5,7 @@ Batch rows are padded to one number of positions; those after the last query of 
 
 from __future__ import annotations
 
-from attndsl.expr.symbolic import Const, Expr, Symbol, as_expr
+from attndsl.expr import Const, Expr, Symbol, as_expr
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import HEAD, QUERY, R0
 from attndsl.lowering.emit.shorthands import chunks, whole

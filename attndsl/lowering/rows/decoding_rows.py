@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from attndsl.expr.symbolic import Const, Expr
+from attndsl.expr import Const, Expr
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.emit.loop_scalars import BATCH, CHUNK, FIRST_HEAD, HEAD, HEADS, R0, ROW_BEGIN, TASK
 from attndsl.lowering.rows.row_space import RowSpace, Run

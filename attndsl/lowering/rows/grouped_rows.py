@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from attndsl.expr.symbolic import Expr, Symbol, ceil_div, maximum, minimum, select
+from attndsl.expr import Expr, Symbol, ceil_div, maximum, minimum, select
 from attndsl.graph import nodes
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.emit.loop_scalars import BATCH, FIRST_HEAD, HEAD, HEADS, TASK

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from attndsl.base.source_location import SourceLine
-from attndsl.expr.symbolic import Binary, Const, Expr, Symbol, ceil_div, maximum, minimum, round_up
+from attndsl.expr import Binary, Const, Expr, Symbol, ceil_div, maximum, minimum, round_up
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Emit

@@ -8,7 +8,7 @@ of the tile before. Blocks whose window ends in the tile are complete with it:
 
 from __future__ import annotations
 
-from attndsl.expr.symbolic import Const, Expr, Symbol, ceil_div, maximum, minimum, select
+from attndsl.expr import Const, Expr, Symbol, ceil_div, maximum, minimum, select
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import KEYS, TILE
 from attndsl.lowering.emit.shorthands import whole

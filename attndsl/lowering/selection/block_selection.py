@@ -8,7 +8,7 @@ row of keys is held anywhere.
 
 from __future__ import annotations
 
-from attndsl.expr.symbolic import Const, Expr, Symbol, ceil_div, maximum, minimum
+from attndsl.expr import Const, Expr, Symbol, ceil_div, maximum, minimum
 from attndsl.lowering.attention.key_range import tile_bounds
 from attndsl.lowering.attention.matmul_stages import score_tile
 from attndsl.lowering.attention.step_scores import exponentials, loaded_buffers, scored, with_tile_operands

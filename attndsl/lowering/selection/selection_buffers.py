@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import cast
 
-from attndsl.expr.symbolic import Expr, Named, Symbol, ceil_div, round_up
+from attndsl.expr import Expr, Named, Symbol, ceil_div, round_up
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import HEADS, ROWS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from attndsl.expr.symbolic import Compare, Const, Expr, Symbol
+from attndsl.expr import Compare, Const, Expr, Symbol
 from attndsl.spec.operator.operator import Operator
 
 EnumValues = Mapping[str, tuple[Any, ...]]

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from attndsl.expr import Compare, Const, Expr, Logic, Symbol, negation
 from attndsl.expr.argument_facts import asks, dtype_of, split_of
 from attndsl.expr.intervals import Range
 from attndsl.expr.reductions import Fold
-from attndsl.expr.symbolic import Compare, Const, Expr, Logic, Symbol, negation
 from attndsl.graph.graph import Graph
 from attndsl.graph.nodes import Dequantize, Input, Node, Scores, WeightedSum
 from attndsl.lowering.signature.enum_parameters import EnumValues, enum_parameters, enums_as_numbers

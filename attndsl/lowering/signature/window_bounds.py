@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from attndsl.expr import Const, Expr, minimum
 from attndsl.expr.intervals import ANYTHING, Range, bounds
-from attndsl.expr.symbolic import Const, Expr, minimum
 from attndsl.graph import nodes
 from attndsl.spec.operator.operator import Operator
 from attndsl.tile.instructions.base import block_elements

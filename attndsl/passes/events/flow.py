@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from attndsl.expr.symbolic import Const, Symbol
+from attndsl.expr import Const, Symbol
 from attndsl.passes.events.access_sets import Group, Touches, TouchIndex
 from attndsl.target import Pipe
 from attndsl.tile.buffers import Buffer

@@ -15,7 +15,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from attndsl.expr.symbolic import Binary, Compare, Const, Expr, Logic, Symbol
+from attndsl.expr import Binary, Compare, Const, Expr, Logic, Symbol
 from attndsl.tile.statements import Collect, For, If, Let, Seq, Statement
 
 _Linear = dict[str, int]  # scalar to coefficient; "" is the constant term

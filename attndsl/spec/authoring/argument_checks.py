@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from attndsl.base.source_location import author_line
-from attndsl.expr.symbolic import Binary, Const, Expr, as_expr
+from attndsl.expr import Binary, Const, Expr, as_expr
 from attndsl.spec.errors import SpecError
 
 PARAM_TYPES = (bool, int, float, str, bytes)
