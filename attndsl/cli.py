@@ -5,10 +5,13 @@ Exit codes: 0 all is well, 1 something that was checked failed, 2 wrong usage or
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import shlex
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -44,6 +47,17 @@ def main() -> None:
         _fail(f"this is a defect of attndsl, please report it: {error}", FAILED)
     except AttnDslError as error:
         _fail(str(error), FAILED)
+
+
+@contextmanager
+def _seldom_collected() -> Iterator[None]:
+    """Few searches for garbage in cycles: each looks through all kernels that are kept, and finds little."""
+    before = gc.get_threshold()
+    gc.set_threshold(50_000, 20, 100)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 def _fail(message: str, code: int) -> None:
@@ -226,6 +240,7 @@ def generate(
     """
     from attndsl.codegen.project import Project, plan_projects
 
+    click.get_current_context().with_resource(_seldom_collected())
     request = _request(dtypes, settings, features)
     # Everything is computed before the first file is written.
     projects: list[Project] = []

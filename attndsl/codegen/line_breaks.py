@@ -8,6 +8,8 @@ WIDTH = 110
 _INDENT = "    "
 _CHOICES, _SUMS = ("?", ":", "&&", "||"), ("+", "-")
 _BRACKETS = frozenset("([{")
+_NOTICED = re.compile(r'["(\[{)\]}, ]')
+"""Characters that decide where a line may be cut."""
 _CALL = re.compile(r"(?!(?:if|for|while)\b)[\w:.]+\(")
 _DEEPEST = 5
 """Parentheses inside of which a line is never broken."""
@@ -95,14 +97,19 @@ def _split_comment(code: str) -> tuple[str, str]:
 
 def _split_operators(code: str, operators: tuple[str, ...], at_depth: int) -> list[str]:
     """The text cut in front of every operator with that many parentheses around it."""
+    marks = tuple(f" {operator} " for operator in operators)
     pieces, start, depth, quoted = [], 0, 0, False
-    for index, character in enumerate(code):
+    for found in _NOTICED.finditer(code):
+        index, character = found.start(), found[0]
         if character == '"' and not _is_escaped(code, index):
             quoted = not quoted
         if quoted:
             continue
-        depth += (character in "([{") - (character in ")]}")
-        if depth == at_depth and any(code.startswith(f" {op} ", index) for op in operators):
+        if character in "([{":
+            depth += 1
+        elif character in ")]}":
+            depth -= 1
+        elif character == " " and depth == at_depth and code.startswith(marks, index):
             pieces.append(code[start:index])
             start = index + 1
     return [*pieces, code[start:]]
@@ -111,7 +118,8 @@ def _split_operators(code: str, operators: tuple[str, ...], at_depth: int) -> li
 def _split_arguments(code: str) -> list[str]:
     """The text cut behind every comma inside parentheses, nested calls kept whole where they are short."""
     pieces, start, depth, quoted = [], 0, 0, False
-    for index, character in enumerate(code):
+    for found in _NOTICED.finditer(code):
+        index, character = found.start(), found[0]
         if character == '"' and not _is_escaped(code, index):
             quoted = not quoted
         if quoted:

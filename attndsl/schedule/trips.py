@@ -224,11 +224,12 @@ def _signs(facts: list[_Linear]) -> tuple[Counter[str], Counter[str]]:
 
 def _about_the_last(facts: list[_Linear]) -> list[_Linear]:
     """The facts that are connected with the last one by shared scalars."""
-    kept, names, others = [facts[-1]], set(facts[-1]) - {""}, facts[:-1]
+    names = facts[-1].keys() - {""}
+    kept, others = [facts[-1]], [(fact, fact.keys() - {""}) for fact in facts[:-1]]
     while True:
-        near = [fact for fact in others if names & set(fact)]
+        near = [each for each in others if not names.isdisjoint(each[1])]
         if not near:
             return kept
-        kept += near
-        others = [fact for fact in others if not names & set(fact)]
-        names |= {name for fact in near for name in fact} - {""}
+        kept += (fact for fact, _ in near)
+        others = [each for each in others if names.isdisjoint(each[1])]
+        names = names.union(*(scalars for _, scalars in near))
