@@ -107,6 +107,11 @@ def _without(flow: Flow, names: tuple[str, ...], overruns: frozenset[str]) -> fr
         start = {loop: state.without(traces) for loop, state in entries.items()}
         walk = _Trying(overruns, without | mark, start)
         try:
+            for (
+                loop
+            ) in flow.loops:  # what goes wrong does so close to a wait, and states are no smaller there
+                if loop.awaits & mark and loop.statement in start:
+                    walk.run(loop.body, start[loop.statement].copy())
             walk.run(flow.steps, flow.start())
         except _Unexpected:
             continue
