@@ -345,7 +345,7 @@ class Loop(Step):
 
     Attributes:
         number: its place among the tree's loops, inner ones first.
-        awaits: the events that are awaited inside, as bits of :attr:`Flow.marks`.
+        awaits: the events that are awaited in it, but not in a loop inside, as bits of :attr:`Flow.marks`.
         bound: the scalar n of a loop ``0..n``.
         distance: by how many bits touches of other iterations lie apart.
     """
@@ -511,7 +511,7 @@ class Flow:
         body = self._body(loop.body)
         number, innermost, awaits = self._count, self._count == before, self._awaited
         self._count += 1
-        self._awaited |= outside
+        self._awaited = outside
         if body:
             self.loops.append(
                 Loop(
