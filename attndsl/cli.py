@@ -238,9 +238,9 @@ def generate(
     Files that an earlier generation wrote there and this one does not are removed; others are left alone.
     A spec file is a Python program of yours, which is executed to load it; nothing else is.
     """
+    click.get_current_context().with_resource(_seldom_collected())
     from attndsl.codegen.project import Project, plan_projects
 
-    click.get_current_context().with_resource(_seldom_collected())
     request = _request(dtypes, settings, features)
     # Everything is computed before the first file is written.
     projects: list[Project] = []

@@ -21,9 +21,10 @@ def kept(find: Callable[[_Owner], _Fact]) -> Callable[[_Owner], _Fact]:
     @wraps(find)
     def fact(owner: _Owner) -> _Fact:
         facts = vars(owner)
-        if name not in facts:
-            facts[name] = find(owner)
-        found: _Fact = facts[name]
+        try:
+            found: _Fact = facts[name]
+        except KeyError:
+            found = facts[name] = find(owner)
         return found
 
     return fact
