@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 WIDTH = 110
 _INDENT = "    "
@@ -23,8 +24,20 @@ def wrap(line: str, width: int = WIDTH) -> list[str]:
     Comments and lines without brackets are left alone; literals are kept whole. A comment behind code that is
     too long together with it comes before it.
     """
+    if len(line) <= width:
+        return [line]
+    return list(_wrapped(line, width))
+
+
+@lru_cache(maxsize=8192)
+def _wrapped(line: str, width: int) -> tuple[str, ...]:
+    """The pieces of a line that is too long; kernels have many of these in common."""
+    return tuple(_pieces(line, width))
+
+
+def _pieces(line: str, width: int) -> list[str]:
     code = line.lstrip(" ")
-    if len(line) <= width or code.startswith("//") or not _BRACKETS.intersection(code):
+    if code.startswith("//") or not _BRACKETS.intersection(code):
         return [line]
     pad = line[: len(line) - len(code)]
     code, comment = _split_comment(code)
