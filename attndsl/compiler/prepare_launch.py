@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from attndsl.compiler.compile import Compiled, interface_of
+from attndsl.compiler.compile import Compiled, signature_of
 from attndsl.compiler.launch_scalars import launch_scalars
 from attndsl.compiler.stored_programs import compiled_or_stored
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.signature.specialisation import Specialisation, specialised_on
 from attndsl.spec.binding.call import Call
+from attndsl.spec.contract.contract import Contract
 from attndsl.spec.contract.split import whole_rank
 from attndsl.spec.operator.operator import Operator
 from attndsl.target import ATLAS_A2
@@ -67,7 +68,7 @@ def prepare(call: Call, cores: int = ATLAS_A2.aic) -> Launch:
     call.check_target()
     compiled = compiled_for(call.operator, specialisation_of(call))
     program = compiled.program
-    env = launch_scalars(call, interface_of(call.operator, compiled.specialisation), cores)
+    env = launch_scalars(call, signature_of(call.operator, compiled.specialisation), cores)
     tiling = program.tiling_values(env)
     return Launch(
         compiled=compiled,
@@ -86,10 +87,28 @@ def specialisation_of(call: Call) -> Specialisation:
     return specialised_on(operator, call.present, env, call.dtype, buckets)
 
 
-@lru_cache(maxsize=256)
-def compiled_for(operator: Operator, specialisation: Specialisation) -> Compiled:
-    """The compiled specialisation, made or read once a process."""
-    return compiled_or_stored(operator, specialisation)
+def compiled_for(operator: Contract, specialisation: Specialisation) -> Compiled:
+    """The compiled specialisation, made or read once a process.
+
+    Raises:
+        As :func:`attndsl.compiler.compile.compile_operator`.
+    """
+    assert isinstance(operator, Operator)
+    known = _compiled(operator)
+    if specialisation not in known:
+        known[specialisation] = compiled_or_stored(operator, specialisation)
+    return known[specialisation]
+
+
+def keep_compiled(compiled: Compiled) -> Compiled:
+    """What another process has compiled, as :func:`compiled_for` gives it from now on."""
+    return _compiled(compiled.operator).setdefault(compiled.specialisation, compiled)
+
+
+@lru_cache(maxsize=64)
+def _compiled(operator: Operator) -> dict[Specialisation, Compiled]:
+    """The compiled specialisations of an operator, in this process."""
+    return {}
 
 
 def _inputs(call: Call, compiled: Compiled) -> dict[str, Array | tuple[Array, ...] | None]:

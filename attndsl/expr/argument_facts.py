@@ -7,32 +7,38 @@ has it. Symbols without brackets are sizes, parameters, indices and what hosts o
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from functools import cache
 
 from attndsl.expr.symbolic import Symbol
 
 GIVEN, DTYPE, LAYOUT, SPLIT, LONGEST, ROWS = "given", "dtype", "layout", "split", "longest", "rows"
 
 
+@cache
 def given(name: str) -> Symbol:
     """Whether the optional argument ``name`` is passed."""
     return Symbol(f"{GIVEN}({name})", f"has_{name}")
 
 
+@cache
 def dtype_of(name: str) -> Symbol:
     """The dtype name of tensor ``name``."""
     return Symbol(f"{DTYPE}({name})", f"dtype_{name}")
 
 
+@cache
 def layout_of(name: str) -> Symbol:
     """The key of the layout in which tensor ``name`` is passed."""
     return Symbol(f"{LAYOUT}({name})", f"layout_{name}")
 
 
+@cache
 def split_of(name: str) -> Symbol:
     """Whether tensor ``name`` is passed as a list of one tensor a batch row."""
     return Symbol(f"{SPLIT}({name})", f"split_{name}")
 
 
+@cache
 def longest_of(name: str) -> Symbol:
     """The length of the longest batch row that the prefix sums ``name`` tell."""
     return Symbol(f"{LONGEST}({name})", f"{name}_longest")
@@ -43,6 +49,7 @@ def rows_of(name: str) -> str:
     return f"{ROWS}({name})"
 
 
+@cache
 def asks(symbol: str) -> tuple[str, str]:
     """What a symbol asks of which argument, ``("dtype", "query")``; ``("", name)`` of a size or parameter."""
     kind, _, argument = symbol.partition("(")

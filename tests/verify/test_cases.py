@@ -12,6 +12,7 @@ import pytest
 import attndsl.verify
 from attndsl.api import ops
 from attndsl.expr.argument_facts import split_of
+from attndsl.reference import run as reference
 from attndsl.spec.operator.loader import load, shipped_names
 from attndsl.verify.cases import cases
 from attndsl.verify.cases.case import Case
@@ -410,3 +411,11 @@ def test_no_operator_and_no_argument_is_named_in_the_package():
     names = {*shipped_names(), *(name for name in named if len(name) > 5)}
     generic = {"query", "key", "value"}
     assert [name for name in sorted(names - generic) if name in text] == []
+
+
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_elements_of_results_are_known_before_any_tensor_is_made(name):
+    smallest = sorted(made(name).cases, key=lambda case: case.result_elements())[:2]
+    for case in smallest:
+        results = reference.run(case.call())
+        assert sum(result.size for result in results) == case.result_elements()

@@ -23,12 +23,12 @@ from attndsl.codegen.host.problem_members import (
     member_of,
     number_of_value,
 )
-from attndsl.compiler.compile import Compiled, interface_of
+from attndsl.compiler.compile import Compiled, signature_of
 from attndsl.expr.argument_facts import DTYPE, asks, dtype_of, given, kind_of, layout_of
 from attndsl.expr.symbolic import Expr, Symbol
 from attndsl.graph.branch_conditions import decisions
-from attndsl.lowering.signature.enum_parameters import counted_words
-from attndsl.lowering.signature.kernel_signature import KernelInterface
+from attndsl.lowering.signature.enum_parameters import enums_as_numbers
+from attndsl.lowering.signature.kernel_signature import KernelSignature
 from attndsl.lowering.signature.specialisation import (
     Specialisation,
     feature_names,
@@ -84,9 +84,18 @@ def _within_bucket(member: str, bucket: int) -> str:
 
 def _decisions(operator: Operator, special: Specialisation, more: frozenset[str]) -> tuple[Decision, ...]:
     present = kernel_inputs(operator, special.features | more)
-    return decisions(operator.roots, present, settings_of(operator, special))
+    return _decisions_of(operator, present, tuple(settings_of(operator, special).items()))
 
 
+@lru_cache(maxsize=4096)
+def _decisions_of(
+    operator: Operator, present: frozenset[str], settings: tuple[tuple[str, Any], ...]
+) -> tuple[Decision, ...]:
+    """Kernels that differ in dtypes alone are chosen by the same decisions."""
+    return decisions(operator.roots, present, dict(settings))
+
+
+@lru_cache(maxsize=1024)
 def ignored_features(operator: Operator, special: Specialisation) -> frozenset[str]:
     """The optional tensors that a call may pass without being computed any differently."""
     settings, ignored = settings_of(operator, special), frozenset[str]()
@@ -105,7 +114,7 @@ def ignored_features(operator: Operator, special: Specialisation) -> frozenset[s
 
 def _decided(operator: Operator, special: Specialisation, ignored: frozenset[str]) -> Iterator[Selector]:
     """The choices of the spec that are made as in this kernel."""
-    interface = interface_of(operator, special)
+    interface = signature_of(operator, special)
     settled = _decisions(operator, special, frozenset())
     own = (*_layouts_of_kernel(operator, interface), *_free_dtypes(operator, interface))
     asked = dict.fromkeys((*own, *(name for each, _ in settled for name in sorted(each.symbols()))))
@@ -137,14 +146,14 @@ def _contract(
     return tuple(found)
 
 
-def _layouts_of_kernel(operator: Operator, interface: KernelInterface) -> Iterator[str]:
+def _layouts_of_kernel(operator: Operator, interface: KernelSignature) -> Iterator[str]:
     """The layouts that the computation asks for, of tensors that the kernel takes."""
     for name in interface.layouts:
         if layout_of(name).name in operator.specialization_parameters:
             yield layout_of(name).name
 
 
-def _free_dtypes(operator: Operator, interface: KernelInterface) -> Iterator[str]:
+def _free_dtypes(operator: Operator, interface: KernelSignature) -> Iterator[str]:
     """The dtypes that a call chooses, of tensors that the kernel takes."""
     for spec in operator.free_tensors:
         if spec.name in interface.present:
@@ -153,7 +162,7 @@ def _free_dtypes(operator: Operator, interface: KernelInterface) -> Iterator[str
 
 def _domain(
     operator: Operator,
-    interface: KernelInterface,
+    interface: KernelSignature,
     ignored: frozenset[str],
     name: str,
     *,
@@ -255,5 +264,5 @@ def _as_test(operator: Operator, condition: Expr, holds: bool) -> Selector:
     names = sorted(condition.symbols())
     spelled = {name: Symbol(name, f"problem.{member_of(name)}") for name in names}
     words = {name: values for name in names if (values := counted(operator, name))}
-    text = counted_words(condition, words).substitute(spelled).text(cxx=True)
+    text = enums_as_numbers(condition, words).substitute(spelled).text(cxx=True)
     return Selector(f"({text})" if holds else f"!({text})", tuple(names))

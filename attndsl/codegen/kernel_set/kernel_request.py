@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from attndsl.base.errors import UserError
@@ -170,6 +171,13 @@ def legal_choice(operator: Operator, values: Mapping[str, Any], dtype: str) -> C
     io = io_tensor(operator)
     if len(io.dtypes) > 1:
         values = {**values, dtype_of(io.name).name: dtype}
+    return _nearest_legal(operator, tuple(values.items()))
+
+
+@lru_cache(maxsize=4096)
+def _nearest_legal(operator: Operator, pinned: tuple[tuple[str, Any], ...]) -> Choice | None:
+    """A kernel's choice is asked for again by what describes the kernel, its cases and its host code."""
+    values = dict(pinned)
     named = {asks(name)[1] for name, value in values.items() if kind_of(name) == GIVEN and value}
     features = frozenset(feature_names(operator))
 

@@ -18,7 +18,7 @@ from attndsl.codegen.names.identifiers import comment
 from attndsl.codegen.project.files import write_files
 from attndsl.codegen.project.project_files import Page, project_files
 from attndsl.compiler.compile import Compiled
-from attndsl.compiler.prepare_launch import compiled_for
+from attndsl.compiler.prepare_launch import compiled_for, keep_compiled
 from attndsl.compiler.stored_programs import parts_of, with_operator
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.signature.kernel_names import check_kernel_names
@@ -129,7 +129,7 @@ def _compiled(operator: Operator, specials: Sequence[Specialisation]) -> Iterato
             return None
 
     for found in fork_map(parts, specials):
-        yield None if found is None else with_operator(found, operator)
+        yield None if found is None else keep_compiled(with_operator(found, operator))
 
 
 def _page(project: Project) -> Page:

@@ -39,7 +39,7 @@ def whole_scores(context: Context) -> Buffer:
 
 def whole_partial(context: Context) -> Buffer:
     """Weighted sums of a tile as the cube leaves them."""
-    s, elements = context.schedule, context.schedule.rows * context.interface.value_bucket
+    s, elements = context.schedule, context.schedule.rows * context.signature.value_bucket
     return context.in_ub("wholePartial", "int32", elements, "integer weighted sum of one tile", s.slots)
 
 

@@ -7,7 +7,7 @@ Scalar names (all ``int64``), in the order they come into being inside a kernel:
     batch, kvHead             the task's batch row and key/value head
     firstHead, heads          its query heads; firstQuery, queries: its query positions
     taskRows                  its rows, heads * queries; rowFractals: fractals of 16 rows that they fill
-    keyBegin  first key that some row of the task may see, where it is not 0; keyEnd: behind the last
+    keyBegin  first key that some row of the task may see, where it is not 0; keyEnd: after the last
     firstTile, tiles          the item's range of key tiles
     tile      running tile of the item; firstKey, keys: its keys; slot: its slot of the rings
     rowBegin, rows            the task's rows of one vector core

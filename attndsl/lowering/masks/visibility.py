@@ -53,4 +53,4 @@ def begins_late(context: Context) -> bool:
 
 
 def _intervals(context: Context) -> tuple[Interval, ...]:
-    return hidden_keys(context.attention.modifiers, context.interface.float_params)
+    return hidden_keys(context.attention.modifiers, context.signature.float_params)

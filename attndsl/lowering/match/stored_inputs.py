@@ -1,4 +1,4 @@
-"""The inputs behind nodes that compute nothing: where in which tensor something is stored."""
+"""The inputs under nodes that compute nothing: where in which tensor something is stored."""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ def _to_int8(context: Context, source: Buffer, offset: Expr, result: Buffer, pit
 def _quantise(
     context: Context, node: nodes.Node, source: Buffer, offset: Expr, each_run: EachRun
 ) -> list[Statement]:
-    """``clip(round_half_even(x * scale + offset))``, integral in fp32 behind this; fp16 holds it exactly."""
+    """``clip(round_half_even(x * scale + offset))``, integral in fp32 afterwards; fp16 holds it exactly."""
     assert isinstance(node, nodes.Quantize)
     rows = whole(source, offset, CHUNK * context.value_bucket)
     steps = [_by_channel(context, node.scale, "Mul", source, offset, each_run)]
@@ -165,7 +165,7 @@ def _by_channel(
 def _padded(
     context: Context, node: nodes.Node, source: Buffer, offset: Expr, each_run: EachRun
 ) -> list[Statement]:
-    """Rows that do not exist are no task's; padding_rows.py gives them their zeros."""
+    """Rows that do not exist are no task's; zero_padding.py gives them their zeros."""
     if not pads_rows(node):
         raise NotLowered("Replace of the result", node.where)
     return []

@@ -54,7 +54,7 @@ def _merge_stage(contexts: tuple[Context, ...]) -> Stage:
     context = contexts[0]
     where, step, b = context.where, context.rows_per_step, _blocks(context)
     accumulator = vector_buffers(context).accumulator
-    heads = context.host(context.interface.extents["N"], "query heads", "queryHeads")
+    heads = context.host(context.signature.extents["N"], "query heads", "queryHeads")
     merged_sum = _lanes(b.merged_sum)
     body = seq(
         Fill(dst=_lanes(b.merged_max), value=LOWEST),

@@ -39,7 +39,7 @@ class DecodingRows(RowSpace):
     # Tasks ----------------------------------------------------------------------------------------------
 
     def task_sizes(self, emit: Emitter, heads: Expr) -> tuple[Expr, Expr]:
-        return heads, emit.interface.extents["B"] * earlier("kvHeads") * earlier("headTiles")
+        return heads, emit.signature.extents["B"] * earlier("kvHeads") * earlier("headTiles")
 
     def enter(self, emit: Emitter) -> list[Statement]:
         return [*self.enter_heads(TASK, BATCH), *self.enter_rows(HEADS)]

@@ -54,7 +54,7 @@ class GroupedRows(DecodingRows):
     # Tasks ----------------------------------------------------------------------------------------------
 
     def task_sizes(self, emit: Emitter, heads: Expr) -> tuple[Expr, Expr]:
-        add, extents = emit.inventory.field, emit.interface.extents
+        add, extents = emit.inventory.field, emit.signature.extents
         add("batchRows", extents["B"], "batch rows")
         members = maximum(1, emit.schedule.max_rows // maximum(heads, 1))
         add("membersPerTask", members, "batch rows of a task, at most")

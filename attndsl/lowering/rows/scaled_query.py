@@ -87,7 +87,7 @@ class ScaledQuery:
 
     def _elements(self, emit: Emitter) -> Expr:
         """Elements of the stored queries, for the host."""
-        return product([emit.interface.extents[axis] for axis in self.query.axes])
+        return product([emit.signature.extents[axis] for axis in self.query.axes])
 
 
 def stored_query(node: nodes.Node, where: SourceLine) -> tuple[nodes.Input, ScaledQuery | None]:

@@ -289,7 +289,7 @@ _TURNED = {"subtract": "write -(x - number)"}
 
 
 def takes_number(node: nodes.Elementwise, other: nodes.Node) -> bool:
-    """Whether one instruction computes ``node`` with ``other``, a number or one of each row, behind."""
+    """Whether one instruction computes ``node`` with ``other``, a number or one of each row, second."""
     operation = OPERATIONS[node.op]
     number = other.value if isinstance(other, nodes.Scalar) and not other.axes else Symbol("number")
     return operation.scalar is not None and operation.number(number) is not None

@@ -116,11 +116,14 @@ class Walk:
     Attributes:
         without: events that are taken for absent, as bits of :attr:`Flow.marks`.
         entries: the state in which each loop was entered; the next walk may start from what it found.
+        unraised: whether an event was awaited that no path had raised. A later path that raises it then makes
+            a state smaller.
     """
 
     def __init__(self, without: int = 0, entries: Mapping[object, State] | None = None) -> None:
         self.without = without
         self.entries: dict[object, State] = dict(entries or {})
+        self.unraised = False
         self._behind: dict[object, State] = {}  # behind the body, entered in that state
 
     def run(self, steps: tuple[Step, ...], state: State) -> None:
@@ -144,8 +147,8 @@ class Walk:
     def loop(self, loop: Loop, state: State) -> None:
         """A loop after any number of iterations.
 
-        States only grow while the loops around run to their fixpoints, and when events are left out: where
-        an earlier run of the loop ended is a fair start.
+        States only grow while the loops around run to their fixpoints, and when events are left out (unless
+        one is :attr:`unraised`): where an earlier run of the loop ended is a fair start.
         """
         key = self.context(loop)
         entry = state.join(self.entries[key]) if key in self.entries else state.copy()
@@ -274,6 +277,8 @@ class Wait(Step):
                 left |= (bits & row) >> first
             mine = bits & self.unfinished
             bits ^= mine ^ (mine & left << self.target)
+        else:
+            walk.unraised = True
         if self.lowered:
             bits |= self.touches & state.present
             bits ^= bits & self.lowered

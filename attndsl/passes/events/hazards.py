@@ -110,7 +110,7 @@ def _without(flow: Flow, names: tuple[str, ...], overruns: frozenset[str]) -> fr
             walk.run(flow.steps, flow.start())
         except _Unexpected:
             continue
-        without, entries = walk.without, walk.entries
+        without, entries = walk.without, {} if walk.unraised else walk.entries
         gone |= {name} if name is not None else set()
     return gone
 

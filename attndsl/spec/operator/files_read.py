@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
+import importlib.util
 import sys
 import sysconfig
 import threading
@@ -40,8 +42,8 @@ _hooked = False
 def recorded_reads() -> Iterator[set[Path]]:
     """The files that the block opens, as a set that is complete when the block ends.
 
-    Of modules all that are imported by then, whichever spec asked for them first. Files of the Python
-    installation and of attndsl are left out.
+    A module that was imported earlier is not opened again: it is found by the import statements of the
+    files that are. Files of the Python installation and of attndsl are left out.
     """
     global _hooked
     if not _hooked:
@@ -53,9 +55,7 @@ def recorded_reads() -> Iterator[set[Path]]:
         yield found
     finally:
         opened, _recorder.opened = _recorder.opened, outer
-        modules = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
-        names = {*opened, *(name for name in modules if isinstance(name, str))}
-        found |= {path for name in names if (path := _own(name)) is not None}
+        found |= _with_imports({path for name in opened if (path := _own(name)) is not None})
         if outer is not None:
             outer |= opened
 
@@ -63,5 +63,40 @@ def recorded_reads() -> Iterator[set[Path]]:
 def _own(name: str) -> Path | None:
     """The path of a file that is neither of the installation nor of attndsl; None for these."""
     path = Path(name).resolve()
-    installed = str(path).startswith(_INSTALLED) or _PACKAGE in path.parents or path.suffix == ".pyc"
+    if path.suffix == ".pyc":
+        try:
+            path = Path(importlib.util.source_from_cache(str(path)))
+        except ValueError:
+            return None
+    installed = str(path).startswith(_INSTALLED) or _PACKAGE in path.parents
     return None if installed or not path.is_file() else path
+
+
+def _with_imports(files: set[Path]) -> set[Path]:
+    """The files, and those of the modules that they import, and so on."""
+    found, open_ = set[Path](), set(files)
+    while open_:
+        path = open_.pop()
+        found.add(path)
+        if path.suffix == ".py":
+            open_ |= set(_imported(path)) - found
+    return found
+
+
+def _imported(path: Path) -> Iterator[Path]:
+    """The files of loaded modules that the import statements of a file may name."""
+    try:
+        tree = ast.parse(path.read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return
+    for node in ast.walk(tree):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        for name in names:
+            file = getattr(sys.modules.get(name), "__file__", None)
+            own = _own(file) if isinstance(file, str) else None
+            if own is not None:
+                yield own

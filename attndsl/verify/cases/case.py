@@ -37,6 +37,10 @@ class Case:
         """The arguments of the call by name."""
         return self._filler().arguments()
 
+    def result_elements(self) -> int:
+        """Elements of all results together, known before any tensor is made."""
+        return self._filler().result_elements()
+
     def outline(self) -> Call:
         """The call with zeros for what attention reads, made much faster: sizes, lengths, tables and masks
         are those of the call.

@@ -80,6 +80,16 @@ class Filler:
         self._masks()
         return self._draft()
 
+    def result_elements(self) -> int:
+        """Elements of all results together."""
+        specs = {spec.name: spec for spec in self.space.operator.outputs}
+        found = 0
+        for output in self.graph.outputs:
+            spec = specs[output.name]
+            layout = spec.layout(self.env[layout_of(spec.like).name])
+            found += math.prod(int(size.evaluate(self.env)) for size in layout.shape())
+        return found
+
     def dtype(self, name: str) -> str:
         """The dtype of a tensor in this case."""
         return str(self.env[dtype_of(name).name])

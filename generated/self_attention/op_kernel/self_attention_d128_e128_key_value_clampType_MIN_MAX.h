@@ -796,13 +796,13 @@ private:
                     DataCopyPadExtParams<float>(false, 0, 0, 0));
                 SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
                 const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
-                // score * qkScale  (self_attention.py:239)
+                // score * qkScale  (self_attention.py:252)
                 WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
                 Muls(score, score, float(qkScale_), span);
-                // score max clampMin  (self_attention.py:240)
+                // score max clampMin  (self_attention.py:253)
                 PipeBarrier<PIPE_V>();
                 Maxs(score, score, float(clampMin_), span);
-                // score min clampMax  (self_attention.py:240)
+                // score min clampMax  (self_attention.py:253)
                 PipeBarrier<PIPE_V>();
                 Mins(score, score, float(clampMax_), span);
                 // Lanes behind the last key take no part in the maximum, nor below in the sum.
