@@ -42,18 +42,13 @@ def check_text(argument: str, value: object) -> None:
         raise wrong(argument, value, "a text of whole characters, without lone surrogates")
 
 
-_CONSTANTS = ("None", "True", "False")
-
-
 def check_name(value: object) -> None:
     """The name of an argument, size or result.
 
     Raises:
-        AuthorArgumentError: it is no str, or a constant of Python, which reads like a value.
+        AuthorArgumentError: it is no str. Words of Python are names like others: calls pass them by ``**``.
     """
     check_text("a name", value)
-    if value in _CONSTANTS:
-        raise wrong("a name", value, f"no constant of Python; call it '{value}_', say")
 
 
 def check_expression(argument: str, value: object) -> Expr:
