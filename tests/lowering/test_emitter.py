@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from attndsl.expr import Const, Expr, Load, Symbol
 from attndsl.expr.reductions import Fold
-from attndsl.expr.symbolic import Const, Expr, Load, Symbol
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.errors import NotLowered
 
