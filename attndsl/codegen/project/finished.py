@@ -6,10 +6,11 @@ A second call with the same spec, request and sources compiles nothing and impor
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -72,16 +73,28 @@ def finished_projects(operator: Operator, request: KernelRequest) -> tuple[Finis
 def _made(operator: Operator, request: KernelRequest) -> tuple[FinishedProject, ...]:
     from attndsl.codegen.project.project import plan_projects  # late: a stored project needs no compiler
 
-    return tuple(
-        FinishedProject(
-            operator=each.operator.name,
-            folder=each.folder,
-            files=each.files(),
-            not_lowered=each.not_lowered,
-            reason=each.reason,
+    with _seldom_collected():
+        return tuple(
+            FinishedProject(
+                operator=each.operator.name,
+                folder=each.folder,
+                files=each.files(),
+                not_lowered=each.not_lowered,
+                reason=each.reason,
+            )
+            for each in plan_projects(operator, request)
         )
-        for each in plan_projects(operator, request)
-    )
+
+
+@contextlib.contextmanager
+def _seldom_collected() -> Iterator[None]:
+    """Few searches for garbage in cycles: each looks through all programs that are kept, and finds little."""
+    before = gc.get_threshold()
+    gc.set_threshold(50_000, 20, 100)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 def _entry_name(operator: Operator, request: KernelRequest) -> str | None:
