@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import attndsl
-from attndsl.base.disk_cache import CacheNotWritable, content_key, find_entry, make_entry
+from attndsl.base.disk_cache import (
+    CacheNotWritable,
+    content_key,
+    find_entry,
+    make_entry,
+    stores_programs,
+)
 from attndsl.base.package_files import specs_dir, templates_dir
-from attndsl.codegen.project.finished import SWITCH
 
 _FILE = "answer.json"
 _DECIDING = frozenset({".py", ".h", ".hpp", ".cpp", ".j2", ".in", ".json"})
@@ -24,7 +28,7 @@ def stored_answer(parts: Sequence[str | bytes], make: Callable[[], Any]) -> Any:
     Raises:
         As ``make``; failures are not stored.
     """
-    if os.environ.get(SWITCH) == "0":
+    if not stores_programs():
         return make()
     name = f"answers/{content_key(*parts)}"
     found = find_entry(name)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from attndsl.base import disk_cache
 from attndsl.cli import stages
 from attndsl.cli.show import stage_texts
 from attndsl.codegen.kernel_set.request import KernelRequest
-from attndsl.codegen.project.finished import SWITCH
 from attndsl.spec.operator.loader import load_file
 
 SPEC = Path(__file__).parents[1] / "spec" / "my_window.py"
@@ -19,7 +19,7 @@ WANTED = ("contract", "graph")
 @pytest.fixture
 def described(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
     monkeypatch.setenv("ATTNDSL_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setenv(SWITCH, "1")
+    monkeypatch.setenv(disk_cache.STORE_VARIABLE, "1")
     found: list[tuple[str, ...]] = []
     describe = stages.describe_stages
     monkeypatch.setattr(

@@ -8,14 +8,19 @@ from __future__ import annotations
 import contextlib
 import gc
 import json
-import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attndsl.base.disk_cache import CacheNotWritable, content_key, find_entry, make_entry
+from attndsl.base.disk_cache import (
+    CacheNotWritable,
+    content_key,
+    find_entry,
+    make_entry,
+    stores_programs,
+)
 from attndsl.base.errors import AttnDslError, InternalError, UserError
 from attndsl.base.package_files import sources_key
 from attndsl.codegen.kernel_set.request import KernelRequest, in_order
@@ -25,8 +30,6 @@ from attndsl.spec.operator.operator import Operator
 if TYPE_CHECKING:
     from attndsl.codegen.project.project import Project
 
-SWITCH = "ATTNDSL_STORE_PROGRAMS"
-"""As in :mod:`attndsl.compiler.stored_programs`: set to 0, nothing is stored or found."""
 _FILE = "projects.json"
 _UNCONCERNED = frozenset({"cli", "campaign", "emulator", "execute"})
 """Packages that decide nothing about the files of a project."""
@@ -171,7 +174,7 @@ def _seldom_collected() -> Iterator[None]:
 
 
 def _entry_name(operator: Operator, told: Sequence[str]) -> str | None:
-    if operator.content_key is None or os.environ.get(SWITCH) == "0":
+    if operator.content_key is None or not stores_programs():
         return None
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     told = (version, operator.content_key, operator.in_commands, *told)
