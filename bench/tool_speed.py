@@ -1,10 +1,10 @@
 """How fast the command answers and compiles, against what it takes to import NumPy and Jinja.
 
-Each command runs several times, in turns with ``python -c "import numpy, jinja2"`` (0.12 s on a quiet
-machine); judged is the ratio of the fastest runs, so that a slower machine is no failure. Cold: in empty
-folders, with an empty cache. Unchanged: into a folder that has all files already. After these commands each
-specialisation that they compile is compiled once in this process, in processor seconds; its limits are
-seconds, which the same ratio scales to a machine on which the imports take 0.12 s.
+Each command runs several times, in turns with ``python -c "import numpy, jinja2"``; judged is the ratio of
+the fastest runs in processor seconds, child processes included and NumPy on one thread: what an idle machine
+takes. Wall seconds stand beside them. Cold: in empty folders, with an empty cache. Unchanged: into a folder
+that has all files already. After these commands each specialisation that they compile is compiled once in
+this process; its limits are seconds of a machine on which the imports take 0.12 s.
 
     python bench/tool_speed.py             (prints a table; --json for data; exit code 1 above a limit)
     python bench/tool_speed.py --quick     (one run of each, without the projects of all operators)
@@ -15,13 +15,14 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import statistics
+import resource
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from attndsl.codegen.kernel_set.kernel_request import KernelRequest, wanted_specialisations
@@ -45,7 +46,7 @@ class Timed:
         arguments: of ``attndsl``, with {out} for the folder that is written to.
         runs: how often it runs at most.
         cold: nothing is left of earlier runs; else each run finds what the one before left.
-        seconds: those of its fastest run.
+        seconds: processor seconds of its fastest run; ``wall``: the fewest wall seconds.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Timed:
     runs: int
     cold: bool = False
     seconds: float = float("inf")
+    wall: float = float("inf")
 
 
 COMMANDS = (
@@ -81,10 +83,11 @@ COMMANDS = (
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A row of the table: what was measured in seconds, and as what it is judged."""
+    """A row of the table: processor and wall seconds, and as what it is judged."""
 
     name: str
     seconds: float
+    wall: float
     judged: float
     limit: float
     unit: str
@@ -95,23 +98,37 @@ class Figure:
         return self.judged <= self.limit
 
 
-def wall_seconds(command: tuple[str, ...], cache: Path) -> float:
-    """Wall seconds of a command with its own cache folder.
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """Processor and wall seconds of a run."""
+
+    seconds: float
+    wall: float
+
+
+def taken_by(command: tuple[str, ...], cache: Path) -> Taken:
+    """What a command takes with its own cache folder.
 
     Raises:
         subprocess.CalledProcessError: the command fails.
     """
-    started = time.perf_counter()
-    subprocess.run(command, check=True, capture_output=True, env={**os.environ, "XDG_CACHE_HOME": str(cache)})
-    return time.perf_counter() - started
+    environment = {**os.environ, "XDG_CACHE_HOME": str(cache), "OPENBLAS_NUM_THREADS": "1"}
+    before, started = _of_children(), time.perf_counter()
+    subprocess.run(command, check=True, capture_output=True, env=environment)
+    return Taken(_of_children() - before, time.perf_counter() - started)
 
 
-def once(timed: Timed, folder: Path) -> float:
-    """Wall seconds of one run; ``folder`` is kept between runs of the same command."""
+def _of_children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def once(timed: Timed, folder: Path) -> Taken:
+    """What one run takes; ``folder`` is kept between runs of the same command."""
     if not timed.cold:
-        return wall_seconds(_words(timed, folder), folder / "cache")
+        return taken_by(_words(timed, folder), folder / "cache")
     with tempfile.TemporaryDirectory() as name:
-        return wall_seconds(_words(timed, Path(name)), Path(name) / "cache")
+        return taken_by(_words(timed, Path(name)), Path(name) / "cache")
 
 
 def _words(timed: Timed, folder: Path) -> tuple[str, ...]:
@@ -119,61 +136,68 @@ def _words(timed: Timed, folder: Path) -> tuple[str, ...]:
     return (sys.executable, "-m", "attndsl", *arguments)
 
 
-def commands(chosen: tuple[Timed, ...], quick: bool) -> tuple[float, tuple[Timed, ...]]:
-    """The fastest seconds of UNIT, and the commands with theirs; UNIT runs in front of each of their runs."""
-    units, found = list[float](), list[Timed]()
+def commands(chosen: tuple[Timed, ...], quick: bool) -> tuple[Taken, tuple[Timed, ...]]:
+    """The fastest run of UNIT, and the commands with theirs; UNIT runs in front of each of their runs."""
+    units, found = list[Taken](), list[Timed]()
     for timed in chosen:
         with tempfile.TemporaryDirectory() as name:
-            folder = Path(name)
+            folder, taken = Path(name), list[Taken]()
             if not timed.cold:
                 once(timed, folder)
-            taken = list[float]()
             for _ in range(1 if quick else timed.runs):
-                units.append(wall_seconds(UNIT, folder))
+                units.append(taken_by(UNIT, folder))
                 taken.append(once(timed, folder))
-        found.append(replace(timed, seconds=min(taken)))
-    return min(units), tuple(found)
+        found.append(replace(timed, **asdict(_fastest(taken))))
+    return _fastest(units), tuple(found)
 
 
-def compilations(names: tuple[str, ...]) -> Iterator[tuple[str, float]]:
-    """Each specialisation that ``attndsl generate`` makes of some operators, with its processor seconds."""
+def _fastest(runs: list[Taken]) -> Taken:
+    return Taken(min(each.seconds for each in runs), min(each.wall for each in runs))
+
+
+def compilations(names: tuple[str, ...]) -> Iterator[tuple[str, Taken]]:
+    """Each specialisation that ``attndsl generate`` makes of some operators, with what it takes."""
     for name in names:
         operator = load(name)
         for each in (operator, *operator.modes):
             for wanted in wanted_specialisations(each, KernelRequest()):
                 label = f"{each.name} {wanted.special}"
                 try:
-                    yield label, processor_seconds(lambda o=each, s=wanted.special: compile_operator(o, s))  # type: ignore[misc]
+                    yield label, taken_here(partial(compile_operator, each, wanted.special))
                 except NotLowered:
                     continue
 
 
-def processor_seconds(work: Callable[[], object]) -> float:
-    """Processor seconds of a call in this process."""
-    started = time.process_time()
+def taken_here(work: Callable[[], object]) -> Taken:
+    """What a call in this process takes."""
+    before, started = time.process_time(), time.perf_counter()
     work()
-    return time.process_time() - started
+    return Taken(time.process_time() - before, time.perf_counter() - started)
 
 
 def measure(quick: bool) -> tuple[tuple[Figure, ...], str]:
     """All figures, and which specialisation took longest."""
     chosen = tuple(each for each in COMMANDS if not quick or each.arguments[:2] != ("generate", "--out"))
     unit, found = commands(chosen, quick)
-    figures = [Figure(each.name, each.seconds, each.seconds / unit, each.limit, "times") for each in found]
-    taken = sorted(compilations((OPERATOR,) if quick else tuple(shipped_names())), key=lambda each: each[1])
-    for name, seconds, limit in (
-        ("a compilation, median", statistics.median(seconds for _, seconds in taken), MEDIAN_COMPILATION),
-        ("a compilation, worst", taken[-1][1], WORST_COMPILATION),
+    figures = [Figure("import numpy, jinja2", unit.seconds, unit.wall, 1, 1, "times")]
+    for each in found:
+        judged = each.seconds / unit.seconds
+        figures.append(Figure(each.name, each.seconds, each.wall, judged, each.limit, "times"))
+    taken = sorted(compilations((OPERATOR,) if quick else shipped_names()), key=lambda each: each[1].seconds)
+    for name, (_, one), limit in (
+        ("a compilation, median", taken[len(taken) // 2], MEDIAN_COMPILATION),
+        ("a compilation, worst", taken[-1], WORST_COMPILATION),
     ):
-        figures.append(Figure(name, seconds, seconds * UNIT_SECONDS / unit, limit, "s, scaled"))
-    return (Figure("import numpy, jinja2", unit, 1, 1, "times"), *figures), taken[-1][0]
+        judged = one.seconds * UNIT_SECONDS / unit.seconds
+        figures.append(Figure(name, one.seconds, one.wall, judged, limit, "s, scaled"))
+    return tuple(figures), taken[-1][0]
 
 
 def table(figures: tuple[Figure, ...]) -> str:
     """The figures as text, a line each."""
-    head = f"{'':44} {'seconds':>9} {'judged':>9}  {'limit':<18} holds"
+    head = f"{'':44} {'seconds':>9} {'wall':>9} {'judged':>9}  {'limit':<18} holds"
     lines = [
-        f"{each.name:44} {each.seconds:9.3f} {each.judged:9.2f}  "
+        f"{each.name:44} {each.seconds:9.3f} {each.wall:9.3f} {each.judged:9.2f}  "
         f"{f'{each.limit:g} {each.unit}':<18} {'yes' if each.holds else 'NO'}"
         for each in figures
     ]
@@ -188,17 +212,12 @@ def main() -> int:
     arguments = parser.parse_args()
     figures, slowest = measure(arguments.quick)
     if arguments.json:
-        rows = [{**vars_of(each), "holds": each.holds} for each in figures]
+        rows = [{**asdict(each), "holds": each.holds} for each in figures]
         print(json.dumps({"figures": rows, "slowest compilation": slowest}, indent=2))
     else:
         print(table(figures))
         print(f"slowest compilation: {slowest}")
     return int(not all(each.holds for each in figures))
-
-
-def vars_of(figure: Figure) -> dict[str, object]:
-    """The fields of a figure by name."""
-    return {name: getattr(figure, name) for name in ("name", "seconds", "judged", "limit", "unit")}
 
 
 if __name__ == "__main__":

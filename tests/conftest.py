@@ -53,15 +53,17 @@ class _Stopwatch:
         self._seconds[report.nodeid] = self._seconds.get(report.nodeid, 0.0) + report.duration
 
     def pytest_sessionfinish(self) -> None:
-        if (cache := self._config.cache) is not None and self._seconds:
+        cache = getattr(self._config, "cache", None)
+        if cache is not None and self._seconds:
             cache.set(self.KEPT, {**cache.get(self.KEPT, {}), **self._seconds})
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """On a worker the files whose tests took longest come first; nobody is left alone with one at the end."""
-    if not hasattr(config, "workerinput") or config.cache is None:
+    cache = getattr(config, "cache", None)
+    if not hasattr(config, "workerinput") or cache is None:
         return
-    known = config.cache.get(_Stopwatch.KEPT, {})
+    known = cache.get(_Stopwatch.KEPT, {})
     of_file: dict[Path, float] = {}
     for item in items:
         of_file[item.path] = of_file.get(item.path, 0.0) + known.get(item.nodeid, 0.0)

@@ -20,6 +20,9 @@ from pathlib import Path
 from attndsl.base.errors import UserError
 
 FOLDER_VARIABLE, LIMIT_VARIABLE = "ATTNDSL_CACHE_DIR", "ATTNDSL_CACHE_BYTES"
+STORE_VARIABLE = "ATTNDSL_STORE_PROGRAMS"
+"""Set to 0, nothing that the compiler made is stored or found: for those who change it while it runs,
+as tests do."""
 DEFAULT_LIMIT = 4 << 30
 """Bytes that entries may take together."""
 KEPT_SECONDS = 3600.0
@@ -116,6 +119,11 @@ def size_limit() -> int:
     if not (text.isascii() and text.isdigit()):
         raise WrongCacheLimit(text)
     return int(text)
+
+
+def stores_programs() -> bool:
+    """Whether what the compiler made may be stored and found."""
+    return os.environ.get(STORE_VARIABLE) != "0"
 
 
 def content_key(*parts: str | bytes) -> str:
@@ -234,7 +242,7 @@ def _folders(root: Path) -> Iterator[Path]:
             yield path
 
 
-GROUPS = frozenset({"generated", "projects", "programs"})
+GROUPS = frozenset({"answers", "generated", "projects", "programs"})
 """Folders of the cache whose folders are the entries."""
 
 

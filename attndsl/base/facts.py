@@ -22,10 +22,13 @@ def kept(find: Callable[[_Owner], _Fact]) -> Callable[[_Owner], _Fact]:
 
     @wraps(find)
     def fact(owner: _Owner) -> _Fact:
-        facts = vars(owner).setdefault(FACTS, {})
-        if name not in facts:
-            facts[name] = find(owner)
-        found: _Fact = facts[name]
+        facts = vars(owner).get(FACTS)
+        if facts is None:
+            facts = vars(owner)[FACTS] = {}
+        try:
+            found: _Fact = facts[name]
+        except KeyError:
+            found = facts[name] = find(owner)
         return found
 
     return fact

@@ -7,6 +7,7 @@ code is written in itself are taken.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _CXX_WORDS = """
     alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t char8_t
@@ -43,6 +44,7 @@ _TAKEN = frozenset(" ".join([_CXX_WORDS, _PYTHON_WORDS, _HEADER_WORDS, _OWN_WORD
 _PATTERNS = re.compile(r"[A-Z][A-Z0-9_]{2,}|M_[A-Z0-9_]+\w*|(si|sa|sched|pthread|sigev)_\w+|acl[A-Zrn]\w*")
 
 
+@lru_cache(maxsize=4096)
 def plain(name: str) -> str:
     """A name with ``uXXXX`` for what is no letter, digit or ``_`` of ASCII; no ``__``."""
     text = "".join(c if re.fullmatch(r"[A-Za-z0-9_]", c) else f"u{ord(c):04x}" for c in name)

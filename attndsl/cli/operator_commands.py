@@ -18,7 +18,7 @@ from attndsl.cli.command_options import (
     set_option,
 )
 
-STAGES = ("contract", "graph", "schedule", "tile", "memory", "cores", "source")
+STAGES = ("contract", "graph", "schedule", "tile", "memory", "cores", "source", "tiling")
 
 
 @command("list", "list", "list --json")
@@ -29,9 +29,27 @@ def list_operators(as_json: bool) -> None:
     The last comes from recorded verifications (attndsl verify --record), never from declarations; a record
     of other code than today's is shown as stale.
     """
-    from attndsl.campaign.records import CHECKED, STALE, features_by_backend
+    from attndsl.cli.stored_answers import everything_shipped, stored_answer
 
-    rows: list[dict[str, Any]] = [
+    rows: list[dict[str, Any]] = stored_answer(("list", *everything_shipped()), _rows)
+    if as_json:
+        answer(operators=rows)
+        return
+    for row in rows:
+        click.echo(f"{row['name']}  ({row['document']})")
+        click.echo(f"    {row['summary']}")
+        click.echo(f"    dtypes {', '.join(row['dtypes'])}; {len(row['features'])} features")
+        for backend in ("reference", "tile", "emulator"):
+            states = [states[backend] for states in row["features"].values()]
+            stale = f", {states.count('stale')} stale" if "stale" in states else ""
+            click.echo(f"    {backend}: {states.count('checked')} of them checked{stale}")
+
+
+def _rows() -> list[dict[str, Any]]:
+    """Each shipped operator with the state of its features on each backend."""
+    from attndsl.campaign.records import features_by_backend
+
+    return [
         {
             "name": operator.name,
             "document": operator.document,
@@ -42,17 +60,6 @@ def list_operators(as_json: bool) -> None:
         }
         for operator in operators(())
     ]
-    if as_json:
-        answer(operators=rows)
-        return
-    for row in rows:
-        click.echo(f"{row['name']}  ({row['document']})")
-        click.echo(f"    {row['summary']}")
-        click.echo(f"    dtypes {', '.join(row['dtypes'])}; {len(row['features'])} features")
-        for backend in ("reference", "tile", "emulator"):
-            states = [states[backend] for states in row["features"].values()]
-            stale = f", {states.count(STALE)} stale" if STALE in states else ""
-            click.echo(f"    {backend}: {states.count(CHECKED)} of them checked{stale}")
 
 
 @command(
@@ -65,7 +72,7 @@ def list_operators(as_json: bool) -> None:
 @set_option
 @feature_option
 @click.option(
-    "--stage", "stages", multiple=True, type=click.Choice(STAGES), help="default: all but the last two"
+    "--stage", "stages", multiple=True, type=click.Choice(STAGES), help="default: all but the last three"
 )
 @json_option
 def show(
@@ -77,11 +84,11 @@ def show(
     as_json: bool,
 ) -> None:
     """Contract, graph, schedule, tile program and memory map of one operator."""
-    from attndsl.cli.show import describe_stages
+    from attndsl.cli.show import stage_texts
 
     operator = operators((name,))[0]
     request = request_of(dtypes, settings, features)
-    texts = describe_stages(operator, request, stages or STAGES[:-2])
+    texts = stage_texts(operator, request, stages or STAGES[:-3])
     if as_json:
         answer(operator=operator.name, **texts)
         return

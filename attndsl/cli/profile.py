@@ -15,8 +15,8 @@ from attndsl.codegen.kernel.kernel import kernel_name
 from attndsl.compiler.prepare_launch import prepare
 from attndsl.emulator.report import Report, microseconds
 from attndsl.execute.execute import execute
+from attndsl.expr import Load, Symbol
 from attndsl.expr.argument_facts import dtype_of, given, longest_of, passed
-from attndsl.expr.symbolic import Load, Symbol
 from attndsl.spec.binding.call import Call
 from attndsl.spec.errors import CallError
 from attndsl.spec.operator.covering import choosable, nearest_choice

@@ -9,9 +9,9 @@ from attndsl.lowering.emit.field_names import NamesTaken
 from attndsl.lowering.errors import DoesNotFit, TooManyEvents
 from attndsl.lowering.lower import lower
 from attndsl.lowering.match.attention_pattern import Computation, recognise
-from attndsl.lowering.match.required_options import MeantChoice, meant_choices
+from attndsl.lowering.match.required_options import RequiredOption, required_options
 from attndsl.lowering.match.schedule_options import Schedule, describe, resolve, smaller
-from attndsl.lowering.signature.kernel_signature import KernelInterface, kernel_interface
+from attndsl.lowering.signature.kernel_signature import KernelSignature, kernel_signature_of
 from attndsl.lowering.signature.specialisation import Specialisation, settings_of
 from attndsl.lowering.supported import candidate, check_lowerable
 from attndsl.passes.pass_manager import PASSES, run_passes
@@ -23,7 +23,7 @@ from attndsl.tile.program import Program
 class Compiled:
     """A finished tile program with what it came from; ``joint`` is the program before the core split.
 
-    ``meant``: the choices of the schedule that the computation made.
+    ``required``: the choices of the schedule that the computation made.
     """
 
     operator: Operator
@@ -31,12 +31,12 @@ class Compiled:
     schedule: Schedule
     joint: Program
     program: Program
-    meant: tuple[MeantChoice, ...] = ()
+    required: tuple[RequiredOption, ...] = ()
 
     @property
     def schedule_text(self) -> str:
         """The schedule that holds, one choice a line, with who made it."""
-        return describe(self.schedule, self.operator.schedule_choices, self.meant)
+        return describe(self.schedule, self.operator.schedule_choices, self.required)
 
 
 def compile_operator(operator: Operator, specialisation: Specialisation) -> Compiled:
@@ -48,17 +48,17 @@ def compile_operator(operator: Operator, specialisation: Specialisation) -> Comp
         ScheduleError: a choice is illegal, does not fit, or the graph has no lowering.
         InternalError: a pass got or gave what it must not, a defect of the compiler.
     """
-    computation, interface = _recognised(operator, specialisation)
-    meant = meant_choices(computation)
-    stated = _stated(operator, meant)
+    computation, signature = _recognised(operator, specialisation)
+    required = required_options(computation)
+    stated = _stated(operator, required)
     schedule = resolve(stated, operator.schedule_lines)
     while True:
         try:
-            joint, program = run_passes(lower(computation, interface, schedule), PASSES)
+            joint, program = run_passes(lower(computation, signature, schedule), PASSES)
         except NamesTaken as clash:
-            if clash.names <= interface.taken_names:
+            if clash.names <= signature.taken_names:
                 raise
-            interface = replace(interface, taken_names=interface.taken_names | clash.names)
+            signature = replace(signature, taken_names=signature.taken_names | clash.names)
             continue
         except (DoesNotFit, TooManyEvents) as reason:
             single = isinstance(reason, TooManyEvents) and schedule.slots > 1 and "slots" not in stated
@@ -71,32 +71,32 @@ def compile_operator(operator: Operator, specialisation: Specialisation) -> Comp
             operator=operator,
             specialisation=specialisation,
             schedule=schedule,
-            meant=meant,
+            required=required,
             joint=joint,
             program=program,
         )
 
 
-def _stated(operator: Operator, meant: tuple[MeantChoice, ...]) -> dict[str, object]:
+def _stated(operator: Operator, required: tuple[RequiredOption, ...]) -> dict[str, object]:
     """The author's choices, but for those that the computation makes."""
-    return {**operator.schedule_choices, **{choice.name: choice.value for choice in meant}}
+    return {**operator.schedule_choices, **{choice.name: choice.value for choice in required}}
 
 
-def _recognised(operator: Operator, specialisation: Specialisation) -> tuple[Computation, KernelInterface]:
-    interface = interface_of(operator, specialisation)
+def _recognised(operator: Operator, specialisation: Specialisation) -> tuple[Computation, KernelSignature]:
+    signature = signature_of(operator, specialisation)
     settings = settings_of(operator, specialisation)
-    computation = recognise(operator.graph(interface.present, settings).outputs)
-    sizes = (interface.bucket, interface.value_bucket)
+    computation = recognise(operator.graph(signature.present, settings).outputs)
+    sizes = (signature.bucket, signature.value_bucket)
     check_lowerable(
-        candidate(operator, computation, specialisation.dtype, interface.present, settings, head_sizes=sizes)
+        candidate(operator, computation, specialisation.dtype, signature.present, settings, head_sizes=sizes)
     )
-    return computation, interface
+    return computation, signature
 
 
 @lru_cache(maxsize=256)
-def interface_of(operator: Operator, special: Specialisation) -> KernelInterface:
+def signature_of(operator: Operator, special: Specialisation) -> KernelSignature:
     """The operator's part of a lowering; described once a process, every launch asks for it."""
-    return kernel_interface(
+    return kernel_signature_of(
         operator,
         special.dtype,
         special.bucket,

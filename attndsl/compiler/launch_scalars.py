@@ -13,11 +13,11 @@ from attndsl.lowering.signature.host_scalars import (
     layout_choice,
     length_count,
 )
-from attndsl.lowering.signature.kernel_signature import KernelInterface
+from attndsl.lowering.signature.kernel_signature import KernelSignature
 from attndsl.spec.binding.call import Call
 
 
-def launch_scalars(call: Call, interface: KernelInterface, cores: int) -> dict[str, Any]:
+def launch_scalars(call: Call, signature: KernelSignature, cores: int) -> dict[str, Any]:
     """Everything the tiling fields of a call are computed from: sizes, parameters, layouts, cores."""
     env: dict[str, Any] = {**call.env(), **call.arrays, CORES.name: cores}
     for spec in call.operator.tensors:
@@ -32,7 +32,7 @@ def launch_scalars(call: Call, interface: KernelInterface, cores: int) -> dict[s
                 env[dimension(spec.name, number).name] = shape[number] if number < len(shape) else 0
     for output in call.operator.outputs:
         env[layout_choice(output.name).name] = env[layout_choice(output.like).name]
-    for name, words in interface.words.items():
+    for name, words in signature.enums.items():
         env[name] = number_of(env[name], words)
     for fold in (node for size in call.operator.axis_extents.values() for node in folds_of(size)):
         env[fold_name(fold)] = fold.evaluate(env)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from attndsl.compiler.compile import Compiled, interface_of
+from attndsl.compiler.compile import Compiled, signature_of
 from attndsl.compiler.launch_scalars import launch_scalars
 from attndsl.compiler.stored_programs import compiled_or_stored
 from attndsl.lowering.errors import NotLowered
@@ -68,7 +68,7 @@ def prepare(call: Call, cores: int = ATLAS_A2.aic) -> Launch:
     call.check_target()
     compiled = compiled_for(call.operator, specialisation_of(call))
     program = compiled.program
-    env = launch_scalars(call, interface_of(call.operator, compiled.specialisation), cores)
+    env = launch_scalars(call, signature_of(call.operator, compiled.specialisation), cores)
     tiling = program.tiling_values(env)
     return Launch(
         compiled=compiled,

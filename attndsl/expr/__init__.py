@@ -1,4 +1,64 @@
 """Symbolic scalars: sizes, constraints, tiling fields, addresses; how they are evaluated, bounded and proved.
 
-The package knows no tensor, no tile and no device.
+An expression is written once and then evaluated in Python, over arrays or as bounds, printed, or handed to
+sympy for a proof. Values are integers (``int64`` in C++), floats or booleans. The package knows no tensor, no
+tile, no device and no C++. Expressions and their constructors come from the package itself; what is done with
+them has modules of its own.
 """
+
+from attndsl.expr.expression import Expr, ExprLike, TakesScalars, Value
+from attndsl.expr.fold import (
+    binary,
+    ceil_div,
+    constant_value,
+    maximum,
+    minimum,
+    negation,
+    one_of,
+    product,
+    round_up,
+    select,
+)
+from attndsl.expr.nodes import (
+    Binary,
+    Compare,
+    Const,
+    Element,
+    Load,
+    Logic,
+    Named,
+    Scope,
+    Select,
+    Symbol,
+    as_expr,
+    compare,
+)
+
+__all__ = [
+    "Binary",
+    "Compare",
+    "Const",
+    "Element",
+    "Expr",
+    "ExprLike",
+    "Load",
+    "Logic",
+    "Named",
+    "Scope",
+    "Select",
+    "Symbol",
+    "TakesScalars",
+    "Value",
+    "as_expr",
+    "binary",
+    "ceil_div",
+    "compare",
+    "constant_value",
+    "maximum",
+    "minimum",
+    "negation",
+    "one_of",
+    "product",
+    "round_up",
+    "select",
+]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from functools import cache
 
-from attndsl.expr.symbolic import Symbol
+from attndsl.expr.nodes import Symbol
 
 GIVEN, DTYPE, LAYOUT, SPLIT, LONGEST, ROWS = "given", "dtype", "layout", "split", "longest", "rows"
 
@@ -17,31 +17,31 @@ GIVEN, DTYPE, LAYOUT, SPLIT, LONGEST, ROWS = "given", "dtype", "layout", "split"
 @cache
 def given(name: str) -> Symbol:
     """Whether the optional argument ``name`` is passed."""
-    return Symbol(f"{GIVEN}({name})", f"has_{name}")
+    return Symbol(f"{GIVEN}({name})")
 
 
 @cache
 def dtype_of(name: str) -> Symbol:
     """The dtype name of tensor ``name``."""
-    return Symbol(f"{DTYPE}({name})", f"dtype_{name}")
+    return Symbol(f"{DTYPE}({name})")
 
 
 @cache
 def layout_of(name: str) -> Symbol:
     """The key of the layout in which tensor ``name`` is passed."""
-    return Symbol(f"{LAYOUT}({name})", f"layout_{name}")
+    return Symbol(f"{LAYOUT}({name})")
 
 
 @cache
 def split_of(name: str) -> Symbol:
     """Whether tensor ``name`` is passed as a list of one tensor a batch row."""
-    return Symbol(f"{SPLIT}({name})", f"split_{name}")
+    return Symbol(f"{SPLIT}({name})")
 
 
 @cache
 def longest_of(name: str) -> Symbol:
     """The length of the longest batch row that the prefix sums ``name`` tell."""
-    return Symbol(f"{LONGEST}({name})", f"{name}_longest")
+    return Symbol(f"{LONGEST}({name})")
 
 
 def rows_of(name: str) -> str:

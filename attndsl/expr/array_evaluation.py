@@ -2,34 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from attndsl.expr.symbolic import Binary, Compare, Expr, Load, Logic, Select
-
-_ARRAYWISE: dict[str, Callable[[Any, Any], Any]] = {
-    "+": np.add,
-    "-": np.subtract,
-    "*": np.multiply,
-    "/": np.divide,
-    "//": np.floor_divide,
-    "%": np.mod,
-    "floor_div": np.floor_divide,
-    "floor_mod": np.mod,
-    "ceil_div": lambda a, b: -np.floor_divide(-np.asarray(a), b),
-    "min": np.minimum,
-    "max": np.maximum,
-    "==": np.equal,
-    "!=": np.not_equal,
-    "<": np.less,
-    "<=": np.less_equal,
-    ">": np.greater,
-    ">=": np.greater_equal,
-    "and": np.logical_and,
-    "or": np.logical_or,
-}
+from attndsl.expr.expression import Expr
+from attndsl.expr.nodes import Binary, Compare, Load, Logic, Select
+from attndsl.expr.operators import OPERATORS
 
 
 def evaluate_arrays(expr: Expr, env: Mapping[str, Any]) -> Any:
@@ -42,7 +22,9 @@ def evaluate_arrays(expr: Expr, env: Mapping[str, Any]) -> Any:
         left, right = evaluate_arrays(expr.left, env), evaluate_arrays(expr.right, env)
         if isinstance(left, str | None) or isinstance(right, str | None):
             return (left == right) == (expr.op == "==")
-        return _ARRAYWISE[expr.op](left, right)
+        if isinstance(expr, Binary):
+            left, right = _wide(left), _wide(right)
+        return OPERATORS[expr.op].numpy(left, right)
     if isinstance(expr, Select):
         condition, then, otherwise = (evaluate_arrays(child, env) for child in expr.children())
         return np.where(condition, then, otherwise)
@@ -56,3 +38,9 @@ def evaluate_arrays(expr: Expr, env: Mapping[str, Any]) -> Any:
             return values.astype(np.int64)  # as generated code computes: narrower types would wrap
         return values if values.dtype.kind in "biu" else values.astype(np.float64)
     return expr.evaluate(env)
+
+
+def _wide(values: Any) -> Any:
+    """Integers as int64, in which generated code computes: narrower types would wrap."""
+    narrow = isinstance(values, np.ndarray | np.generic) and values.dtype.kind in "biu"
+    return values.astype(np.int64, copy=False) if narrow else values

@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from attndsl.expr.expression import Expr
+from attndsl.expr.nodes import Binary, Compare, Const, Load, Logic, Select, Symbol
+from attndsl.expr.operators import OPERATORS
 from attndsl.expr.reductions import Fold
-from attndsl.expr.symbolic import Binary, Compare, Const, Expr, Load, Logic, Select, Symbol
 
 Function = Callable[[Mapping[str, Any]], Any]
-_CALLS: dict[str, Callable[[Any, Any], Any]] = {
-    "min": min,
-    "max": max,
-    "ceil_div": lambda a, b: -(-a // b),
-    "round_up": lambda a, b: -(-a // b) * b,
-}
 _FOLDS: dict[str, Callable[[list[Any]], Any]] = {
     "min": lambda values: min(values, default=0),
     "max": lambda values: max(values, default=0),
@@ -64,8 +60,8 @@ def compiled(expr: Expr) -> Function:
             return bound.get(node.name) or f"e[{node.name!r}]"
         if isinstance(node, Select):
             return f"({text(node.then)} if {text(node.condition)} else {text(node.otherwise)})"
-        if isinstance(node, Binary) and node.op in _CALLS:
-            return f"{held(_CALLS[node.op])}({text(node.left)}, {text(node.right)})"
+        if isinstance(node, Binary) and OPERATORS[node.op].is_call:
+            return f"{held(OPERATORS[node.op].python)}({text(node.left)}, {text(node.right)})"
         if isinstance(node, Binary | Compare | Logic):
             return f"({text(node.left)} {node.op} {text(node.right)})"
         if isinstance(node, Load):

@@ -11,29 +11,31 @@ import numpy as np
 from attndsl.base.reserved_names import plain
 from attndsl.expr.argument_facts import GIVEN, kind_of
 from attndsl.expr.array_evaluation import evaluate_arrays
-from attndsl.expr.symbolic import Expr, ExprLike, Load, Symbol, as_expr
+from attndsl.expr.expression import Expr, ExprLike
+from attndsl.expr.nodes import Load, Symbol, as_expr
+from attndsl.expr.operators import ATOM
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Fold(Expr):
     """``op`` (min, max or sum) of ``body`` over all ``index < extent``; 0 over nothing.
 
-    Without an extent ``body`` must be ``tensor[index]``, and all elements of the tensor are meant. In a
-    kernel it is a call of a function ``cxx_name`` that the generated code defines.
+    Without an extent ``body`` must be ``tensor[index]``, and all elements of the tensor are meant.
+    ``title`` is a short name for it, such as ``KeysBefore``; a kernel has a function of that name.
     """
 
     op: str
     body: Expr
     index: str
     extent: Expr | None = None
-    cxx_name: str = ""
+    title: str = ""
 
     @property
-    def function(self) -> str:
-        """The kernel's function: ``cxx_name``, else named after the first tensor it reads."""
+    def name(self) -> str:
+        """Its title, else ``MaxOf...`` the first tensor that it reads."""
         source = next((node.source for node in self.body.walk() if isinstance(node, Load)), self.index)
         words = "".join(part[:1].upper() + part[1:] for part in plain(source).split("_"))
-        return self.cxx_name or f"{self.op.capitalize()}Of{words}"
+        return self.title or f"{self.op.capitalize()}Of{words}"
 
     def captured(self) -> tuple[Symbol, ...]:
         """The scalars that the body depends on besides the index, in order of first use."""
@@ -60,7 +62,7 @@ class Fold(Expr):
 
     def with_children(self, children: tuple[Expr, ...]) -> Expr:
         extent = children[1] if len(children) > 1 else None
-        return Fold(self.op, children[0], self.index, extent, self.cxx_name)
+        return Fold(self.op, children[0], self.index, extent, self.title)
 
     def _add_nodes(self, found: list[Expr]) -> None:
         """All parts but the bound index, so that it is no free symbol."""
@@ -71,6 +73,10 @@ class Fold(Expr):
 
     def _is_bound(self, node: Expr) -> bool:
         return isinstance(node, Symbol) and node.name == self.index
+
+    def _free(self) -> frozenset[str]:
+        free = self.body.symbols() - {self.index}
+        return free if self.extent is None else free | self.extent.symbols()
 
     def evaluate(self, env: Mapping[str, Any]) -> Any:
         values = self._values(env)
@@ -88,19 +94,16 @@ class Fold(Expr):
     def substitute(self, values: Mapping[str, ExprLike]) -> Expr:
         inner = {name: value for name, value in values.items() if name != self.index}
         extent = None if self.extent is None else self.extent.substitute(values)
-        return Fold(self.op, self.body.substitute(inner), self.index, extent, self.cxx_name)
+        return Fold(self.op, self.body.substitute(inner), self.index, extent, self.title)
 
-    def _render(self, cxx: bool) -> tuple[str, int]:
-        if cxx:
-            arguments = ", ".join(value.text(True) for value in (self.range_end(), *self.captured()))
-            return f"{self.function}({arguments})", 9
+    def rendered(self) -> tuple[str, int]:
         if self.extent is None and isinstance(self.body, Load):
-            return f"{self.op}({self.body.source})", 9
-        return f"{self.op}({self.body} for {self.index} < {self.extent})", 9
+            return f"{self.op}({self.body.source})", ATOM
+        return f"{self.op}({self.body} for {self.index} < {self.extent})", ATOM
 
     def _key(self) -> tuple[Any, ...]:
-        extent = None if self.extent is None else self.extent._key()
-        return ("fold", self.op, self.index, self.body._key(), extent)
+        extent = None if self.extent is None else self.extent.structure()
+        return ("fold", self.op, self.index, self.body.structure(), extent)
 
 
 def highest(body: Expr, index: Symbol, extent: ExprLike) -> Expr:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from attndsl.expr.symbolic import Expr, negation
+from attndsl.expr import Expr, negation
 from attndsl.graph.graph import structure
 from attndsl.graph.nodes import Conditional, Node
 from attndsl.graph.specialize import Situation, Visit, Visitor, specialized

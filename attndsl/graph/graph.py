@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
-from attndsl.expr.symbolic import Expr
+from attndsl.expr import Expr
 from attndsl.graph.nodes import CacheAppend, Input, Node, Output, stored
 
 _COLUMN = 64  # widest column that others are aligned to

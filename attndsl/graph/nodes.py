@@ -24,7 +24,7 @@ from dataclasses import dataclass, fields, replace
 
 from attndsl.base.facts import kept
 from attndsl.base.source_location import UNKNOWN_LINE, SourceLine
-from attndsl.expr.symbolic import Expr, Load
+from attndsl.expr import Expr, Load
 
 Axes = tuple[str, ...]
 AXIS_ORDER: Axes = ("C", "P", "B", "G", "S", "N", "K", "Q", "R", "U", "T", "W", "J", "X", "D", "E", "L", "Y")

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 
+from attndsl.expr import Expr, Load
 from attndsl.expr.argument_facts import given
-from attndsl.expr.symbolic import Expr, Load
 from attndsl.graph.nodes import Choose, Conditional, Input, Node, PackedQueries, Rows, TopK
 
 _COUNTED: dict[type[Node], tuple[str, ...]] = {

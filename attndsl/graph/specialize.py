@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Generic, TypeVar
 
+from attndsl.expr import Expr, Load
 from attndsl.expr.argument_facts import GIVEN, kind_of, presence
-from attndsl.expr.symbolic import Expr, Load
 from attndsl.graph.nodes import (
     AXIS_ORDER,
     Axes,

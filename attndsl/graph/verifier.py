@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from typing import Any
 
-from attndsl.expr.symbolic import Expr, Load
+from attndsl.expr import Expr, Load
 from attndsl.graph.errors import GraphError
 from attndsl.graph.graph import Graph
 from attndsl.graph.nodes import (

@@ -62,12 +62,3 @@ class KernelsOfOneName(UserError, ValueError):
             f"{operator}: two kernels are called {suffix}: {first} and {second}; "
             f"rename a tensor or an enumerator of a parameter"
         )
-
-
-class MalformedSpecialisation(UserError, ValueError):
-    """A manifest names no specialisation."""
-
-    def __init__(self, name: str, value: object, wanted: str) -> None:
-        super().__init__(
-            f"specialisation in a manifest: '{name}' is {value!r}, not {wanted}; generate the project again"
-        )

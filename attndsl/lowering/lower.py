@@ -1,4 +1,4 @@
-"""The lowering: a computation, its interface and a schedule become a joint tile program."""
+"""The lowering: a computation, a kernel signature and a schedule become a joint tile program."""
 
 from __future__ import annotations
 
@@ -17,36 +17,36 @@ from attndsl.lowering.match.schedule_options import Schedule
 from attndsl.lowering.named_reads import named_reads
 from attndsl.lowering.phases import Place, Work, phases
 from attndsl.lowering.scores.score_rules import lower_modifier
-from attndsl.lowering.signature.kernel_signature import KernelInterface
+from attndsl.lowering.signature.kernel_signature import KernelSignature
 from attndsl.lowering.work_partition import add_work_fields, place_workspace
 from attndsl.tile.instructions.cube import FRACTAL_SIZE, INT8_DEPTH
 from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, Program
 from attndsl.tile.statements import Alloc, For, Let, Statement, seq
 
 
-def lower(computation: Computation, interface: KernelInterface, schedule: Schedule) -> Program:
+def lower(computation: Computation, signature: KernelSignature, schedule: Schedule) -> Program:
     """The joint tile program: all cores in one tree, without synchronisation or addresses.
 
     Raises:
         NotLowered: for a node without a rule.
     """
     inventory = Inventory()
-    contexts = attention_contexts(computation, interface, schedule, inventory)
+    contexts = attention_contexts(computation, signature, schedule, inventory)
     add_work_fields(contexts)
     works = [
         Work(context=context, modifiers=modifiers, contexts=contexts)
         for context, modifiers in zip(contexts, _modifiers(contexts), strict=True)
     ]
     items = [_item_loop(work) for work in works]
-    body = named_reads(seq(phases(Place.FRONT, works[0]), *items, phases(Place.BEHIND, works[0])))
+    body = named_reads(seq(phases(Place.BEFORE, works[0]), *items, phases(Place.AFTER, works[0])))
     return Program(
-        name=interface.name,
-        summary=interface.summary,
-        dtype=interface.dtype,
-        parameters=interface.parameters,
+        name=signature.name,
+        summary=signature.summary,
+        dtype=signature.dtype,
+        parameters=signature.parameters,
         workspace=inventory.workspace,
         tiling=(*inventory.fields, *place_workspace(inventory.workspace)),
-        constants=(*inventory.constants, *_EXTREMES, *(_OF_INT8 if interface.dtype == "int8" else ())),
+        constants=(*inventory.constants, *_EXTREMES, *(_OF_INT8 if signature.dtype == "int8" else ())),
         body=body,
     )
 

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from typing import Any
 
+from attndsl.expr import Expr, Load, Logic, Select, Symbol
 from attndsl.expr.reductions import Fold
-from attndsl.expr.symbolic import Expr, Load, Logic, Select, Symbol
 from attndsl.tile.buffers import GlobalRegion, Region
 from attndsl.tile.naming import camel
 from attndsl.tile.scalars import binds, defined, expressions, extents_of
@@ -23,11 +23,11 @@ _Known = Mapping[str, Symbol]
 
 
 def named_reads(tree: Seq) -> Seq:
-    """``tree`` with a definition in front of the first one that reads an element which is read again behind
-    it, in the same body or inside; elements at an index that is itself a scalar, ``lengths[batch]``.
+    """``tree`` with a definition in front of the first one that reads an element which is read again
+    after it, in the same body or inside; elements at an index that is itself a scalar, ``lengths[batch]``.
 
     A definition that is nothing but such an element is the name. Elements of which it is not certain that
-    they are read (in a branch of a choice, behind an ``and``) stay where they are: their index may not hold.
+    they are read (in a branch of a choice, after an ``and``) stay where they are: their index may not hold.
     """
     return _Naming(frozenset(name for item in tree.walk() for name in binds(item))).body(tree, {})
 
@@ -43,9 +43,9 @@ class _Naming:
         found: list[Statement] = []
         for position, item in enumerate(tree.body):
             if isinstance(item, Let):
-                behind = tree.body[position:]
+                after = tree.body[position:]
                 for read in _certain_reads(item.value):
-                    name = None if str(read) in known else self._name(read, item, behind)
+                    name = None if str(read) in known else self._name(read, item, after)
                     if name is not None:
                         found.append(Let(symbol=name, value=read, where=item.where))
                         known = {**known, str(read): name}
@@ -55,12 +55,12 @@ class _Naming:
                 known = {**known, str(item.value): item.symbol}
         return replace(tree, body=tuple(found))
 
-    def _name(self, read: Load, item: Let, behind: Iterable[Statement]) -> Symbol | None:
+    def _name(self, read: Load, item: Let, after: Iterable[Statement]) -> Symbol | None:
         """What an element is called; None if it is called so already, is not read again, or its index becomes
         another scalar."""
         if read.same(item.value):
             return None
-        inner = [each for statement in behind for each in statement.walk()]
+        inner = [each for statement in after for each in statement.walk()]
         index = str(read.index)
         times = sum(read.same(node) for each in inner for expr in expressions(each) for node in _reads(expr))
         if times < 2 or any(index in binds(each) for each in inner):

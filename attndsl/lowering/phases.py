@@ -1,6 +1,6 @@
 """The phases of a kernel: what it does, in this order, as a table.
 
-A phase is work of a shape of its own. Some is done once, on the whole call, in front of all items or behind
+A phase is work of a shape of its own. Some is done once, on the whole call, before all items or after
 them; the rest in every item. A phase says nothing of the others and nothing of synchronisation: cores wait
 for each other where one phase reads what another writes (passes/flags).
 """
@@ -29,9 +29,9 @@ from attndsl.tile.statements import Seq, Statement, seq
 class Place(Enum):
     """Where a phase stands."""
 
-    FRONT = "in front of all items"
+    BEFORE = "before all items"
     ITEM = "in every item of an attention"
-    BEHIND = "behind all items"
+    AFTER = "after all items"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +39,7 @@ class Work:
     """What phases are made of.
 
     Attributes:
-        context: the attention whose items run; in front of and behind all items the first.
+        context: the attention whose items run; before and after all items the first.
         modifiers: what is done to its scores.
         contexts: all attentions of the computation.
     """
@@ -83,13 +83,13 @@ def _appended(context: Context) -> tuple[AppendedRows, ...]:
 PHASES: tuple[Phase, ...] = (
     Phase(
         name="scale queries and round them",
-        place=Place.FRONT,
+        place=Place.BEFORE,
         asked=lambda context: context.rows.scaled is not None,
         make=_scale_queries,
     ),
     Phase(
         name="number the lanes of the selection",
-        place=Place.FRONT,
+        place=Place.BEFORE,
         asked=selects_blocks,
         make=lambda work: prepare_selection(work.context),
     ),
@@ -128,19 +128,19 @@ PHASES: tuple[Phase, ...] = (
     ),
     Phase(
         name="merge partials and write rows",
-        place=Place.BEHIND,
+        place=Place.AFTER,
         asked=may_split,
         make=lambda work: merge_partials(work.contexts),
     ),
     Phase(
         name="write zeros for padded positions",
-        place=Place.BEHIND,
+        place=Place.AFTER,
         asked=has_padding,
         make=lambda work: zero_padding(work.context),
     ),
     Phase(
         name="append rows to caches",
-        place=Place.BEHIND,
+        place=Place.AFTER,
         asked=lambda context: bool(_appended(context)),
         make=lambda work: append_rows(work.context, _appended(work.context)),
     ),

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from attndsl.base.source_location import SourceLine
+from attndsl.expr import Const, Expr
 from attndsl.expr.argument_facts import split_of
-from attndsl.expr.symbolic import Const, Expr
 from attndsl.graph import nodes
 from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES
 from attndsl.lowering.errors import NotLowered
@@ -96,7 +96,7 @@ def rows_fit_an_instruction(c: Candidate) -> Iterator[Finding]:
 
 
 def padding_is_added_last(c: Candidate) -> Iterator[Finding]:
-    """Padded positions are zeros in the result itself: nothing behind may make other numbers of them."""
+    """Padded positions are zeros in the result itself: nothing after may make other numbers of them."""
     padded = False
     for node in c.computation.epilogue:
         rule = EPILOGUE_RULES.get(type(node))
@@ -184,18 +184,18 @@ def probabilities_have_the_io_dtype(c: Candidate) -> Iterator[Finding]:
 
 
 def integers_are_multiplied_in_fp16(c: Candidate) -> Iterator[Finding]:
-    """Where keys or values are integers that stand for numbers, the cube multiplies everything in fp16.
+    """Where keys or values are quantized, the cube multiplies everything in fp16.
 
-    So others have to be fp16, too. Queries are folded by vector cores, as they are stored.
+    So others have to be fp16, too. Queries absorb the scale of keys as they are stored.
     """
     rows = [(a, each) for a in c.computation.attentions for each in (a.keys, a.values)]
-    meant = [any(isinstance(node, nodes.Dequantize) for node in each.walk()) for _, each in rows]
-    for (attention, each), is_meant in zip(rows, meant, strict=True):
-        if any(meant) and not is_meant and c.dtype != "float16":
+    quantized = [any(isinstance(node, nodes.Dequantize) for node in each.walk()) for _, each in rows]
+    for (attention, each), is_quantized in zip(rows, quantized, strict=True):
+        if any(quantized) and not is_quantized and c.dtype != "float16":
             yield f"{c.dtype} rows beside rows of integers that stand for numbers", each.where
-        if is_meant and c.dtype == "int8":
+        if is_quantized and c.dtype == "int8":
             yield "int8 queries of keys or values that stand for other numbers", each.where
-        if is_meant and any(isinstance(node, nodes.Cast) for node in attention.query.walk()):
+        if is_quantized and any(isinstance(node, nodes.Cast) for node in attention.query.walk()):
             yield "queries that are rounded before they meet dequantised rows", attention.query.where
 
 

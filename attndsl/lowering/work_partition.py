@@ -5,7 +5,7 @@ The Python tiling function evaluates these; the C++ one is printed from them.
 
 from __future__ import annotations
 
-from attndsl.expr.symbolic import Const, Expr, as_expr, ceil_div, maximum, minimum, round_up
+from attndsl.expr import Const, Expr, as_expr, ceil_div, maximum, minimum, round_up
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.results.write_rows import may_split
 from attndsl.lowering.signature.host_scalars import CORES

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attndsl.expr.symbolic import Symbol
+from attndsl.expr import Symbol
 from attndsl.target import ATLAS_A2, Core, MemorySpace
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Instruction

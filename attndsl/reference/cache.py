@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from attndsl.expr.symbolic import as_expr
+from attndsl.expr import as_expr
 from attndsl.graph.nodes import CacheAppend, Dense, Ring, Windowed, stored
 from attndsl.reference.query_space import integer
 from attndsl.reference.row_reader import RowReader

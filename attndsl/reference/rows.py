@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from attndsl.expr import Expr
 from attndsl.expr.argument_facts import rows_of
-from attndsl.expr.symbolic import Expr
 from attndsl.graph.nodes import (
     Dense,
     Dequantize,

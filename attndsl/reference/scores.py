@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from attndsl.expr import Symbol
 from attndsl.expr.array_evaluation import evaluate_arrays
-from attndsl.expr.symbolic import Symbol
 from attndsl.graph.nodes import (
     INDEX_AXES,
     Cast,

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from attndsl.expr import Expr
 from attndsl.expr.array_evaluation import evaluate_arrays
-from attndsl.expr.symbolic import Expr
 from attndsl.graph.nodes import (
     INDEX_AXES,
     Cast,

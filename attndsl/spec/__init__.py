@@ -4,8 +4,8 @@ Authors write ``from attndsl.spec import ...``. The package builds graph nodes a
 tiles, text or devices. Running a call belongs to :mod:`attndsl.api`.
 """
 
+from attndsl.expr import Expr, ExprLike, Symbol, ceil_div, maximum, minimum, one_of, select
 from attndsl.expr.reductions import highest, total
-from attndsl.expr.symbolic import Expr, ExprLike, Symbol, ceil_div, maximum, minimum, one_of, select
 from attndsl.spec import errors
 from attndsl.spec.authoring import attend
 from attndsl.spec.authoring.values import TensorValue, Value

@@ -88,6 +88,7 @@ class Device:
         max_merge_records: highest length of a list of MrgSort (GUIDE).
         mmad_overlap_fractals: fractals of a result from which a dependent Mmad needs no barrier (GUIDE).
         workspace_alignment: bytes; a Fixpipe to an unaligned row costs twice (GUIDE).
+        global_memory: bytes of the largest parts; all tensors of a call and its workspace are in there.
         system_workspace: bytes CANN reserves in front of the user's workspace (H81).
     """
 
@@ -115,6 +116,7 @@ class Device:
     max_merge_records: int = 4095
     mmad_overlap_fractals: int = 10
     workspace_alignment: int = 512
+    global_memory: int = 64 * 1024**3
     system_workspace: int = 16 * 1024 * 1024
 
     def whole_fractals(self, size: int) -> int:

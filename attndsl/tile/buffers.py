@@ -8,9 +8,8 @@ import ml_dtypes
 import numpy as np
 
 from attndsl.base.source_location import UNKNOWN_LINE, SourceLine
-from attndsl.expr.symbolic import Const, Element, Expr, ExprLike, Load, as_expr
+from attndsl.expr import Const, Element, Expr, ExprLike, Load, Scope, as_expr
 from attndsl.target import ATLAS_A2, MemorySpace
-from attndsl.tile.naming import gm_member
 
 NUMPY_DTYPES: dict[str, np.dtype] = {
     "float32": np.dtype(np.float32),
@@ -23,18 +22,6 @@ NUMPY_DTYPES: dict[str, np.dtype] = {
     "int32": np.dtype(np.int32),
     "uint32": np.dtype(np.uint32),
     "int64": np.dtype(np.int64),
-}
-CXX_DTYPES = {
-    "float32": "float",
-    "float16": "half",
-    "bfloat16": "bfloat16_t",
-    "uint8": "uint8_t",
-    "int8": "int8_t",
-    "int16": "int16_t",
-    "uint16": "uint16_t",
-    "int32": "int32_t",
-    "uint32": "uint32_t",
-    "int64": "int64_t",
 }
 
 
@@ -116,7 +103,7 @@ class GlobalTensor:
 
     def at(self, index: ExprLike) -> Load:
         """One element of an integer tensor, read by the scalar unit."""
-        return Load(self.name, as_expr(index), gm_member(self.name), self.dtype)
+        return Load(self.name, as_expr(index), self.dtype, Scope.GLOBAL)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -127,14 +114,9 @@ class ScalarArray:
     capacity: int
     meaning: str = ""
 
-    @property
-    def member(self) -> str:
-        """The kernel's member."""
-        return f"{self.name}_"
-
     def at(self, index: ExprLike) -> Element:
         """One element; only those that were collected last may be read."""
-        return Element(self.name, as_expr(index), self.member)
+        return Element(self.name, as_expr(index), scope=Scope.MEMBER)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from attndsl.expr.symbolic import Expr, Load
-from attndsl.tile.naming import list_member
+from attndsl.expr import Expr, Load
+from attndsl.expr.argument_facts import argument_of
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -19,20 +19,17 @@ class EntrySize(Load):
     def evaluate(self, env: Mapping[str, Any]) -> Any:
         return env[self.source][int(self.index.evaluate(env))][-self.from_end]
 
-    def _render(self, cxx: bool) -> tuple[str, int]:
-        text, precedence = super(EntrySize, self)._render(False)
-        if cxx:
-            text = f"{FUNCTION}({self.cxx_name}, {self.index.text(True)}, {self.from_end})"
-        else:
-            text = f"{text}[-{self.from_end}]"
-        return text, precedence
+    @property
+    def tensor(self) -> str:
+        """The list."""
+        return argument_of(self.source)
+
+    def rendered(self) -> tuple[str, int]:
+        text, precedence = super(EntrySize, self).rendered()
+        return f"{text}[-{self.from_end}]", precedence
 
     def _key(self) -> tuple[Any, ...]:
         return (*super(EntrySize, self)._key(), self.from_end)
-
-
-FUNCTION = "SizeFromEnd"
-"""A kernel's function for it: of a list, the number of a tensor and the dimension counted from the last."""
 
 
 def sizes_of(tensor: str) -> str:
@@ -42,4 +39,4 @@ def sizes_of(tensor: str) -> str:
 
 def entry_size(tensor: str, index: Expr, from_end: int) -> EntrySize:
     """The size of dimension ``-from_end`` of tensor ``index`` of a list."""
-    return EntrySize(sizes_of(tensor), index, list_member(tensor), "int64", from_end)
+    return EntrySize(sizes_of(tensor), index, from_end=from_end)

@@ -12,11 +12,11 @@ def camel(name: str) -> str:
     return head + "".join(part[:1].upper() + part[1:] for part in rest)
 
 
-def list_member(tensor: str) -> str:
-    """The member of a kernel that decodes a list of tensors."""
-    return f"{camel(tensor)}List_"
+def list_name(tensor: str) -> str:
+    """A list of tensors among the names of a kernel."""
+    return f"{camel(tensor)}List"
 
 
-def gm_member(tensor: str) -> str:
-    """The member of a kernel that holds a global tensor."""
-    return f"{camel(tensor)}Gm_"
+def global_name(tensor: str) -> str:
+    """A tensor in global memory among the names of a kernel."""
+    return f"{camel(tensor)}Gm"

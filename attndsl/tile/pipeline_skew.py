@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attndsl.expr.symbolic import Expr, ExprLike, as_expr
+from attndsl.expr import Expr, ExprLike, as_expr
 from attndsl.tile.statements import Pipelined
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attndsl.expr.symbolic import Const
+from attndsl.expr import Const
 from attndsl.target import ATLAS_A2
 from attndsl.tile.instructions import Instruction
 from attndsl.tile.program import Program

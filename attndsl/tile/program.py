@@ -7,16 +7,16 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from attndsl.base.facts import kept
-from attndsl.expr.symbolic import Expr, Named, Symbol
+from attndsl.expr import Expr, Named, Scope, Symbol
 from attndsl.target import ATLAS_A2, Core, MemorySpace
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import Instruction
 from attndsl.tile.statements import Alloc, Seq, Statement
 
 # Scalars every core knows about itself.
-BLOCK_INDEX = Symbol("blockIndex", "blockIndex_")
-SUB_BLOCK = Symbol("subBlock", "subBlock_")
-BLOCK_COUNT = Symbol("blockCount", "blockCount_")
+BLOCK_INDEX = Symbol("blockIndex", Scope.MEMBER)
+SUB_BLOCK = Symbol("subBlock", Scope.MEMBER)
+BLOCK_COUNT = Symbol("blockCount", Scope.MEMBER)
 CORE_SCALARS = (BLOCK_INDEX, SUB_BLOCK, BLOCK_COUNT)
 
 
@@ -27,7 +27,7 @@ def earlier(name: str) -> Symbol:
 
 def tiling_scalar(name: str) -> Symbol:
     """A tiling field as the kernel's code sees it."""
-    return Symbol(name, f"{name}_")
+    return Symbol(name, Scope.MEMBER)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields
 
 from attndsl.base.facts import kept
-from attndsl.expr.symbolic import Expr, Load, Symbol
+from attndsl.expr import Expr, Load, Symbol
 from attndsl.target import MemorySpace
 from attndsl.tile.buffers import GlobalRegion, Region
-from attndsl.tile.naming import gm_member, list_member
+from attndsl.tile.naming import global_name, list_name
 from attndsl.tile.program import CORE_SCALARS, Program
 from attndsl.tile.statements import Collect, For, Let, Pipelined, Seq, Statement
 
@@ -39,15 +39,14 @@ def binds(statement: Statement) -> tuple[str, ...]:
 @kept
 def own_names(program: Program) -> frozenset[str]:
     """The names that a program has a use of its own for, so that no tiling field can have them: scalars that
-    its statements define, and (with ``_`` behind them) members of the kernel."""
+    its statements define, and what its kernel holds."""
     found = {symbol.name for symbol in CORE_SCALARS} | _FOLD_SCALARS
     for space in MemorySpace:
         found |= {space.value.lower(), f"{space.value.lower()}Storage"}
     for buffer in program.buffers():
         found |= {buffer.name, f"{buffer.name}Slot"}
     for tensor in (*program.parameters, *program.workspace):
-        member = gm_member(tensor.name).removesuffix("_")
-        found |= {member, list_member(tensor.name).removesuffix("_")}
+        found |= {global_name(tensor.name), list_name(tensor.name)}
     for item in program.statements():
         found.update(binds(item))
         if isinstance(item, Collect):

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from operator import is_not
 
 from attndsl.base.facts import kept
 from attndsl.base.source_location import UNKNOWN_LINE, SourceLine
-from attndsl.expr.symbolic import Const, Expr, Symbol
+from attndsl.expr import Const, Expr, Symbol
 from attndsl.target import Core, Pipe
 from attndsl.tile.buffers import Buffer, GlobalTensor, ScalarArray
 
@@ -291,13 +292,10 @@ def as_stage(statement: Statement) -> Stage:
 def rewrite(statement: Statement, change: Callable[[Statement], Statement | None]) -> Statement | None:
     """Rebuild bottom-up; ``change`` maps each rebuilt statement to its replacement, None drops it."""
     old = statement.children()
-    if old:
+    new = [rewrite(child, change) for child in old]
+    if any(map(is_not, new, old)):
         if isinstance(statement, Seq):
-            kept = [rewrite(child, change) for child in old]
-            if any(a is not b for a, b in zip(old, kept, strict=True)):
-                statement = seq(*kept)
+            statement = seq(*new)
         else:
-            new = tuple(rewrite(child, change) or Seq(body=()) for child in old)
-            if any(a is not b for a, b in zip(old, new, strict=True)):
-                statement = statement.with_children(new)
+            statement = statement.with_children(tuple(child or Seq(body=()) for child in new))
     return change(statement)

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from attndsl.base.errors import InternalError
 from attndsl.base.facts import kept
-from attndsl.expr.symbolic import Element
+from attndsl.expr import Element
 from attndsl.target import ATLAS_A2, Core
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import Instruction

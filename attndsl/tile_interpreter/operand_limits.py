@@ -12,7 +12,7 @@ from operator import itemgetter
 from typing import Any
 
 from attndsl.base.errors import InternalError
-from attndsl.expr.symbolic import ExprLike, Load
+from attndsl.expr import ExprLike, Load
 from attndsl.tile.instructions import Instruction
 from attndsl.tile.instructions.limits import Limit
 

@@ -16,14 +16,14 @@ import numpy.typing as npt
 
 from attndsl.base.errors import InternalError
 from attndsl.compiler.prepare_launch import Launch, prepare
-from attndsl.expr.symbolic import Expr, ExprLike
+from attndsl.expr import Expr, ExprLike
+from attndsl.expr.nodes import global_key
 from attndsl.spec.binding.call import Call
 from attndsl.spec.operator.backends import Backend
 from attndsl.target import ATLAS_A2, Core
 from attndsl.tile.buffers import NUMPY_DTYPES, Buffer, GlobalTensor
 from attndsl.tile.entry_size import sizes_of
 from attndsl.tile.instructions import Instruction
-from attndsl.tile.naming import gm_member
 from attndsl.tile.statements import (
     BLOCK_MODE,
     DEVICE_MODE,
@@ -187,7 +187,7 @@ class _CoreRun:
         check_disjoint: bool,
     ) -> None:
         self.kind, self.block, self.sub = kind, block, sub
-        tensors = {gm_member(name): array for name, array in memory.items()}
+        tensors = {global_key(name): array for name, array in memory.items()}
         self._scalars: dict[str, Any] = {**memory, **tensors, **scalars}
         self._memory = memory
         self._device = device
@@ -287,7 +287,7 @@ class _CoreRun:
         entries = self._memory[name]
         if not 0 <= index < len(entries):
             raise IndexError(f"{name}: element {index} of a list of {len(entries)} is picked")
-        self._tensors[statement.tensor] = self._scalars[gm_member(name)] = entries[index]
+        self._tensors[statement.tensor] = self._scalars[global_key(name)] = entries[index]
 
     def _collect(self, statement: Collect) -> None:
         found: list[int] = []

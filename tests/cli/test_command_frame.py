@@ -81,7 +81,7 @@ KEYS = {
 # What each command calls to do its work.
 WORK = {
     "list": (records, "features_by_backend"),
-    "show": (attndsl.cli.show, "describe_stages"),
+    "show": (attndsl.cli.show, "stage_texts"),
     "generate": (finished, "finished_projects"),
     "verify": (attndsl.campaign, "verify"),
     "run": (attndsl.cli.call_files, "load_call"),

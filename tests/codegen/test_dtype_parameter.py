@@ -11,7 +11,7 @@ from attndsl import ops
 from attndsl.codegen.kernel.dtype_parameter import differing_operands, dtype_parameter, text_name, twin
 from attndsl.codegen.samples.device_files import device_files, kernel_path
 from attndsl.compiler.compile import Compiled, compile_operator
-from attndsl.expr.symbolic import Const
+from attndsl.expr import Const
 from attndsl.lowering.signature.specialisation import Specialisation
 from attndsl.spec.operator.operator import Operator
 from attndsl.tile.program import Program

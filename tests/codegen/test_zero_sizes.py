@@ -14,7 +14,7 @@ from attndsl.codegen.names.arguments import names_of
 from attndsl.compiler.prepare_launch import prepare
 from attndsl.emulator.toolchain import find_compiler
 from attndsl.execute import execute
-from attndsl.expr.symbolic import Symbol, compare, select
+from attndsl.expr import Symbol, compare, select
 from attndsl.spec import Operator, attend, ceil_div
 from attndsl.spec.contract.divisions import guarded
 from attndsl.spec.operator.loader import shipped_names

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from attndsl.expr import Const, Expr, Symbol, ceil_div, maximum
 from attndsl.expr.intervals import is_integral
-from attndsl.expr.symbolic import Const, Expr, Symbol, ceil_div, maximum
 
 N, SCALE = Symbol("n"), Symbol("scale")
 

@@ -14,15 +14,17 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from attndsl.codegen.text.cxx_expressions import cxx_text
 from attndsl.emulator.errors import CompilerMissing
 from attndsl.emulator.toolchain import require_compiler, run_compiler
-from attndsl.expr.symbolic import (
+from attndsl.expr import (
     Binary,
     Const,
     Expr,
     Load,
     Logic,
     Named,
+    Scope,
     Symbol,
     TakesScalars,
     as_expr,
@@ -32,8 +34,8 @@ from attndsl.expr.symbolic import (
     product,
     round_up,
     select,
-    to_sympy,
 )
+from attndsl.expr.proofs import to_sympy
 
 A, B, C, D = (Symbol(name) for name in "abcd")
 TABLE = np.array([5, 0, 7, 123, 64, 1, 9], np.int64)
@@ -160,7 +162,7 @@ def _program(cases: list[tuple[Pair, dict[str, object]]]) -> str:
     for number, (pair, _) in enumerate(cases):
         lines.append(
             f"static int64_t f{number}(int64_t a, int64_t b, int64_t c, int64_t d) "
-            f"{{ (void)a; (void)b; (void)c; (void)d; return {pair.expr.text(cxx=True)}; }}"
+            f"{{ (void)a; (void)b; (void)c; (void)d; return {cxx_text(pair.expr)}; }}"
         )
     calls = [
         f"Print(f{number}({', '.join(str(env[name]) for name in 'abcd')}));"
@@ -185,11 +187,11 @@ def test_cxx_text_has_the_same_value(tmp_path, compiler):
     printed = subprocess.run([tmp_path / "run"], capture_output=True, text=True, check=True).stdout.split()
     assert len(printed) == len(cases)
     for (pair, env), value in zip(cases, printed, strict=True):
-        assert int(value) == reference(pair, env), f"{pair.text} as {pair.expr.text(cxx=True)} under {env}"
+        assert int(value) == reference(pair, env), f"{pair.text} as {cxx_text(pair.expr)} under {env}"
 
 
 def test_true_division_of_integers_in_cxx(tmp_path, compiler):
-    quotient = (A / B).text(cxx=True)
+    quotient = cxx_text(A / B)
     source = tmp_path / "quotient.cpp"
     source.write_text(
         "#include <cstdint>\n#include <cstdio>\n"
@@ -245,9 +247,9 @@ def test_sympy_proves_a_fact_about_rounding():
         (select(A == 0, B, C) + 1, "(b if a == 0 else c) + 1", "(a == 0 ? b : c) + 1"),
         (select(A == 0, B, select(B == 0, C, D)), "b if a == 0 else c if b == 0 else d",
          "a == 0 ? b : (b == 0 ? c : d)"),
-        (Load("lengths", minimum(A, B - 1), "lengthsGm_"), "lengths[min(a, b - 1)]",
+        (Load("lengths", minimum(A, B - 1), scope=Scope.GLOBAL), "lengths[min(a, b - 1)]",
          "lengthsGm_.GetValue(MinOf(a, b - 1))"),
-        (Symbol("group", "group_") * Named(512, "tile", "kTile"), "group * tile", "group_ * kTile"),
+        (Symbol("group", Scope.MEMBER) * Named(512, "tile"), "group * tile", "group_ * kTile"),
         (as_expr(0.5), "0.5", "0.5f"),
         (as_expr(True), "True", "true"),
     ],
@@ -255,7 +257,7 @@ def test_sympy_proves_a_fact_about_rounding():
 )  # fmt: skip
 def test_text(expr, text, cxx):
     assert expr.text() == text
-    assert expr.text(cxx=True) == cxx
+    assert cxx_text(expr) == cxx
 
 
 @pytest.mark.parametrize(
@@ -308,7 +310,7 @@ def test_near_twins_differ(first, second):
 
 def test_a_name_does_not_change_a_number():
     assert Named(512, "tileKeys").same(Const(512))
-    assert Symbol("x", "x_").same(Symbol("x"))
+    assert Symbol("x", Scope.MEMBER).same(Symbol("x"))
 
 
 def test_comparisons_have_no_truth_value_but_equality_has():

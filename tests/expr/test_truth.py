@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from attndsl.expr import Const, Expr, Load, Symbol, select
 from attndsl.expr.intervals import truth
-from attndsl.expr.symbolic import Const, Expr, Load, Symbol, select
 
 J = Symbol("j")
 FLAG = Load("flags", J)

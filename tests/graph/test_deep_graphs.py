@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from attndsl.expr.symbolic import Load, Symbol
+from attndsl.expr import Load, Symbol
 from attndsl.graph.branch_conditions import decisions
 from attndsl.graph.specialize import specialize
 from attndsl.spec import Operator

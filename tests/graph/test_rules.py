@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from attndsl.base.source_location import SourceLine
-from attndsl.expr.symbolic import Const, Load, Symbol
+from attndsl.expr import Const, Load, Symbol
 from attndsl.graph.errors import GraphError
 from attndsl.graph.graph import Graph
 from attndsl.graph.nodes import (

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from attndsl.expr.symbolic import Const, Expr, Symbol, product
+from attndsl.expr import Const, Expr, Symbol, product
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.make_context import attention_contexts
 from attndsl.lowering.emit.inventory import Inventory
 from attndsl.lowering.match.attention_pattern import recognise
 from attndsl.lowering.match.schedule_options import Schedule
-from attndsl.lowering.signature.kernel_signature import KernelInterface
+from attndsl.lowering.signature.kernel_signature import KernelSignature
 from attndsl.lowering.signature.tensor_layouts import TensorLayout
 from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.printer import print_statement
@@ -98,16 +98,16 @@ def attention(
     return nodes.Output(name="out", source=value, dtype="query", axes=axes)
 
 
-def interface(
+def signature(
     output: nodes.Output, *, positions: Expr | None = None, dtype: str = "float16"
-) -> KernelInterface:
+) -> KernelSignature:
     """A kernel that takes what an output is computed from. ``positions``: of a batch row, one by default."""
     extents: dict[str, Expr] = {axis: Symbol(axis) for axis in nodes.AXIS_ORDER}
     extents |= {"E": extents["D"], "Q": Const(1) if positions is None else positions}
     inputs = {node.name: node for node in output.walk() if isinstance(node, nodes.Input)}
     parameters = [_argument(node, dtype) for node in inputs.values()]
     stored = {name: node.axes for name, node in inputs.items()} | {output.name: output.axes}
-    return KernelInterface(
+    return KernelSignature(
         name="small",
         summary="",
         dtype=dtype,
@@ -136,7 +136,7 @@ def contexts(
     found = recognise((output,))
     schedule = Schedule(**{"tile_k": 128, **options})
     return attention_contexts(
-        found, interface(output, positions=positions, dtype=dtype), schedule, Inventory()
+        found, signature(output, positions=positions, dtype=dtype), schedule, Inventory()
     )
 
 

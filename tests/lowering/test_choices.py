@@ -16,7 +16,7 @@ from attndsl.base.package_files import specs_dir
 from attndsl.compiler.compile import compile_operator
 from attndsl.compiler.prepare_launch import prepare
 from attndsl.execute import execute
-from attndsl.expr.symbolic import Const
+from attndsl.expr import Const
 from attndsl.lowering.errors import (
     DoesNotFit,
     IllegalScheduleValue,
@@ -26,7 +26,7 @@ from attndsl.lowering.errors import (
 from attndsl.lowering.lower import lower
 from attndsl.lowering.match.attention_pattern import recognise
 from attndsl.lowering.match.schedule_options import Schedule, describe, resolve, smaller
-from attndsl.lowering.signature.kernel_signature import kernel_interface
+from attndsl.lowering.signature.kernel_signature import kernel_signature_of
 from attndsl.lowering.signature.specialisation import Specialisation
 from attndsl.reference import run as reference
 from attndsl.spec.operator.loader import load_file
@@ -191,7 +191,7 @@ def test_what_does_not_fit_names_memory_and_largest_buffer(tmp_path):
     operator = with_schedule(tmp_path, **choices)
     with pytest.raises(DoesNotFit) as caught:
         compile_operator(operator, special())
-    interface = kernel_interface(operator, "float16", 128, frozenset())
+    interface = kernel_signature_of(operator, "float16", 128, frozenset())
     program = lower(recognise(operator.graph(interface.present).outputs), interface, resolve(choices))
     buffers = [buffer for buffer in program.buffers() if buffer.space is MemorySpace.UB]
     largest = max(buffers, key=lambda buffer: buffer.total_bytes)
@@ -276,7 +276,7 @@ def test_what_the_computation_leaves_no_choice_in(tmp_path, stated, instead):
 def test_what_is_meant_stays_when_a_choice_is_free(tmp_path):
     operator = with_schedule(tmp_path, split_kv=4)
     compiled = compile_operator(operator, Specialisation(dtype="float16", bucket=64))
-    assert compiled.meant == () and "split_kv  4      spec" in compiled.schedule_text
+    assert compiled.required == () and "split_kv  4      spec" in compiled.schedule_text
 
 
 # Bytes from the programming guide; UB without the 8 KiB that Select uses, L1 without its last 256 bytes.

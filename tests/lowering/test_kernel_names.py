@@ -1,13 +1,12 @@
 """No two specialisations of an operator share a name."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from attndsl.lowering.errors import KernelsOfOneName, MalformedSpecialisation
+from attndsl.lowering.errors import KernelsOfOneName
 from attndsl.lowering.signature.kernel_names import check_kernel_names, kernel_suffix
 from attndsl.lowering.signature.specialisation import Specialisation
 from attndsl.spec.operator.operator import Operator
@@ -102,38 +101,3 @@ def test_a_name_depends_on_nothing_but_operator_and_specialisation(tmp_path: Pat
     again = with_setting("dtype(query)", "float16")  # what dtype tells already
     assert kernel_suffix(op, PLAIN) == kernel_suffix(op, again)
     check_kernel_names(op, (PLAIN, again, PLAIN))
-
-
-SPECIALS = (
-    PLAIN,
-    replace(PLAIN, value_bucket=16, features=frozenset({"low", "high"})),
-    replace(PLAIN, settings=(("mode", 1), ("scale", 0.5), ("on", True), ("layout(low)", "x"), ("no", None))),
-)
-
-
-@pytest.mark.parametrize("special", SPECIALS)
-def test_a_manifest_holds_a_specialisation(special: Specialisation) -> None:
-    read = Specialisation.from_dict(json.loads(json.dumps(special.to_dict())))
-    assert read == special and hash(read) == hash(special)
-    assert [type(value) for _, value in read.settings] == [type(value) for _, value in special.settings]
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"bucket": "32"}, "'bucket' is '32', not int"),
-        ({"dtype": None}, "'dtype' is None, not str"),
-        ({"settings": [["mode"]]}, "not pairs of a name and a value"),
-        ({"extra": 1}, "'extra' is 1, not one of dtype, bucket"),
-    ],
-)
-def test_a_malformed_entry_is_named(change: dict[str, Any], message: str) -> None:
-    with pytest.raises(MalformedSpecialisation, match=message):
-        Specialisation.from_dict(PLAIN.to_dict() | change)
-
-
-def test_a_missing_entry_is_named() -> None:
-    entries = PLAIN.to_dict()
-    del entries["features"]
-    with pytest.raises(MalformedSpecialisation, match="'features' is None, not an entry"):
-        Specialisation.from_dict(entries)

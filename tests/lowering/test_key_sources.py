@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from attndsl.expr.symbolic import Const, Symbol
+from attndsl.expr import Const, Symbol
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.errors import NotLowered

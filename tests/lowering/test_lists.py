@@ -11,10 +11,11 @@ from hypothesis import HealthCheck, Phase, given, settings
 
 from attndsl.api import ops
 from attndsl.codegen.kernel_set.entry import entry_text
+from attndsl.codegen.text.cxx_expressions import cxx_text
 from attndsl.compiler.prepare_launch import prepare, specialisation_of
+from attndsl.expr import Const, Symbol
 from attndsl.expr.argument_facts import given as given_of
 from attndsl.expr.argument_facts import split_of
-from attndsl.expr.symbolic import Const, Symbol
 from attndsl.lowering.errors import NotLowered
 from attndsl.spec.operator.loader import load_file
 from attndsl.spec.operator.operator import Operator
@@ -155,7 +156,7 @@ def test_sizes_of_entries_are_read_and_spelled() -> None:
     size = entry_size("a_key", Symbol("batch"), 2)
     env = {sizes_of("a_key"): ((1, 7, 64), (1, 9, 64)), "batch": 1}
     assert size.evaluate(env) == 9
-    assert size.text(cxx=True) == "SizeFromEnd(aKeyList_, batch, 2)"
+    assert cxx_text(size) == "SizeFromEnd(aKeyList_, batch, 2)"
     assert size.same(entry_size("a_key", Symbol("batch"), 2))
     assert not size.same(entry_size("a_key", Symbol("batch"), 1))
     assert not size.same(entry_size("a_key", Const(1), 2))

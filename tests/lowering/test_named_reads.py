@@ -7,8 +7,8 @@ import pytest
 
 from attndsl.api import ops
 from attndsl.compiler.prepare_launch import prepare
+from attndsl.expr import Const, Element, Expr, Load, Symbol, minimum, select
 from attndsl.expr.reductions import Fold
-from attndsl.expr.symbolic import Const, Element, Expr, Load, Symbol, minimum, select
 from attndsl.lowering.named_reads import named_reads
 from attndsl.tile.scalars import expressions, loads
 from attndsl.tile.statements import For, Let, Seq, Statement, seq

@@ -13,7 +13,7 @@ from attndsl.tile.statements import Stage
 from tests.support.specials import compiled
 
 PAGE = (Path(__file__).parents[2] / "docs" / "packages" / "lowering.md").read_text()
-WORDS = {Place.FRONT: "front", Place.ITEM: "item", Place.BEHIND: "behind"}
+WORDS = {Place.BEFORE: "before", Place.ITEM: "item", Place.AFTER: "after"}
 
 
 def stages(joint) -> list[str]:
@@ -22,7 +22,7 @@ def stages(joint) -> list[str]:
 
 
 def test_the_page_lists_the_phases_in_their_order() -> None:
-    rows = re.findall(r"^\| (front|item|behind) \| ([^|(]+?) (?:\(|\|)", PAGE, flags=re.MULTILINE)
+    rows = re.findall(r"^\| (before|item|after) \| ([^|(]+?) (?:\(|\|)", PAGE, flags=re.MULTILINE)
     assert rows == [(WORDS[phase.place], phase.name) for phase in PHASES]
 
 

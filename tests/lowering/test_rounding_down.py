@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from attndsl.codegen.text.cxx_expressions import cxx_text
 from attndsl.compiler.compile import compile_operator
-from attndsl.expr.symbolic import Binary, Expr, Load, Symbol, ceil_div, maximum, round_up
+from attndsl.expr import Binary, Expr, Load, Symbol, ceil_div, maximum, round_up
 from attndsl.lowering.emit.floor_division import floored, never_negative
 from attndsl.lowering.signature.specialisation import Specialisation
 from attndsl.tile.scalars import expressions
@@ -37,7 +38,7 @@ def test_of_negative_numbers(tmp_path: Path, mask: str, backend: str) -> None:
 )
 def test_what_may_be_negative_is_not_printed_as_it_is(expr: Expr) -> None:
     found = floored(expr, ANY)
-    assert "floor_" in found.text() and "Floor" in found.text(cxx=True)
+    assert "floor_" in found.text() and "Floor" in cxx_text(found)
     for number in range(-9, 10):
         env = {"i": number + 9, "p": number}
         if number or "7" not in expr.text():

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attndsl.expr.symbolic import Const, Expr, Symbol
+from attndsl.expr import Const, Expr, Symbol
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.errors import NotLowered

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attndsl.expr.symbolic import Compare, Const, Expr, Symbol, maximum, minimum
+from attndsl.expr import Compare, Const, Expr, Symbol, maximum, minimum
 from attndsl.graph import nodes
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.masks.interval_bounds import extreme

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from attndsl.base.errors import InternalError
-from attndsl.expr.symbolic import Symbol
+from attndsl.expr import Symbol
 from attndsl.passes.events.buffer_reuse import first_of_each, reuse_events
 from attndsl.tile.statements import Alloc, If, Note, SetEvent, WaitEvent, seq
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from attndsl.base.errors import InternalError
-from attndsl.expr.symbolic import Const, Symbol
+from attndsl.expr import Const, Symbol
 from attndsl.lowering.match.schedule_options import Schedule
 from attndsl.passes.flags import derive_flags as flags_module
 from attndsl.passes.flags.derive_flags import derive_flags, ring_depth

@@ -12,7 +12,7 @@ from dataclasses import replace
 import pytest
 
 from attndsl.base.errors import InternalError
-from attndsl.expr.symbolic import Const, Symbol
+from attndsl.expr import Const, Symbol
 from attndsl.passes.events import synchronise as events_module
 from attndsl.passes.events.hazards import find_problems
 from attndsl.passes.events.ring_order import find_early_flags
@@ -247,7 +247,7 @@ def test_a_defect_that_only_shows_between_short_runs():
     cores, lags, rings = four((0, 0, 0, 0))
     crossed = ((0, 1), (0, 3), (1, 2))
     found = {
-        runs: flags_module._Following(cores, lags, crossed, 3, runs).first_defect()
+        runs: flags_module._defect_of_runs(cores, lags, crossed, 3, runs)
         for runs in ((6, 6), (3, 6), (1, 1), (4, 4))
     }
     assert [runs for runs, defect in found.items() if defect == flags_module._SOUND] == [(6, 6), (3, 6)]
@@ -263,7 +263,7 @@ def test_the_proof_agrees_with_every_interleaving(lags, depth):
     """A slow model: a stage that has its flags may run at any time; some order overwrites, or none does."""
     cores, lags, rings = four(lags)
     runs = (depth + 1, 0, depth, 1, depth + 1)
-    proved = flags_module._Following(cores, lags, rings, depth, runs).first_defect()
+    proved = flags_module._defect_of_runs(cores, lags, rings, depth, runs)
     assert (proved == flags_module._SOUND) is not _can_overwrite(cores, lags, rings, depth, runs)
 
 
@@ -312,6 +312,17 @@ def _overwrites(order, rings, number, depth, ahead, behind, stop) -> bool:
 
 
 # Loops whose readers give slots back.
+
+
+def test_a_flag_for_a_free_slot_tells_of_its_own_ring_alone():
+    """Two rings between the same stages: that a slot of one was read says nothing of the other."""
+    cores, lags, rings = (Core.AIC, Core.AIV), (0, 0), ((0, 1), (0, 1))
+    found = [
+        flags_module._defect_of_runs(cores, lags, rings, 1, (3,), (), frozenset(paced))
+        for paced in ((0, 1), (0,), (1,))
+    ]
+    assert found == [flags_module._SOUND, 1, 0]
+
 
 C = ring("ringC", "float32")
 

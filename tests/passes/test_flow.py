@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attndsl.expr.symbolic import Const, Symbol
+from attndsl.expr import Const, Symbol
 from attndsl.passes.events.access_sets import TouchIndex
 from attndsl.passes.events.flow import Flow, Start, State, Walk
 from attndsl.passes.events.trip_counts import surely_run

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from attndsl.expr.symbolic import Symbol
+from attndsl.expr import Symbol
 from attndsl.passes.events.hazards import insert_barriers
 from attndsl.tile.statements import Alloc, Barrier, If, seq
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from functools import lru_cache
+from itertools import permutations
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,16 @@ from attndsl.base.errors import InternalError
 from attndsl.compiler import compile as compiling
 from attndsl.compiler.compile import Compiled, compile_operator
 from attndsl.lowering.signature.specialisation import Specialisation
-from attndsl.passes.pass_manager import FINISHED, LOWERED, PASSES, Pass, check_order, run_passes
+from attndsl.passes.pass_manager import (
+    FINISHED,
+    LOWERED,
+    PASSES,
+    Pass,
+    check_order,
+    ordered,
+    pass_graph,
+    run_passes,
+)
 from attndsl.spec.operator.operator import Operator
 from attndsl.tile.instructions import SortGroups
 from attndsl.tile.program import Property
@@ -66,6 +76,32 @@ def test_a_wrong_order_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(compiling, "PASSES", passes)
     with pytest.raises(InternalError, match=says):
         compile_operator(ops.incre_flash_attention, SPECIAL)
+
+
+def test_the_properties_give_the_order() -> None:
+    """However the passes are listed; what they leave open is as listed."""
+    for listed in permutations(PASSES):
+        check_order(found := ordered(listed))
+        assert found.index(PLAN) < found.index(SYNCHRONISE) or listed.index(SYNCHRONISE) < listed.index(PLAN)
+    assert ordered(PASSES) == PASSES
+    assert set(pass_graph(PASSES).edges) == {
+        ("derive_flags", "split_cores"), ("derive_flags", "synchronise"),
+        ("split_cores", "plan_memory"), ("split_cores", "synchronise"),
+    }  # fmt: skip
+
+
+def test_a_wrong_order_comes_with_one_that_works() -> None:
+    names = ", ".join(each.name for each in PASSES)
+    with pytest.raises(InternalError, match=f"not established in front of it; this order works: {names}$"):
+        check_order(earlier(SPLIT, FLAGS))
+    with pytest.raises(InternalError, match=r"established by no pass$"):
+        check_order((FLAGS, SPLIT, SYNCHRONISE))
+
+
+def test_passes_that_wait_for_each_other_are_refused() -> None:
+    circle = instead(FLAGS, replace(FLAGS, requires=FLAGS.requires | SYNCHRONISE.establishes))
+    with pytest.raises(InternalError, match=r"passes wait for each other: .*derive_flags"):
+        ordered(circle)
 
 
 def test_any_order_that_gives_what_is_required_will_do() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from attndsl.expr.symbolic import Const
+from attndsl.expr import Const
 from attndsl.lowering.errors import DoesNotFit
 from attndsl.passes.plan_memory import plan_memory
 from attndsl.target import ATLAS_A2, Core, MemorySpace

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attndsl.expr.symbolic import Const, Symbol
+from attndsl.expr import Const, Symbol
 from attndsl.passes.events.access_sets import TouchIndex
 from attndsl.passes.events.flow import Flow, State, Walk
 from attndsl.passes.events.hazards import Conflict, find_problems, insert_barriers, superfluous_events

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from attndsl.expr.symbolic import Symbol
+from attndsl.expr import Symbol
 from attndsl.passes.events.ring_order import find_early_flags
 from attndsl.target import Pipe
 from attndsl.tile.buffers import GlobalTensor

@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from attndsl.expr.symbolic import Const, Symbol
+from attndsl.expr import Const, Symbol
 from attndsl.passes.split_cores import core_of, split_cores
 from attndsl.target import Core, MemorySpace
 from attndsl.tile.buffers import Buffer, GlobalTensor, ScalarArray

@@ -13,7 +13,7 @@ import pytest
 from attndsl.api import ops
 from attndsl.base.errors import InternalError
 from attndsl.compiler.prepare_launch import Launch, prepare
-from attndsl.expr.symbolic import Const
+from attndsl.expr import Const
 from attndsl.passes.events.hazards import Overrun, find_problems
 from attndsl.passes.events.synchronise import synchronise
 from attndsl.target import Core

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from attndsl.base.errors import InternalError
-from attndsl.expr.symbolic import Symbol
+from attndsl.expr import Symbol
 from attndsl.lowering.errors import TooManyEvents
 from attndsl.passes.events import synchronise as module
 from attndsl.passes.events.synchronise import synchronise

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from attndsl.expr.symbolic import Const, Symbol, ceil_div, maximum, minimum
+from attndsl.expr import Const, Symbol, ceil_div, maximum, minimum
 from attndsl.passes.events import trip_counts
 from attndsl.passes.events.trip_counts import proved_to_run
 from attndsl.target import Core

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textwrap import dedent
 
-from attndsl.expr.symbolic import Const, Symbol
+from attndsl.expr import Const, Symbol
 from attndsl.passes.events.hazards import Conflict, find_problems
 from attndsl.target import MemorySpace, Pipe
 from attndsl.tile.buffers import Buffer, GlobalTensor

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attndsl.api import ops
-from attndsl.expr.symbolic import Const
+from attndsl.expr import Const
 from attndsl.spec import Expr, Operator, Value, attend, minimum
 
 ifa = ops.incre_flash_attention

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from attndsl.expr.symbolic import Symbol
+from attndsl.expr import Symbol
 from attndsl.spec import Operator, attend, errors
 
 A, C = Symbol("a"), Symbol("c")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from attndsl.api import ops
-from attndsl.expr.symbolic import Const, Symbol
+from attndsl.expr import Const, Symbol
 from attndsl.spec.contract.layout import parse_layout
 from attndsl.spec.errors import LayoutTextError
 

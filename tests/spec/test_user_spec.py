@@ -7,7 +7,7 @@ import pytest
 
 from attndsl.api import ops
 from attndsl.base.errors import UserError
-from attndsl.expr.symbolic import Expr
+from attndsl.expr import Expr
 from attndsl.spec import Operator, attend, errors
 from attndsl.spec.contract import capacity
 from attndsl.spec.operator.loader import load
@@ -244,6 +244,6 @@ def test_conditions_are_made_texts_where_they_change_and_not_at_each_node(monkey
     """A spec with many features has thousands of paths to a tensor, and was loaded for seconds."""
     (root,) = ops.self_attention.roots
     made, text = [], Expr.text
-    monkeypatch.setattr(Expr, "text", lambda self, cxx=False: made.append(self) or text(self, cxx))
+    monkeypatch.setattr(Expr, "text", lambda self: made.append(self) or text(self))
     found = list(capacity._Reads(root, lambda rows: True))
     assert len(found) > 4 and len(made) < len(list(root.walk())) / 2

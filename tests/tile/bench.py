@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from attndsl.expr.symbolic import Const, Expr, ExprLike, as_expr
+from attndsl.codegen.names.members import cxx_type
+from attndsl.codegen.text.cxx_expressions import cxx_text
+from attndsl.expr import Const, Expr, ExprLike, as_expr
 from attndsl.target import MemorySpace
 from attndsl.tile.buffers import NUMPY_DTYPES, Buffer, GlobalTensor
-from attndsl.tile.instructions.base import cxx
 
 
 def buffer(
@@ -57,7 +58,7 @@ class Names:
     """Operands spelled by their own names."""
 
     def expr(self, expr: ExprLike) -> str:
-        return as_expr(expr).text(cxx=True)
+        return cxx_text(as_expr(expr))
 
     def local(self, target: Buffer, offset: ExprLike) -> str:
         return target.name + _index(offset)
@@ -66,9 +67,9 @@ class Names:
         return target.name + _index(offset)
 
     def ctype(self, target: Buffer | GlobalTensor) -> str:
-        return cxx(target.dtype)
+        return cxx_type(target.dtype)
 
 
 def _index(offset: ExprLike) -> str:
     place = as_expr(offset)
-    return "" if place.same(Const(0)) else f"[{place.text(cxx=True)}]"
+    return "" if place.same(Const(0)) else f"[{cxx_text(place)}]"

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from attndsl import emulator
+from attndsl.codegen.names.members import cxx_type
 from attndsl.target import MemorySpace
-from attndsl.tile.buffers import CXX_DTYPES, Buffer, GlobalTensor
+from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import Instruction
 
 from .bench import Bench, Names
@@ -58,11 +59,11 @@ class Frame:
     def _source(self) -> str:
         places, start = [], 0
         for target in self.buffers:
-            ctype = CXX_DTYPES[target.dtype]
+            ctype = cxx_type(target.dtype)
             places.append(f"    auto {target.name} = all[{start}].ReinterpretCast<{ctype}>();")
             start += target.slot_bytes
         for item in self.tensors:
-            ctype, at = CXX_DTYPES[item.dtype], f"{item.name}At"
+            ctype, at = cxx_type(item.dtype), f"{item.name}At"
             places.append(f"    GlobalTensor<{ctype}> {item.name};")
             places.append(f"    {item.name}.SetGlobalBuffer(reinterpret_cast<__gm__ {ctype} *>({at}));")
         common = {
@@ -111,11 +112,11 @@ def cube_kernel(
         total = sum(target.slot_bytes for target in here)
         lines += [f"TBuf<TPosition::{position}> {name};", f"pipe.InitBuffer({name}, {total});"]
         for target in here:
-            ctype = CXX_DTYPES[target.dtype]
+            ctype = cxx_type(target.dtype)
             lines.append(f"auto {target.name} = {name}.Get<uint8_t>()[{start}].ReinterpretCast<{ctype}>();")
             start += target.slot_bytes
     for item in tensors:
-        ctype = CXX_DTYPES[item.dtype]
+        ctype = cxx_type(item.dtype)
         lines += [
             f"GlobalTensor<{ctype}> {item.name};",
             f"{item.name}.SetGlobalBuffer(reinterpret_cast<__gm__ {ctype} *>({item.name}At));",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attndsl.expr.symbolic import Const, as_expr
+from attndsl.expr import Const, as_expr
 from attndsl.target import MemorySpace
 from attndsl.tile.instructions import Fixpipe, LoadFractals, LoadNz, Mmad
 

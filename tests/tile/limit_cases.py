@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from attndsl.expr.symbolic import Const, as_expr
+from attndsl.expr import Const, as_expr
 from attndsl.target import MemorySpace
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import (

@@ -17,7 +17,7 @@ from attndsl.codegen.samples.device_files import device_files, kernel_path
 from attndsl.compiler.compile import Compiled, compile_operator
 from attndsl.compiler.prepare_launch import Launch
 from attndsl.execute.execute import plan_of, written
-from attndsl.expr.symbolic import Const
+from attndsl.expr import Const
 from attndsl.lowering.signature.specialisation import Specialisation
 from attndsl.passes.pass_manager import PASSES, run_passes
 from attndsl.tile.buffers import GlobalTensor

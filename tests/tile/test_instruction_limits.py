@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from attndsl.expr.symbolic import Symbol
+from attndsl.expr import Symbol
 from attndsl.target.costs import COSTS
 from attndsl.tile.instructions import (
     Binary,

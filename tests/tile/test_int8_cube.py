@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attndsl import emulator
-from attndsl.expr.symbolic import Const, as_expr
+from attndsl.expr import Const, as_expr
 from attndsl.target.costs import COSTS
 from attndsl.tile.instructions import Fixpipe, Instruction, LoadFractals, LoadNz, Mmad
 from attndsl.tile_interpreter.disjoint_check import touched_elements

@@ -11,7 +11,7 @@ import math
 import numpy as np
 import pytest
 
-from attndsl.expr.symbolic import Const, Symbol
+from attndsl.expr import Const, Symbol
 from attndsl.target.costs import COSTS
 from attndsl.tile.instructions import (
     Binary,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from attndsl.expr.symbolic import Symbol, as_expr
+from attndsl.expr import Symbol, as_expr
 from attndsl.target import Core
 from attndsl.tile.pipeline_skew import guard, ring_depth, tiles
 from attndsl.tile.statements import Pipelined, Stage, seq

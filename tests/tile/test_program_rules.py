@@ -11,7 +11,7 @@ import pytest
 from attndsl.api import ops
 from attndsl.base.errors import InternalError
 from attndsl.compiler.compile import Compiled, compile_operator
-from attndsl.expr.symbolic import Const, Expr, Symbol
+from attndsl.expr import Const, Expr, Symbol
 from attndsl.lowering.signature.specialisation import Specialisation
 from attndsl.target import ATLAS_A2, Core, MemorySpace
 from attndsl.tile import verifier

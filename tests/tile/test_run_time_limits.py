@@ -11,7 +11,7 @@ import pytest
 from attndsl.base.errors import InternalError
 from attndsl.base.source_location import SourceLine
 from attndsl.compiler.prepare_launch import Launch, prepare
-from attndsl.expr.symbolic import Const, Expr, ExprLike, Load, Symbol, as_expr
+from attndsl.expr import Const, Expr, ExprLike, Load, Symbol, as_expr
 from attndsl.spec.operator.loader import load_shipped
 from attndsl.target import ATLAS_A2, Core, MemorySpace
 from attndsl.tile.instructions import Fill, Instruction, LoadNz

@@ -10,8 +10,8 @@ import pytest
 from attndsl.base.errors import InternalError
 from attndsl.codegen.text.scalar_helpers import kernel_helpers
 from attndsl.compiler.compile import Compiled
+from attndsl.expr import Const, Symbol, as_expr
 from attndsl.expr.reductions import highest, total
-from attndsl.expr.symbolic import Const, Symbol, as_expr
 from attndsl.passes.events.trip_counts import proved_to_run
 from attndsl.target import Core, MemorySpace
 from attndsl.tile.buffers import GlobalTensor, ScalarArray

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from attndsl.expr.symbolic import as_expr
+from attndsl.expr import as_expr
 from attndsl.target import MemorySpace
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Fill, LoadFractals, LoadNz, Machine

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attndsl.expr.symbolic import Const, as_expr
+from attndsl.expr import Const, as_expr
 from attndsl.tile.instructions import (
     Binary,
     Bitwise,

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from attndsl.base.errors import InternalError
-from attndsl.expr.symbolic import Const, Expr, Symbol
+from attndsl.expr import Const, Expr, Symbol
 from attndsl.target import ATLAS_A2, Core, MemorySpace, Pipe
 from attndsl.tile import verifier
 from attndsl.tile.buffers import Buffer, GlobalTensor, ScalarArray

@@ -9,7 +9,7 @@ from attndsl.compiler.prepare_launch import specialisation_of
 from attndsl.lowering.emit.field_names import NamesTaken
 from attndsl.lowering.errors import DoesNotFit
 from attndsl.lowering.lower import lower
-from attndsl.lowering.match.required_options import meant_choices
+from attndsl.lowering.match.required_options import required_options
 from attndsl.lowering.match.schedule_options import resolve
 from attndsl.spec.operator.loader import shipped_names
 from attndsl.verify.cases.case import Case
@@ -24,7 +24,7 @@ OPERATORS = shipped_names()
 def check_lowers(operator, specialisation):
     """Raises NotLowered for one that has no kernel; without the passes, which take most of the time."""
     computation, interface = _recognised(operator, specialisation)
-    schedule = resolve(_stated(operator, meant_choices(computation)), operator.schedule_lines)
+    schedule = resolve(_stated(operator, required_options(computation)), operator.schedule_lines)
     try:
         lower(computation, interface, schedule)
     except (DoesNotFit, NamesTaken):  # another schedule or other names will do

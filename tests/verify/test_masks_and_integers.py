@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from attndsl.expr import Load, Select, Symbol, ceil_div, minimum
 from attndsl.expr.compiled_evaluation import compiled
 from attndsl.expr.reductions import total
-from attndsl.expr.symbolic import Load, Select, Symbol, ceil_div, minimum
 from attndsl.spec import Operator, attend
 from attndsl.verify.data import integers
 from attndsl.verify.data.integers import Integers

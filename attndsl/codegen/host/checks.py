@@ -14,8 +14,8 @@ from attndsl.codegen.host.host_constraints import INDENT, ConstraintWriter, on_h
 from attndsl.codegen.host.host_expr import HostExpr, rows_member
 from attndsl.codegen.names.arguments import Argument, Names, dtype_member, literal
 from attndsl.codegen.names.identifiers import comment, escaped, string, strings
+from attndsl.expr import Const, Load, Symbol
 from attndsl.expr.argument_facts import GIVEN, asks, split_of
-from attndsl.expr.symbolic import Const, Load, Symbol
 from attndsl.spec import errors
 from attndsl.spec.contract.arguments import Dim, ParamSpec, TensorSpec
 from attndsl.spec.contract.constraint import Constraint

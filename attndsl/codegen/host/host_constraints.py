@@ -12,9 +12,9 @@ from itertools import product
 from attndsl.codegen.host.host_expr import HostExpr, index_name, listed_rows
 from attndsl.codegen.names.arguments import Names, literal
 from attndsl.codegen.names.identifiers import comment, string, strings
+from attndsl.expr import Binary, Compare, Const, Expr, Load, Logic, Select, Symbol
 from attndsl.expr.argument_facts import GIVEN, LAYOUT, SPLIT, argument_of, given, kind_of
 from attndsl.expr.reductions import Fold
-from attndsl.expr.symbolic import Binary, Compare, Const, Expr, Load, Logic, Select, Symbol
 from attndsl.spec.contract.constraint import Constraint, elements
 from attndsl.spec.contract.divisions import guarded
 from attndsl.spec.contract.nearest import MIRRORED, nearest

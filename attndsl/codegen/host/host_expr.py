@@ -5,35 +5,15 @@ from __future__ import annotations
 from attndsl.base.errors import InternalError
 from attndsl.codegen.names.arguments import Argument, Names, dtype_member, literal
 from attndsl.codegen.names.identifiers import identifier
+from attndsl.codegen.text.cxx_expressions import FUNCTIONS, SIGNS
+from attndsl.expr import Binary, Compare, Const, Expr, Load, Logic, Select, Symbol
 from attndsl.expr.argument_facts import DTYPE, GIVEN, LAYOUT, LONGEST, SPLIT, asks
+from attndsl.expr.operators import ATOM, OPERATORS
 from attndsl.expr.reductions import Fold
-from attndsl.expr.symbolic import Binary, Compare, Const, Expr, Load, Logic, Select, Symbol
 from attndsl.spec.contract.arguments import DTYPES, ParamSpec
 
-_LEVELS = {
-    "or": 1,
-    "and": 2,
-    "==": 3,
-    "!=": 3,
-    "<": 4,
-    "<=": 4,
-    ">": 4,
-    ">=": 4,
-    "+": 5,
-    "-": 5,
-    "*": 6,
-    "/": 6,
-}
-_SPELLED = {"or": "||", "and": "&&"}
-_CALLS = {
-    "//": "FloorDiv",
-    "%": "Mod",
-    "min": "MinOf",
-    "max": "MaxOf",
-    "ceil_div": "CeilDiv",
-    "round_up": "RoundUp",
-}
-_ATOM = 9
+# Sizes and parameters may be negative here: quotients and remainders are rounded down by functions.
+_FUNCTIONS = {**FUNCTIONS, "//": "FloorDiv", "%": "Mod", "floor_mod": "Mod"}
 
 
 class HostExpr:
@@ -52,7 +32,7 @@ class HostExpr:
         text, level = self._render(expr)
         if not negated:
             return text
-        return f"!{text}" if level == _ATOM else f"!({text})"
+        return f"!{text}" if level == ATOM else f"!({text})"
 
     def kind(self, expr: Expr) -> str:
         """The type of the value."""
@@ -83,23 +63,25 @@ class HostExpr:
 
     def _render(self, expr: Expr) -> tuple[str, int]:
         if isinstance(expr, Const):
-            return literal(expr.value), _ATOM
+            return literal(expr.value), ATOM
         if isinstance(expr, Symbol):
-            return self.symbol(expr.name), _ATOM
+            return self.symbol(expr.name), ATOM
         if isinstance(expr, Load):
-            return f"{self.source(expr.source)}.GetValue({self.text(expr.index)})", _ATOM
+            return f"{self.source(expr.source)}.GetValue({self.text(expr.index)})", ATOM
         if isinstance(expr, Fold):
             return self._fold(expr)
         if isinstance(expr, Select):
             return self._select(expr)
-        if isinstance(expr, Binary) and expr.op in _CALLS:
-            call = _CALLS[expr.op]
+        if isinstance(expr, Binary) and expr.op in _FUNCTIONS:
+            call = _FUNCTIONS[expr.op]
             kind = self.kind(expr)
             cast = f"<{'double' if kind == 'float' else 'int64_t'}>" if call in ("MinOf", "MaxOf") else ""
             cast = f"{cast[:-1]}, {cast[1:]}" if cast else ""
-            return f"{call}{cast}({self.text(expr.left)}, {self.text(expr.right)})", _ATOM
+            return f"{call}{cast}({self.text(expr.left)}, {self.text(expr.right)})", ATOM
         if isinstance(expr, Binary) and expr.op == "/":
-            return f"static_cast<double>({self.text(expr.left)}) / ({self.text(expr.right)})", _LEVELS["/"]
+            return f"static_cast<double>({self.text(expr.left)}) / ({self.text(expr.right)})", OPERATORS[
+                "/"
+            ].precedence
         if isinstance(expr, Compare | Logic | Binary):
             return self._infix(expr)
         raise InternalError(f"no host expression for {type(expr).__name__}")
@@ -111,13 +93,13 @@ class HostExpr:
             if flag is not None:
                 return flag
             left, right = self._with_dtype(left, right), self._with_dtype(right, left)
-        level = _LEVELS[expr.op]
+        level = OPERATORS[expr.op].precedence
         (a, a_level), (b, b_level) = self._render(left), self._render(right)
         mixed = {expr.op, getattr(left, "op", ""), getattr(right, "op", "")} >= {"and", "or"}
         a = f"({a})" if a_level < level or (mixed and isinstance(left, Logic) and left.op != expr.op) else a
         loose = b_level < level or (b_level == level and expr.op not in ("+", "and", "or", "*"))
         b = f"({b})" if loose or (mixed and isinstance(right, Logic) and right.op != expr.op) else b
-        return f"{a} {_SPELLED.get(expr.op, expr.op)} {b}", level
+        return f"{a} {SIGNS.get(expr.op, expr.op)} {b}", level
 
     def _flag(self, expr: Compare) -> tuple[str, int] | None:
         """A truth value compared with True, False, 1 or 0 as itself or its negation."""
@@ -128,7 +110,7 @@ class HostExpr:
             return None
         if bool(expr.right.value) == (expr.op == "=="):
             return self._render(expr.left)
-        return self.condition(expr.left, negated=True), _ATOM
+        return self.condition(expr.left, negated=True), ATOM
 
     def _with_dtype(self, expr: Expr, other: Expr) -> Expr:
         """A dtype's name beside a dtype as the enumerator."""
@@ -156,7 +138,7 @@ class HostExpr:
         name = {"min": "MinOver", "max": "MaxOver", "sum": "SumOver"}[expr.op]
         kind = "double" if self.kind(expr.body) == "float" else "int64_t"
         body = f"[&](int64_t {index_name(expr.index)}) -> {kind} {{ return {self.text(expr.body)}; }}"
-        return f"{name}({self.text(expr.extent)}, {body})", _ATOM
+        return f"{name}({self.text(expr.extent)}, {body})", ATOM
 
     def symbol(self, name: str) -> str:
         """A symbol's place in the call or among the sizes."""

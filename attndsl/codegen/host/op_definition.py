@@ -13,8 +13,8 @@ from attndsl.codegen.host.problem_members import io_tensor
 from attndsl.codegen.names.arguments import Argument, Names, dtype_member, dtype_row, literal, names_of
 from attndsl.codegen.names.identifiers import comment, string
 from attndsl.compiler.compile import Compiled
+from attndsl.expr import Expr
 from attndsl.expr.argument_facts import DTYPE, GIVEN, given, kind_of
-from attndsl.expr.symbolic import Expr
 from attndsl.graph.nodes import Cast, Choose, Conditional, Input, Node, Output, Quantize
 from attndsl.spec.contract.arguments import DTYPES, OutputSpec, ParamSpec, TensorSpec
 from attndsl.spec.operator.operator import Operator

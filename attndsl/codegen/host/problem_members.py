@@ -7,8 +7,8 @@ from typing import Any
 
 from attndsl.base.errors import InternalError
 from attndsl.codegen.names.identifiers import identifier
+from attndsl.expr import Expr
 from attndsl.expr.argument_facts import asks, dtype_of, given
-from attndsl.expr.symbolic import Expr
 from attndsl.lowering.signature.enum_parameters import number_of
 from attndsl.lowering.signature.host_scalars import HOST, layout_choice
 from attndsl.spec.contract.arguments import TensorSpec

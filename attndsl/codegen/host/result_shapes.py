@@ -9,9 +9,9 @@ from attndsl.codegen.host.checks import tensor_of
 from attndsl.codegen.host.host_expr import HostExpr
 from attndsl.codegen.names.arguments import Argument, Names, literal
 from attndsl.codegen.names.identifiers import string
+from attndsl.expr import Const, Expr, Load, Symbol
 from attndsl.expr.argument_facts import LONGEST, kind_of
 from attndsl.expr.reductions import Fold
-from attndsl.expr.symbolic import Const, Expr, Load, Symbol
 from attndsl.spec.contract.layout import Axis, Layout
 from attndsl.spec.contract.split import BATCH, batch_extent, one_row
 

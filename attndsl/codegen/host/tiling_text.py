@@ -26,13 +26,13 @@ from attndsl.codegen.kernel.kernel import CXX_SCALARS, kernel_name
 from attndsl.codegen.kernel_set.dispatch_guards import asked_symbols, selectors
 from attndsl.codegen.kernel_set.tiling_keys import tiling_key
 from attndsl.codegen.names.arguments import Names, names_of
-from attndsl.codegen.names.identifiers import comment
-from attndsl.codegen.names.spelling import pascal
+from attndsl.codegen.names.identifiers import comment, pascal
+from attndsl.codegen.text.cxx_expressions import cxx_text
 from attndsl.codegen.text.scalar_helpers import Helper, used_helpers
 from attndsl.compiler.compile import Compiled
+from attndsl.expr import Binary, Compare, Expr, Logic, Select, Symbol, binary, compare, select
 from attndsl.expr.reductions import Fold
-from attndsl.expr.symbolic import Binary, Compare, Expr, Logic, Select, Symbol, binary, compare, select
-from attndsl.lowering.signature.enum_parameters import word_parameters
+from attndsl.lowering.signature.enum_parameters import enum_parameters
 from attndsl.lowering.signature.host_scalars import CORES, HOST, dimension, fold_name, folds_of
 from attndsl.lowering.signature.specialisation import feature_names, settings_of
 from attndsl.spec.operator.operator import Operator
@@ -161,7 +161,7 @@ def problem_values(compiled: Compiled, host: Mapping[str, object]) -> dict[str, 
         found[VALUE_SIZE] = special.value_bucket
     for feature in feature_names(operator):
         found[given_member(feature)] = int(feature in special.features)
-    words, settings = word_parameters(operator), settings_of(operator, special)  # words are numbers already
+    words, settings = enum_parameters(operator), settings_of(operator, special)  # words are numbers already
     for name in asked_symbols([compiled]):
         value = host[name] if name in host else settings.get(name)
         found[member_of(name)] = value if name in words else number_of_value(operator, name, value)
@@ -228,12 +228,12 @@ def _fields(kernels: Sequence[Compiled]) -> Iterator[Row]:
 
 def _filled(compiled: Compiled) -> Iterator[Row]:
     outside = outside_names(compiled.program.tiling)
-    spelled = {name: Symbol(name, f"problem.{member_of(name)}") for name in outside}
+    spelled = {name: f"problem.{member_of(name)}" for name in outside}
     for field in compiled.program.tiling:
         symbol = earlier(field.name).name
-        value = measured(field.value).substitute(spelled).text(cxx=True)
+        value = cxx_text(measured(field.value), spelled)
         yield Row(CXX_SCALARS[field.ctype], field.name, "", value)
-        spelled[symbol] = Symbol(symbol, f"tiling.{field.name}")
+        spelled[symbol] = f"tiling.{field.name}"
 
 
 def _ctype(name: str, operator: Operator) -> str:
@@ -260,7 +260,7 @@ def _meaning(name: str, operator: Operator) -> str:
         for number in range(spec.at_least * max((each.rank for each in spec.layouts.values()), default=0)):
             if name == dimension(spec.name, number).name:
                 return f"size of dimension {number} of {spec.name}"
-    words = word_parameters(operator).get(name)
+    words = enum_parameters(operator).get(name)
     if words:
         return f"parameter {name}; {', '.join(f'{number}: {word}' for number, word in enumerate(words))}"
     return f"parameter {name}"

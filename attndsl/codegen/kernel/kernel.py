@@ -11,25 +11,19 @@ from attndsl.codegen.kernel.dtype_parameter import DTYPES, LONGEST_SUFFIX, dtype
 from attndsl.codegen.kernel.shared_stages import Member, Segment, Shared, keys_of, share
 from attndsl.codegen.kernel.statements import Function, Writer
 from attndsl.codegen.names.arguments import Names, names_of
-from attndsl.codegen.names.identifiers import comment, shortened
-from attndsl.codegen.names.spelling import (
-    PARAMETER,
-    Spelling,
-    constant,
-    memory_member,
-    pascal,
-    slot_member,
-)
+from attndsl.codegen.names.identifiers import comment, pascal, shortened
+from attndsl.codegen.names.members import constant, gm_member, list_member, member
+from attndsl.codegen.names.spelling import PARAMETER, Spelling, memory_member, slot_member
+from attndsl.codegen.text.cxx_expressions import cxx_text
 from attndsl.codegen.text.scalar_helpers import Helper, kernel_helpers
 from attndsl.compiler.compile import Compiled
-from attndsl.expr.symbolic import Const, Expr
+from attndsl.expr import Const, Expr
 from attndsl.lowering.signature.kernel_names import kernel_suffix
 from attndsl.lowering.signature.specialisation import Specialisation, feature_names
 from attndsl.spec.contract.contract import Contract
 from attndsl.spec.operator.specialization_parameters import spelled
 from attndsl.target import ATLAS_A2, Core
 from attndsl.tile.buffers import GlobalTensor
-from attndsl.tile.naming import gm_member, list_member
 from attndsl.tile.program import Program, TilingField
 from attndsl.tile.scalars import expressions
 from attndsl.tile.statements import Alloc, Collect, Pipelined, SetCrossFlag, SetEvent, WaitCrossFlag
@@ -246,9 +240,9 @@ def _all_expressions(program: Program) -> Iterator[Expr]:
 
 def _constants(program: Program) -> Iterator[Constant]:
     for named, meaning in program.constants:
-        number = Const(named.value).text(cxx=True)
+        number = cxx_text(Const(named.value))
         ctype = "float" if isinstance(named.value, float) else "int64_t"
-        yield Constant(ctype, named.cxx_name, number, meaning)
+        yield Constant(ctype, constant(named.name), number, meaning)
 
 
 def _memories(program: Program, spelling: Spelling) -> Iterator[MemoryTable]:
@@ -311,7 +305,7 @@ def _used(
 
 
 def _at(tensor: GlobalTensor) -> str:
-    return tensor.offset.text(cxx=True)
+    return cxx_text(tensor.offset)
 
 
 def _used_fields(program: Program) -> tuple[TilingField, ...]:
@@ -325,7 +319,7 @@ def _used_fields(program: Program) -> tuple[TilingField, ...]:
 def _arrays(program: Program) -> Iterator[ArrayMember]:
     """The arrays that are collected, each once; one name is one array on both core kinds."""
     found = {item.array.name: item.array for item in program.statements() if isinstance(item, Collect)}
-    return (ArrayMember(array.member, array.capacity, array.meaning) for array in found.values())
+    return (ArrayMember(member(array.name), array.capacity, array.meaning) for array in found.values())
 
 
 def _slots(program: Program) -> Iterator[str]:

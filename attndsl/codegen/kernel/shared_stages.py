@@ -14,8 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from attndsl.codegen.kernel.statements import Function
-from attndsl.codegen.names.spelling import Spelling, constant
-from attndsl.tile.naming import gm_member
+from attndsl.codegen.names.members import constant, gm_member
+from attndsl.codegen.names.spelling import Spelling
 from attndsl.tile.program import Program
 
 TYPE, PARAMETER = "Segment", "segment"

@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from attndsl.base.errors import InternalError
-from attndsl.codegen.names.spelling import Spelling, constant, memory_member, slot_member
-from attndsl.expr.symbolic import Const, Symbol
+from attndsl.codegen.names.members import constant, list_member, member, scalar
+from attndsl.codegen.names.spelling import Spelling, memory_member, slot_member
+from attndsl.codegen.text.cxx_expressions import cxx_text
+from attndsl.expr import Const, Symbol
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Instruction
-from attndsl.tile.naming import list_member
 from attndsl.tile.program import CORE_SCALARS, Program
 from attndsl.tile.scalars import binds, free
 from attndsl.tile.statements import (
@@ -82,7 +83,7 @@ class Writer:
         elif isinstance(statement, Note):
             yield f"// {statement.text}"
         elif isinstance(statement, Let):
-            yield f"const int64_t {_name(statement.symbol)} = {self._spelling.expr(statement.value)};"
+            yield f"const int64_t {scalar(statement.symbol)} = {self._spelling.expr(statement.value)};"
         elif isinstance(statement, PickTensor):
             yield self._pick(statement)
         elif isinstance(statement, Collect):
@@ -115,17 +116,17 @@ class Writer:
 
     def _collect(self, statement: Collect) -> Iterator[str]:
         """The loop ends with the array full, which C++ has to look at before it looks at the condition."""
-        count, index, array = _name(statement.count), _name(statement.index), statement.array
+        count, index, array = scalar(statement.count), scalar(statement.index), statement.array
         begin, extent = (self._spelling.expr(bound) for bound in (statement.begin, statement.extent))
         more = f"{index} < {extent} && {count} < {array.capacity}"
-        condition, left = statement.condition, f"{index}sToSkip"
+        condition, left, spelled = statement.condition, f"{index}sToSkip", dict[str, str]()
         yield f"int64_t {count} = 0;"
         if not statement.skip.same(Const(0)):
             yield f"int64_t {left} = {self._spelling.expr(statement.skip)};"
-            condition = condition & (Symbol(left, f"{left}--") <= 0)
+            condition, spelled = condition & (Symbol(left) <= 0), {left: f"{left}--"}
         yield f"for (int64_t {index} = {begin}; {more}; ++{index}) {{"
-        yield f"{_INDENT}if ({self._spelling.expr(condition)}) {{"
-        yield f"{_INDENT * 2}{array.member}[{count}++] = {index};"
+        yield f"{_INDENT}if ({cxx_text(condition, spelled)}) {{"
+        yield f"{_INDENT * 2}{member(array.name)}[{count}++] = {index};"
         yield f"{_INDENT}}}"
         yield "}"
 
@@ -151,7 +152,7 @@ class Writer:
         raise InternalError(f"no text for {type(statement).__name__}")
 
     def _loop(self, loop: For, held: tuple[Buffer, ...]) -> Iterator[str]:
-        var, end = _name(loop.var), self._spelling.expr(loop.end)
+        var, end = scalar(loop.var), self._spelling.expr(loop.end)
         step = "++" + var if loop.step.same(Const(1)) else f"{var} += {self._spelling.expr(loop.step)}"
         yield f"for (int64_t {var} = {self._spelling.expr(loop.begin)}; {var} < {end}; {step}) {{"
         yield from self._inside(loop.body, held)
@@ -194,14 +195,10 @@ class Writer:
         taken = (symbol for name, symbol in free(stage).items() if name not in self._given)
         scalars = tuple(sorted(taken, key=lambda symbol: self._definitions.get(symbol.name, -1)))
         if stage.name not in {function.name for function in self.functions}:
-            parameters = tuple(f"int64_t {_name(symbol)}" for symbol in scalars)
+            parameters = tuple(f"int64_t {scalar(symbol)}" for symbol in scalars)
             lines = tuple(self._inside(stage.body, ()))
             self.functions.append(Function(stage.name, stage.doc, parameters, lines, stage.part))
-        return f"{stage.name}({', '.join(_name(symbol) for symbol in scalars)});"
-
-
-def _name(symbol: Symbol) -> str:
-    return symbol.cxx_name or symbol.name
+        return f"{stage.name}({', '.join(scalar(symbol) for symbol in scalars)});"
 
 
 def _stride(buffer: Buffer) -> str:

@@ -23,12 +23,13 @@ from attndsl.codegen.host.problem_members import (
     member_of,
     number_of_value,
 )
-from attndsl.compiler.compile import Compiled, interface_of
+from attndsl.codegen.text.cxx_expressions import cxx_text
+from attndsl.compiler.compile import Compiled, signature_of
+from attndsl.expr import Expr
 from attndsl.expr.argument_facts import DTYPE, asks, dtype_of, given, kind_of, layout_of
-from attndsl.expr.symbolic import Expr, Symbol
 from attndsl.graph.branch_conditions import decisions
-from attndsl.lowering.signature.enum_parameters import counted_words
-from attndsl.lowering.signature.kernel_signature import KernelInterface
+from attndsl.lowering.signature.enum_parameters import enums_as_numbers
+from attndsl.lowering.signature.kernel_signature import KernelSignature
 from attndsl.lowering.signature.specialisation import (
     Specialisation,
     feature_names,
@@ -114,7 +115,7 @@ def ignored_features(operator: Operator, special: Specialisation) -> frozenset[s
 
 def _decided(operator: Operator, special: Specialisation, ignored: frozenset[str]) -> Iterator[Selector]:
     """The choices of the spec that are made as in this kernel."""
-    interface = interface_of(operator, special)
+    interface = signature_of(operator, special)
     settled = _decisions(operator, special, frozenset())
     own = (*_layouts_of_kernel(operator, interface), *_free_dtypes(operator, interface))
     asked = dict.fromkeys((*own, *(name for each, _ in settled for name in sorted(each.symbols()))))
@@ -146,14 +147,14 @@ def _contract(
     return tuple(found)
 
 
-def _layouts_of_kernel(operator: Operator, interface: KernelInterface) -> Iterator[str]:
+def _layouts_of_kernel(operator: Operator, interface: KernelSignature) -> Iterator[str]:
     """The layouts that the computation asks for, of tensors that the kernel takes."""
     for name in interface.layouts:
         if layout_of(name).name in operator.specialization_parameters:
             yield layout_of(name).name
 
 
-def _free_dtypes(operator: Operator, interface: KernelInterface) -> Iterator[str]:
+def _free_dtypes(operator: Operator, interface: KernelSignature) -> Iterator[str]:
     """The dtypes that a call chooses, of tensors that the kernel takes."""
     for spec in operator.free_tensors:
         if spec.name in interface.present:
@@ -162,7 +163,7 @@ def _free_dtypes(operator: Operator, interface: KernelInterface) -> Iterator[str
 
 def _domain(
     operator: Operator,
-    interface: KernelInterface,
+    interface: KernelSignature,
     ignored: frozenset[str],
     name: str,
     *,
@@ -262,7 +263,7 @@ def _one_of(operator: Operator, name: str, values: Sequence[Any], full: Sequence
 
 def _as_test(operator: Operator, condition: Expr, holds: bool) -> Selector:
     names = sorted(condition.symbols())
-    spelled = {name: Symbol(name, f"problem.{member_of(name)}") for name in names}
+    spelled = {name: f"problem.{member_of(name)}" for name in names}
     words = {name: values for name in names if (values := counted(operator, name))}
-    text = counted_words(condition, words).substitute(spelled).text(cxx=True)
+    text = cxx_text(enums_as_numbers(condition, words), spelled)
     return Selector(f"({text})" if holds else f"!({text})", tuple(names))

@@ -10,8 +10,8 @@ from attndsl.codegen.kernel.dtype_parameter import dtype_parameter, text_name
 from attndsl.codegen.kernel_set.tiling_keys import tiling_key
 from attndsl.codegen.names.arguments import Argument, Names, dtype_row, names_of
 from attndsl.codegen.names.identifiers import comment
+from attndsl.codegen.names.members import cxx_type
 from attndsl.compiler.compile import Compiled
-from attndsl.tile.instructions.base import cxx
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,5 +109,5 @@ def _branches(kernels: Sequence[Compiled], names: Names, lists: tuple[str, ...])
             name = names.address(tensor.name)
             arguments.append(_only(name) if name in lists and not tensor.listed else name)
         parameter = dtype_parameter(compiled)
-        dtype = "" if parameter is None else cxx(parameter.own)
+        dtype = "" if parameter is None else cxx_type(parameter.own)
         yield Branch(text_name(compiled), dtype, tiling_key(compiled), tuple(arguments))

@@ -16,8 +16,8 @@ from typing import Any
 from attndsl.base.errors import UserError
 from attndsl.codegen.host.problem_members import head_size, io_tensor
 from attndsl.codegen.kernel_set.request import KernelRequest
+from attndsl.expr import Compare, Const
 from attndsl.expr.argument_facts import GIVEN, asks, dtype_of, given, kind_of
-from attndsl.expr.symbolic import Compare, Const
 from attndsl.lowering.signature.specialisation import (
     Specialisation,
     feature_names,

@@ -4,22 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from attndsl.codegen.names.identifiers import pascal as pascal
-from attndsl.expr.symbolic import Const, Expr, ExprLike, as_expr
+from attndsl.codegen.names.members import constant, cxx_type, gm_member
+from attndsl.codegen.text.cxx_expressions import cxx_text
+from attndsl.expr import Const, Expr, ExprLike, as_expr
 from attndsl.target import MemorySpace
 from attndsl.tile.buffers import Buffer, GlobalTensor
-from attndsl.tile.instructions.base import cxx
-from attndsl.tile.naming import gm_member
 from attndsl.tile.program import Program
 from attndsl.tile.statements import Alloc, SetEvent
 
 PARAMETER = "T"
 """The template parameter of a text that kernels of two dtypes share."""
-
-
-def constant(name: str) -> str:
-    """The constant of a name: ``scoreRing`` as ``kScoreRing``."""
-    return f"k{pascal(name)}"
 
 
 def memory_member(space: MemorySpace) -> str:
@@ -50,7 +44,7 @@ class Spelling:
 
     def expr(self, expr: ExprLike) -> str:
         """A scalar expression."""
-        return as_expr(expr).text(cxx=True)
+        return cxx_text(as_expr(expr))
 
     def buffer(self, buffer: Buffer) -> str:
         """A buffer: a member where it has one slot, else the local that names the current slot."""
@@ -66,7 +60,7 @@ class Spelling:
 
     def ctype(self, operand: Buffer | GlobalTensor) -> str:
         """The C++ type of an operand's elements."""
-        return PARAMETER if operand in self._open else cxx(operand.dtype)
+        return PARAMETER if operand in self._open else cxx_type(operand.dtype)
 
     def event(self, event: SetEvent) -> str:
         """The id of an event, of the current slot where it has one id a slot."""
@@ -79,7 +73,7 @@ class Spelling:
 
 
 def _index(offset: Expr) -> str:
-    return "" if offset.same(Const(0)) else f"[{offset.text(cxx=True)}]"
+    return "" if offset.same(Const(0)) else f"[{cxx_text(offset)}]"
 
 
 def _event_constants(program: Program) -> dict[str, str]:

@@ -6,15 +6,21 @@ A second call with the same spec, request and sources compiles nothing and impor
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
-import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attndsl.base.disk_cache import CacheNotWritable, content_key, find_entry, make_entry
+from attndsl.base.disk_cache import (
+    CacheNotWritable,
+    content_key,
+    find_entry,
+    make_entry,
+    stores_programs,
+)
 from attndsl.base.errors import AttnDslError, InternalError, UserError
 from attndsl.base.package_files import sources_key
 from attndsl.codegen.kernel_set.request import KernelRequest, in_order
@@ -24,8 +30,6 @@ from attndsl.spec.operator.operator import Operator
 if TYPE_CHECKING:
     from attndsl.codegen.project.project import Project
 
-SWITCH = "ATTNDSL_STORE_PROGRAMS"
-"""As in :mod:`attndsl.compiler.stored_programs`: set to 0, nothing is stored or found."""
 _FILE = "projects.json"
 _UNCONCERNED = frozenset({"cli", "campaign", "emulator", "execute"})
 """Packages that decide nothing about the files of a project."""
@@ -136,13 +140,15 @@ def _stored(
 def _made(operator: Operator, request: KernelRequest) -> tuple[FinishedProject, ...]:
     from attndsl.codegen.project.project import plan_projects  # late: a stored project needs no compiler
 
-    return tuple(_as_files(each) for each in plan_projects(operator, request))
+    with _seldom_collected():
+        return tuple(_as_files(each) for each in plan_projects(operator, request))
 
 
 def _united_made(mode: Operator, requests: Sequence[KernelRequest]) -> FinishedProject:
     from attndsl.codegen.project.project import plan_project
 
-    return _as_files(plan_project(mode, *requests))
+    with _seldom_collected():
+        return _as_files(plan_project(mode, *requests))
 
 
 def _as_files(project: Project) -> FinishedProject:
@@ -156,8 +162,19 @@ def _as_files(project: Project) -> FinishedProject:
     )
 
 
+@contextlib.contextmanager
+def _seldom_collected() -> Iterator[None]:
+    """Few searches for garbage in cycles: each looks through all programs that are kept, and finds little."""
+    before = gc.get_threshold()
+    gc.set_threshold(50_000, 20, 100)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
 def _entry_name(operator: Operator, told: Sequence[str]) -> str | None:
-    if operator.content_key is None or os.environ.get(SWITCH) == "0":
+    if operator.content_key is None or not stores_programs():
         return None
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     told = (version, operator.content_key, operator.in_commands, *told)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 WIDTH = 110
 _INDENT = "    "
 _CHOICES, _SUMS = ("?", ":", "&&", "||"), ("+", "-")
 _BRACKETS = frozenset("([{")
+_NOTICED = re.compile(r'["(\[{)\]}, ]')
+"""Characters that decide where a line may be cut."""
 _CALL = re.compile(r"(?!(?:if|for|while)\b)[\w:.]+\(")
 _DEEPEST = 5
 """Parentheses inside of which a line is never broken."""
@@ -21,8 +24,20 @@ def wrap(line: str, width: int = WIDTH) -> list[str]:
     Comments and lines without brackets are left alone; literals are kept whole. A comment behind code that is
     too long together with it comes before it.
     """
+    if len(line) <= width:
+        return [line]
+    return list(_wrapped(line, width))
+
+
+@lru_cache(maxsize=8192)
+def _wrapped(line: str, width: int) -> tuple[str, ...]:
+    """The pieces of a line that is too long; kernels have many of these in common."""
+    return tuple(_pieces(line, width))
+
+
+def _pieces(line: str, width: int) -> list[str]:
     code = line.lstrip(" ")
-    if len(line) <= width or code.startswith("//") or not _BRACKETS.intersection(code):
+    if code.startswith("//") or not _BRACKETS.intersection(code):
         return [line]
     pad = line[: len(line) - len(code)]
     code, comment = _split_comment(code)
@@ -95,14 +110,19 @@ def _split_comment(code: str) -> tuple[str, str]:
 
 def _split_operators(code: str, operators: tuple[str, ...], at_depth: int) -> list[str]:
     """The text cut in front of every operator with that many parentheses around it."""
+    marks = tuple(f" {operator} " for operator in operators)
     pieces, start, depth, quoted = [], 0, 0, False
-    for index, character in enumerate(code):
+    for found in _NOTICED.finditer(code):
+        index, character = found.start(), found[0]
         if character == '"' and not _is_escaped(code, index):
             quoted = not quoted
         if quoted:
             continue
-        depth += (character in "([{") - (character in ")]}")
-        if depth == at_depth and any(code.startswith(f" {op} ", index) for op in operators):
+        if character in "([{":
+            depth += 1
+        elif character in ")]}":
+            depth -= 1
+        elif character == " " and depth == at_depth and code.startswith(marks, index):
             pieces.append(code[start:index])
             start = index + 1
     return [*pieces, code[start:]]
@@ -111,7 +131,8 @@ def _split_operators(code: str, operators: tuple[str, ...], at_depth: int) -> li
 def _split_arguments(code: str) -> list[str]:
     """The text cut behind every comma inside parentheses, nested calls kept whole where they are short."""
     pieces, start, depth, quoted = [], 0, 0, False
-    for index, character in enumerate(code):
+    for found in _NOTICED.finditer(code):
+        index, character = found.start(), found[0]
         if character == '"' and not _is_escaped(code, index):
             quoted = not quoted
         if quoted:

@@ -6,9 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from attndsl.base.errors import InternalError
+from attndsl.codegen.names.members import ENTRY_SIZE, fold_function
+from attndsl.codegen.text.cxx_expressions import FUNCTIONS, cxx_text
+from attndsl.expr import Binary, Expr
 from attndsl.expr.reductions import Fold
-from attndsl.expr.symbolic import CALLS, Binary, Expr, Symbol
-from attndsl.tile.entry_size import FUNCTION, EntrySize
+from attndsl.tile.entry_size import EntrySize
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,7 @@ def used_helpers(exprs: Iterable[Expr]) -> tuple[Helper, ...]:
     """The functions of two numbers that some expressions call, in a fixed order."""
     used = {node.op for expr in exprs for node in expr.walk() if isinstance(node, Binary)}
     return tuple(
-        Helper(CALLS[op][True], "int64_t a, int64_t b", (f"return {body};",))
+        Helper(FUNCTIONS[op], "int64_t a, int64_t b", (f"return {body};",))
         for op, body in _BODIES.items()
         if op in used
     )
@@ -55,16 +57,16 @@ def kernel_helpers(exprs: Iterable[Expr]) -> tuple[Helper, ...]:
     known = tuple(exprs)
     folds: dict[str, Fold] = {}
     for node in (node for expr in known for node in expr.walk()):
-        if isinstance(node, Fold) and not folds.setdefault(node.function, node).computes_like(node):
-            text = f"{folds[node.function]} and {node}"
-            raise InternalError(f"two folds are called {node.function}: {text}; give one a cxx_name")
+        if isinstance(node, Fold) and not folds.setdefault(fold_function(node), node).computes_like(node):
+            name = fold_function(node)
+            raise InternalError(f"two folds are called {name}: {folds[name]} and {node}; give one a title")
     lists = (_SIZE_FROM_END,) if any(isinstance(n, EntrySize) for expr in known for n in expr.walk()) else ()
     return (*used_helpers(known), *lists, *(_fold_helper(fold) for fold in folds.values()))
 
 
 _MOST_DIMENSIONS = 8
 _SIZE_FROM_END = Helper(
-    FUNCTION,
+    ENTRY_SIZE,
     "ListTensorDesc &list, int64_t index, int64_t fromEnd",
     (
         f"uint64_t sizes[{_MOST_DIMENSIONS}];",
@@ -79,7 +81,7 @@ _SIZE_FROM_END = Helper(
 def _fold_helper(fold: Fold) -> Helper:
     """The loop over the range, as a member function of its extent and the scalars of the body."""
     index, captured = fold.index, tuple(symbol.name for symbol in fold.captured())
-    value = fold.body.substitute({name: Symbol(name) for name in captured}).text(cxx=True)
+    value = cxx_text(fold.body, {name: name for name in captured})
     lines = ["int64_t found = 0;", f"for (int64_t {index} = 0; {index} < extent; ++{index}) {{"]
     if fold.op == "sum":
         lines.append(f"    found += {value};")
@@ -88,4 +90,4 @@ def _fold_helper(fold: Fold) -> Helper:
         lines.append(f"    const int64_t value = {value};")
         lines.append(f"    found = {index} == 0 || value {better} found ? value : found;")
     parameters = ", ".join(f"int64_t {name}" for name in ("extent", *captured))
-    return Helper(fold.function, parameters, (*lines, "}", "return found;"), static=False)
+    return Helper(fold_function(fold), parameters, (*lines, "}", "return found;"), static=False)

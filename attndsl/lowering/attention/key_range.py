@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import reduce
 
-from attndsl.expr.symbolic import Symbol, ceil_div, maximum, minimum, select
+from attndsl.expr import Symbol, ceil_div, maximum, minimum, select
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import (
     FIRST_KEY,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from attndsl.expr.symbolic import Const, Expr, Named, Symbol, as_expr, ceil_div, minimum
+from attndsl.expr import Const, Expr, Named, Symbol, as_expr, ceil_div, minimum
 from attndsl.lowering.attention.key_range import tile_bounds
 from attndsl.lowering.attention.scale_absorption import load_folded
 from attndsl.lowering.context.attention_context import Context
@@ -46,7 +46,7 @@ class CubeBuffers:
 def cube_buffers(context: Context) -> CubeBuffers:
     """The buffers that the cube's stages share."""
     s, dtype, product, buffer = context.schedule, context.cube_dtype, context.product_dtype, context.buffer
-    bucket, value_bucket = context.interface.bucket, context.interface.value_bucket
+    bucket, value_bucket = context.signature.bucket, context.signature.value_bucket
     _check_depths(context)
     wide, columns = min(s.base_k, bucket), min(s.base_n, value_bucket)
     block = max(s.base_n * wide, s.base_k * columns)
@@ -69,9 +69,9 @@ def _check_depths(context: Context) -> None:
     Raises:
         NotLowered: a head size or a size of one matrix multiply is no multiple of a fractal's columns.
     """
-    s, interface = context.schedule, context.interface
+    s, signature = context.schedule, context.signature
     depth = int(fractal_depth(context.cube_dtype).value)
-    sizes = {"heads of": interface.bucket, "heads of values of": interface.value_bucket}
+    sizes = {"heads of": signature.bucket, "heads of values of": signature.value_bucket}
     sizes |= {"base_n": s.base_n, "base_k": s.base_k}
     for name, size in sizes.items():
         if size % depth:

@@ -8,7 +8,7 @@ Online softmax (Milakov and Gimelshein, 2018; FlashAttention, 2022) in fp32, for
 
 from __future__ import annotations
 
-from attndsl.expr.symbolic import Const, Expr
+from attndsl.expr import Const, Expr
 from attndsl.lowering.attention.key_range import tile_bounds
 from attndsl.lowering.attention.requantize import keep_steps, quantise, spread_steps, whole_partial
 from attndsl.lowering.attention.step_scores import exponentials, loaded_buffers, scored, with_tile_operands

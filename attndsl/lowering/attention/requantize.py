@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attndsl.expr.symbolic import Const, Expr, Symbol, select
+from attndsl.expr import Const, Expr, Symbol, select
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import CHUNK, KEYS, REPEAT_LANES, SMALLEST, SPAN
@@ -39,7 +39,7 @@ def whole_scores(context: Context) -> Buffer:
 
 def whole_partial(context: Context) -> Buffer:
     """Weighted sums of a tile as the cube leaves them."""
-    s, elements = context.schedule, context.schedule.rows * context.interface.value_bucket
+    s, elements = context.schedule, context.schedule.rows * context.signature.value_bucket
     return context.in_ub("wholePartial", "int32", elements, "integer weighted sum of one tile", s.slots)
 
 

@@ -1,4 +1,4 @@
-"""Queries for keys of integers: the scale of each channel is folded into the query, the rest into the score.
+"""Scale absorption: queries absorb the scale of each channel of quantized keys, scores the rest.
 
     query . ((key + offset) * scale) = factor * (folded . key) + shift
     folded = query * scale / factor,  shift = factor * sum(folded * offset)
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from attndsl.expr.symbolic import Const, Expr, Symbol
+from attndsl.expr import Const, Expr, Symbol
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import (
     CHUNK,
@@ -54,20 +54,20 @@ _FRACTION = 23
 
 
 def row_factors(context: Context) -> tuple[Buffer, ...]:
-    """Factor and, where keys have an offset, shift of each of an item's rows; none for keys of numbers."""
-    factors = context.keys.quantization
-    if factors is None:
+    """Factor of each row of an item and, where keys have an offset, its shift; none for plain keys."""
+    quantization = context.keys.quantization
+    if quantization is None:
         return ()
     rows = context.schedule.rows_per_core
     factor = context.in_ub("queryFactor", "float32", rows, "factor of the scores of each row")
-    if factors.offset is None:
+    if quantization.offset is None:
         return (factor,)
     return factor, context.in_ub("queryShift", "float32", rows, "shift of the scores of each row")
 
 
 def folded_query(context: Context) -> GlobalTensor:
     """The folded rows of the item, vector to cube."""
-    elements = earlier(context.label("rowsPerTask")) * context.interface.bucket
+    elements = earlier(context.label("rowsPerTask")) * context.signature.bucket
     name, meaning = context.label("foldedQuery"), "query rows of an item, scale of the keys included"
     return context.inventory.tensor(name, context.cube_dtype, elements, "block", meaning)
 
@@ -92,17 +92,17 @@ def scale_scores(context: Context) -> list[Statement]:
     return found
 
 
-def fold_query(context: Context, factors: ChannelQuantization) -> Statement:
+def fold_query(context: Context, quantization: ChannelQuantization) -> Statement:
     """The rows of this vector core folded and stored, at the first tile of an item."""
     rows = chunks(
-        ROWS, context.rows_per_step, lambda r0, chunk: _fold_step(context, factors), context.rows.where
+        ROWS, context.rows_per_step, lambda r0, chunk: _fold_step(context, quantization), context.rows.where
     )
     return If(condition=TILE == 0, then=seq(rows))
 
 
-def _fold_step(context: Context, factors: ChannelQuantization) -> list[Statement]:
+def _fold_step(context: Context, quantization: ChannelQuantization) -> list[Statement]:
     b = vector_buffers(context)
-    lanes, bucket = factors.lanes(context), context.interface.bucket
+    lanes, bucket = quantization.lanes(context), context.signature.bucket
     wide, elements = context.channel_rows, context.schedule.rows * lanes
     folded = context.in_ub("queryFolded", context.cube_dtype, elements, "folded query rows")
     span = CHUNK * lanes
@@ -112,7 +112,7 @@ def _fold_step(context: Context, factors: ChannelQuantization) -> list[Statement
     )
     return [
         *context.rows.first_of_step(),
-        _times_scale(context, factors, wide),
+        _times_scale(context, quantization, wide),
         zero_tail(wide, CHUNK, context.head_dim, lanes),
         *_largest(context, b, wide, lanes),
         Note(text="folded = query * scale / factor"),
@@ -123,15 +123,15 @@ def _fold_step(context: Context, factors: ChannelQuantization) -> list[Statement
             body=seq(
                 Convert(dst=whole(folded, 0, span), src=whole(wide, 0, span), mode="CAST_RINT"),
                 store,
-                *_shift(context, factors, b, wide, folded),
+                *_shift(context, quantization, b, wide, folded),
             ),
         ),
     ]
 
 
-def _times_scale(context: Context, factors: ChannelQuantization, wide: Buffer) -> Statement:
+def _times_scale(context: Context, quantization: ChannelQuantization, wide: Buffer) -> Statement:
     """The query rows of a step times the scale of each channel, to ``wide`` in fp32."""
-    name, bucket, lanes = context.rows.query.name, context.interface.bucket, factors.lanes(context)
+    name, bucket, lanes = context.rows.query.name, context.signature.bucket, quantization.lanes(context)
     narrow = context.in_ub("queryRows", context.dtype, context.schedule.rows * bucket, "query rows")
 
     def load(run: Run) -> Statement:
@@ -142,7 +142,7 @@ def _times_scale(context: Context, factors: ChannelQuantization, wide: Buffer) -
     row = whole(wide, _ROW * lanes, bucket)
     scaled = seq(
         Convert(dst=row, src=whole(narrow, _ROW * bucket, bucket), mode="CAST_NONE"),
-        Binary(op="Mul", dst=row, first=row, second=whole(factors.wide(context, "scale"), 0, bucket)),
+        Binary(op="Mul", dst=row, first=row, second=whole(quantization.wide(context, "scale"), 0, bucket)),
     )
     body = seq(
         context.rows.each_run(load, (narrow,), spread=context.rows.spreads(context, name)),
@@ -173,16 +173,18 @@ def _largest(context: Context, b: VectorBuffers, wide: Buffer, lanes: int) -> li
 
 
 def _shift(
-    context: Context, factors: ChannelQuantization, b: VectorBuffers, wide: Buffer, folded: Buffer
+    context: Context, quantization: ChannelQuantization, b: VectorBuffers, wide: Buffer, folded: Buffer
 ) -> list[Statement]:
     """``shift = factor * sum(folded * offset)``."""
-    if factors.offset is None:
+    if quantization.offset is None:
         return []
     factor, shift = row_factors(context)
-    lanes, bucket = factors.lanes(context), context.interface.bucket
+    lanes, bucket = quantization.lanes(context), context.signature.bucket
     span, step = CHUNK * lanes, whole(shift, R0, CHUNK)
     row = whole(wide, _ROW * lanes, bucket)
-    times = Binary(op="Mul", dst=row, first=row, second=whole(factors.wide(context, "offset"), 0, bucket))
+    times = Binary(
+        op="Mul", dst=row, first=row, second=whole(quantization.wide(context, "offset"), 0, bucket)
+    )
     return [
         Note(text="shift = factor * sum(folded * offset)"),
         Convert(dst=whole(wide, 0, span), src=whole(folded, 0, span), mode="CAST_NONE"),

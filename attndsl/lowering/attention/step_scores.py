@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attndsl.expr.symbolic import Const, Expr, round_up
+from attndsl.expr import Const, Expr, round_up
 from attndsl.lowering.attention.requantize import whole_scores
 from attndsl.lowering.attention.scale_absorption import scale_scores
 from attndsl.lowering.context.attention_context import Context
@@ -23,7 +23,7 @@ def loaded_buffers(context: Context, modifiers: Modifiers) -> tuple[Buffer, ...]
 
 
 def scored(context: Context, modifiers: Modifiers, source: GlobalRegion) -> list[Statement]:
-    """The step's scores in the unified buffer, modified; lanes behind the last key hold the lowest number."""
+    """The step's scores in the unified buffer, modified; lanes after the last key hold the lowest number."""
     size, b = context.tile_keys, vector_buffers(context)
     arrives, widen = b.score, []
     if context.cube_dtype == "int8":
@@ -59,7 +59,7 @@ def with_tile_operands(context: Context, modifiers: Modifiers, rows: Statement) 
 
 
 def _fill_tail(context: Context, value: Expr) -> Statement:
-    """``value`` in the lanes behind the last key, up to the end of their repeat."""
+    """``value`` in the lanes after the last key, up to the end of their repeat."""
     score = vector_buffers(context).score
     last = score.region(KEYS // REPEAT_LANES * REPEAT_LANES, CHUNK, REPEAT_LANES, context.tile_keys)
     fill = FillLanes(dst=last, first_lane=KEYS % REPEAT_LANES, value=value)
@@ -67,7 +67,7 @@ def _fill_tail(context: Context, value: Expr) -> Statement:
 
 
 def exponentials(context: Context, maximum: Buffer, offset: Expr | int = 0) -> list[Statement]:
-    """``score = exp(score - maximum)``, zero in the lanes behind the last key."""
+    """``score = exp(score - maximum)``, zero in the lanes after the last key."""
     b = vector_buffers(context)
     column = b.score.region(C0, CHUNK, REPEAT_LANES, context.tile_keys)
     subtract = Binary(op="Sub", dst=column, first=column, second=row_blocks(b.row_blocks), broadcast=True)

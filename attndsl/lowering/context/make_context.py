@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attndsl.expr.symbolic import Const
+from attndsl.expr import Const
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.inventory import Inventory
 from attndsl.lowering.keys.key_source import KeySource
@@ -12,12 +12,12 @@ from attndsl.lowering.match.padded_queries import existing_queries
 from attndsl.lowering.match.schedule_options import Schedule
 from attndsl.lowering.rows.grouped_rows import grouped_rows
 from attndsl.lowering.rows.row_rules import row_space
-from attndsl.lowering.signature.kernel_signature import KernelInterface
+from attndsl.lowering.signature.kernel_signature import KernelSignature
 from attndsl.tile.naming import camel
 
 
 def attention_contexts(
-    computation: Computation, interface: KernelInterface, schedule: Schedule, inventory: Inventory
+    computation: Computation, signature: KernelSignature, schedule: Schedule, inventory: Inventory
 ) -> tuple[Context, ...]:
     """The context of each attention, in the computation's order; all fill one inventory.
 
@@ -25,7 +25,7 @@ def attention_contexts(
         NotLowered: for queries, keys or values without a rule.
     """
     return tuple(
-        _context(computation, attention, interface, schedule, inventory)
+        _context(computation, attention, signature, schedule, inventory)
         for attention in computation.attentions
     )
 
@@ -33,13 +33,13 @@ def attention_contexts(
 def _context(
     computation: Computation,
     attention: Attention,
-    interface: KernelInterface,
+    signature: KernelSignature,
     schedule: Schedule,
     inventory: Inventory,
 ) -> Context:
     rows = row_space(
         attention.query,
-        one_position=interface.extents.get("Q", Const(1)).same(Const(1)),
+        one_position=signature.extents.get("Q", Const(1)).same(Const(1)),
         existing=existing_queries(computation),
         whole_positions=computation.selection is not None,  # a position's heads are added on one core
     )
@@ -48,13 +48,13 @@ def _context(
     values = key_source(attention.values, "value", rows.list_entry())
     quantized = keys.quantization is not None or values.quantization is not None
     return Context(
-        interface=interface,
+        signature=signature,
         computation=computation,
         attention=attention,
         schedule=schedule,
         inventory=inventory,
         where=computation.output.where,
-        cube_dtype="float16" if quantized else interface.dtype,
+        cube_dtype="float16" if quantized else signature.dtype,
         rows=rows,
         keys=keys,
         values=values,

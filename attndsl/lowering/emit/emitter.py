@@ -11,9 +11,7 @@ from dataclasses import dataclass
 
 from attndsl.base.reserved_names import is_taken, plain
 from attndsl.base.source_location import SourceLine
-from attndsl.expr.intervals import ANYTHING, is_integral
-from attndsl.expr.reductions import Fold
-from attndsl.expr.symbolic import (
+from attndsl.expr import (
     Binary,
     Compare,
     Const,
@@ -21,23 +19,26 @@ from attndsl.expr.symbolic import (
     ExprLike,
     Load,
     Named,
+    Scope,
     Symbol,
     as_expr,
     minimum,
     select,
 )
+from attndsl.expr.intervals import ANYTHING, is_integral
+from attndsl.expr.reductions import Fold
 from attndsl.lowering.emit.floor_division import floored
 from attndsl.lowering.emit.inventory import Inventory
 from attndsl.lowering.emit.loop_scalars import LANES, own_rows
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.match.schedule_options import Schedule
 from attndsl.lowering.signature.host_scalars import HOST, length_count
-from attndsl.lowering.signature.kernel_signature import KernelInterface
+from attndsl.lowering.signature.kernel_signature import KernelSignature
 from attndsl.lowering.signature.tensor_layouts import stride_value
 from attndsl.target import MemorySpace
 from attndsl.tile.buffers import Buffer, GlobalRegion, GlobalTensor
 from attndsl.tile.entry_size import entry_size
-from attndsl.tile.naming import camel, gm_member
+from attndsl.tile.naming import camel
 from attndsl.tile.program import tiling_scalar
 
 
@@ -53,7 +54,7 @@ class Emitter:
             only one.
     """
 
-    interface: KernelInterface
+    signature: KernelSignature
     schedule: Schedule
     inventory: Inventory
     where: SourceLine
@@ -63,7 +64,7 @@ class Emitter:
     @property
     def dtype(self) -> str:
         """The io dtype."""
-        return self.interface.dtype
+        return self.signature.dtype
 
     @property
     def product_dtype(self) -> str:
@@ -80,27 +81,27 @@ class Emitter:
     def bucket(self) -> Named:
         """Head size this kernel is specialised on, a multiple of 16; the true one is :attr:`head_dim`."""
         meaning = "head size this kernel is specialised on, padded to 16"
-        return self.inventory.constant("headDimBucket", self.interface.bucket, meaning)
+        return self.inventory.constant("headDimBucket", self.signature.bucket, meaning)
 
     @property
     def value_bucket(self) -> Named:
         """Head size of values and results this kernel is specialised on."""
-        if self.interface.one_head_size:
+        if self.signature.one_head_size:
             return self.bucket
         meaning = "head size of values and results, padded to 16"
-        return self.inventory.constant("valueDimBucket", self.interface.value_bucket, meaning)
+        return self.inventory.constant("valueDimBucket", self.signature.value_bucket, meaning)
 
     @property
     def head_dim(self) -> Symbol:
         """The true head size of queries and keys."""
-        return self.inventory.field("headDim", self.interface.extents["D"], "true head size")
+        return self.inventory.field("headDim", self.signature.extents["D"], "true head size")
 
     @property
     def value_dim(self) -> Symbol:
         """The true head size of values and results."""
-        if self.interface.one_head_size:
+        if self.signature.one_head_size:
             return self.head_dim
-        return self.inventory.field("valueDim", self.interface.extents["E"], "true head size of values")
+        return self.inventory.field("valueDim", self.signature.extents["E"], "true head size of values")
 
     @property
     def tile_keys(self) -> Named:
@@ -158,9 +159,9 @@ class Emitter:
         _check_host_knows(expr, self.where)
         stem = stem or _stem(expr) or f"value{len(self.inventory.fields)}"
         name = camel(stem.removeprefix(HOST))
-        while is_taken(name) or name in self.interface.taken_names or self.inventory.is_field(name):
+        while is_taken(name) or name in self.signature.taken_names or self.inventory.is_field(name):
             name += "Scalar"
-        ctype = "int64" if is_integral(expr, self.interface.float_params) else "float32"
+        ctype = "int64" if is_integral(expr, self.signature.float_params) else "float32"
         return self.inventory.field(name, expr, meaning or str(expr).replace(HOST, ""), ctype)
 
     def in_kernel(self, value: ExprLike, indices: Mapping[str, ExprLike] | None = None) -> Expr:
@@ -193,15 +194,15 @@ class Emitter:
 
     def _spec_numbers(self, value: ExprLike) -> Expr:
         """A spec expression settled, and of the same value in C++."""
-        floats = dict.fromkeys(self.interface.float_params, ANYTHING)
-        return floored(self.interface.settled(as_expr(value)), {**self.interface.ranges, **floats})
+        floats = dict.fromkeys(self.signature.float_params, ANYTHING)
+        return floored(self.signature.settled(as_expr(value)), {**self.signature.ranges, **floats})
 
     def entry(self, tensor: str, index: ExprLike) -> Expr:
         """An element of an integer tensor; of lengths the only one where it stands for all rows."""
         position = as_expr(index)
-        if tensor in self.interface.one_for_all:
+        if tensor in self.signature.one_for_all:
             position = minimum(position, self.count(tensor) - 1)
-        return Load(tensor, position, gm_member(tensor))
+        return Load(tensor, position, scope=Scope.GLOBAL)
 
     def count(self, tensor: str) -> Symbol:
         """The entries of lengths, 0 where a call leaves them out."""
@@ -212,7 +213,7 @@ class Emitter:
         """Elements between neighbours along an axis of a tensor; 0 where it has no such axis."""
         if not self.has_stride(tensor, axis):
             return Const(0)
-        layout = self.interface.layouts[tensor]
+        layout = self.signature.layouts[tensor]
         value = stride_value(layout, axis)
         if layout.rows is not None and layout.rows.name in value.symbols():
             known = {layout.rows.name: own_rows(tensor)}
@@ -224,14 +225,14 @@ class Emitter:
 
     def rows_of_entry(self, tensor: str, index: Expr) -> Expr | None:
         """The rows of tensor ``index`` of a list of one tensor a batch row; None of all else."""
-        layout = self.interface.layouts[tensor]
+        layout = self.signature.layouts[tensor]
         if layout.rows is None:
             return None
         return self._by_layout(tensor, [entry_size(tensor, index, place) for place in layout.rows_from_end])
 
     def _by_layout(self, tensor: str, values: Sequence[Expr]) -> Expr:
         """The value that goes with the layout of a tensor in the call."""
-        layout, value = self.interface.layouts[tensor], values[-1]
+        layout, value = self.signature.layouts[tensor], values[-1]
         for index in reversed(range(len(values) - 1)):
             if not values[index].same(value):
                 key = layout.keys[index]
@@ -242,7 +243,7 @@ class Emitter:
 
     def has_stride(self, tensor: str, axis: str) -> bool:
         """Whether the tensor has that axis."""
-        return any(axis in strides for strides in self.interface.layouts[tensor].strides)
+        return any(axis in strides for strides in self.signature.layouts[tensor].strides)
 
     # Operands -----------------------------------------------------------------------------------------
 
@@ -254,7 +255,7 @@ class Emitter:
 
     def parameter(self, tensor: str) -> GlobalTensor:
         """A kernel argument."""
-        return next(item for item in self.interface.parameters if item.name == tensor)
+        return next(item for item in self.signature.parameters if item.name == tensor)
 
     def buffer(
         self, name: str, space: MemorySpace, dtype: str, elements: int, meaning: str, slots: int = 1
@@ -269,7 +270,7 @@ class Emitter:
     @property
     def channel_rows(self) -> Buffer:
         """Scratch for the rows of a step, channels of keys or of values in fp32, whole repeats."""
-        widest = max(self.interface.bucket, self.interface.value_bucket)
+        widest = max(self.signature.bucket, self.signature.value_bucket)
         lanes = -(-widest // LANES) * LANES
         meaning = "scratch: query rows times the scale, row sums times the offset"
         return self.in_ub("channelRows", "float32", self.schedule.rows * lanes, meaning)

@@ -9,9 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from attndsl.expr import Binary, Expr, binary
 from attndsl.expr.intervals import Range, bounds
-from attndsl.expr.reductions import Fold
-from attndsl.expr.symbolic import Binary, Compare, Expr, Load, Logic, Select, Symbol, binary
 
 _NEVER_NEGATIVE: Range = (0, math.inf)
 _FLOORED = {"//": "floor_div", "%": "floor_mod"}
@@ -38,27 +37,5 @@ def floored(expr: Expr, ranges: Mapping[str, Range]) -> Expr:
 
 def never_negative(expr: Expr, ranges: Mapping[str, Range]) -> bool:
     """Whether a number is proved to be >= 0. Elements of tensors may be anything."""
-    if isinstance(expr, Compare | Logic):
-        return True
-    if isinstance(expr, Load):
-        return False
-    if isinstance(expr, Fold):
-        return never_negative(expr.body, ranges)
-    if isinstance(expr, Select):
-        return all(never_negative(side, ranges) for side in (expr.then, expr.otherwise))
-    if isinstance(expr, Binary):
-        left, right = (never_negative(side, ranges) for side in (expr.left, expr.right))
-        if expr.op in ("%", "floor_mod"):
-            return right
-        if expr.op == "max" and (left or right):
-            return True
-        if expr.op != "-" and left and right:
-            return True
-    if any(isinstance(node, Load | Fold) for node in expr.walk()):
-        return False
-    spans = {node.name: _range(node, ranges) for node in expr.walk() if isinstance(node, Symbol)}
+    spans = {name: ranges.get(name, _NEVER_NEGATIVE) for name in expr.symbols()}
     return bool(bounds(expr, spans, {})[0] >= 0)
-
-
-def _range(symbol: Symbol, ranges: Mapping[str, Range]) -> Range:
-    return ranges.get(symbol.name, _NEVER_NEGATIVE)

@@ -5,7 +5,7 @@ tensor once, in the order in which lowering rules first ask for it.
 from __future__ import annotations
 
 from attndsl.base.errors import InternalError
-from attndsl.expr.symbolic import Expr, Named, Symbol
+from attndsl.expr import Expr, Named, Symbol
 from attndsl.lowering.emit.field_names import NamesTaken
 from attndsl.target import MemorySpace
 from attndsl.tile.buffers import Buffer, GlobalTensor
@@ -49,7 +49,7 @@ class Inventory:
 
     def constant(self, name: str, value: int | float, meaning: str) -> Named:
         """A named compile-time number."""
-        made = Named(value, name, f"k{name[0].upper()}{name[1:]}")
+        made = Named(value, name)
         known, _ = self._constants.setdefault(name, (made, meaning))
         if known.value != value:
             raise InternalError(f"constant {name} is both {known.value} and {value}")

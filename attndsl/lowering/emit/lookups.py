@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from attndsl.expr.symbolic import Const, Expr, ExprLike, product
+from attndsl.expr import Const, Expr, ExprLike, product
 from attndsl.graph import nodes
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.errors import NotLowered
@@ -18,7 +18,7 @@ def pitches(emit: Emitter, node: nodes.Lookup) -> tuple[Expr, ...]:
         NotLowered: its layout is not known when the kernel is made.
     """
     tensor = stored_plain(node.source)
-    shapes = [each for each in emit.interface.layouts[tensor.name].shapes if len(each) == len(node.index)]
+    shapes = [each for each in emit.signature.layouts[tensor.name].shapes if len(each) == len(node.index)]
     if len(shapes) != 1:
         raise NotLowered(f"{tensor.name} in any of {len(shapes)} layouts", node.where)
     return tuple(

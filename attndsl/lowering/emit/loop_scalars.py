@@ -7,7 +7,7 @@ Scalar names (all ``int64``), in the order they come into being inside a kernel:
     batch, kvHead             the task's batch row and key/value head
     firstHead, heads          its query heads; firstQuery, queries: its query positions
     taskRows                  its rows, heads * queries; rowFractals: fractals of 16 rows that they fill
-    keyBegin  first key that some row of the task may see, where it is not 0; keyEnd: behind the last
+    keyBegin  first key that some row of the task may see, where it is not 0; keyEnd: after the last
     firstTile, tiles          the item's range of key tiles
     tile      running tile of the item; firstKey, keys: its keys; slot: its slot of the rings
     rowBegin, rows            the task's rows of one vector core
@@ -19,14 +19,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from attndsl.expr.symbolic import Named, Symbol
+from attndsl.expr import Named, Symbol
 from attndsl.tile.instructions.base import repeat_elements
 from attndsl.tile.naming import camel
 
 LANES = repeat_elements("float32")
-REPEAT_LANES = Named(LANES, "repeatLanes", "kRepeatLanes")
-LOWEST = Named(float(np.finfo(np.float32).min), "LOWEST", "kLowest")
-SMALLEST = Named(float(np.finfo(np.float32).tiny), "SMALLEST", "kSmallest")
+REPEAT_LANES = Named(LANES, "repeatLanes")
+LOWEST = Named(float(np.finfo(np.float32).min), "lowest")
+SMALLEST = Named(float(np.finfo(np.float32).tiny), "smallest")
 
 ITEM = Symbol("item")
 TASK = Symbol("task")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attndsl.expr.symbolic import Expr, Symbol, as_expr, minimum
+from attndsl.expr import Expr, Symbol, as_expr, minimum
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.emit.loop_scalars import CHUNK, KEYS, LANES, REPEAT_LANES
 from attndsl.lowering.emit.shorthands import whole

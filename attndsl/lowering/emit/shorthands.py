@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from attndsl.base.source_location import SourceLine
-from attndsl.expr.symbolic import Expr, minimum
+from attndsl.expr import Expr, minimum
 from attndsl.lowering.emit.loop_scalars import CHUNK, R0
 from attndsl.tile.buffers import Buffer, Region
 from attndsl.tile.statements import For, Let, Statement, seq

@@ -7,7 +7,7 @@ that has added up its last tile knows that its cube has read all keys and values
 
 from __future__ import annotations
 
-from attndsl.expr.symbolic import Expr, Symbol, maximum
+from attndsl.expr import Expr, Symbol, maximum
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.emit.loop_scalars import BATCH, KV_HEAD, R0
 from attndsl.lowering.emit.shorthands import chunks
@@ -36,7 +36,7 @@ def _appended(source: KeySource) -> AppendedRows | None:
 
 def append_rows(emit: Emitter, sources: tuple[AppendedRows, ...]) -> Stage:
     """The new rows of keys and values, into their caches; vector cores take turns at them."""
-    rows = emit.host(emit.interface.extents["B"], "batch rows", "batchRows")
+    rows = emit.host(emit.signature.extents["B"], "batch rows", "batchRows")
     body = seq(*(For(var=BATCH, end=rows, body=seq(_rows_of(emit, each))) for each in sources))
     overwrites = any(source.ring is not None for source in sources)
     doc = "New keys and values into their rows of the caches."

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from attndsl.expr.symbolic import Const, Expr, Symbol, maximum, minimum
+from attndsl.expr import Const, Expr, Symbol, maximum, minimum
 from attndsl.graph import nodes
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.emit.loop_scalars import FIRST_KEY

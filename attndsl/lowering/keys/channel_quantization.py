@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from attndsl.expr.symbolic import Const, Expr
+from attndsl.expr import Const, Expr
 from attndsl.graph import nodes
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.emit.loop_scalars import KV_HEAD, LANES, REPEAT_LANES
@@ -39,7 +39,7 @@ class ChannelQuantization:
 
     def lanes(self, emit: Emitter) -> int:
         """Lanes of a row in fp32: channels padded to whole repeats."""
-        bucket = emit.interface.bucket if self.role == "key" else emit.interface.value_bucket
+        bucket = emit.signature.bucket if self.role == "key" else emit.signature.value_bucket
         return -(-bucket // LANES) * LANES
 
     def wide(self, emit: Emitter, name: str) -> Buffer:
@@ -58,7 +58,7 @@ class ChannelQuantization:
         return [_load(emit, node, self._narrow(emit, name), channels) for name, node in self._present()]
 
     def widened(self, emit: Emitter) -> list[Statement]:
-        """The same in fp32, zeros behind the channels."""
+        """The same in fp32, zeros after the channels."""
         found: list[Statement] = []
         for name, _ in self._present():
             narrow, wide = self._narrow(emit, name), self.wide(emit, name)
@@ -74,7 +74,7 @@ class ChannelQuantization:
             yield "offset", self.offset
 
     def _narrow(self, emit: Emitter, name: str) -> Buffer:
-        bucket = emit.interface.bucket if self.role == "key" else emit.interface.value_bucket
+        bucket = emit.signature.bucket if self.role == "key" else emit.signature.value_bucket
         meaning = f"{name} of each channel of {self.role}s"
         return emit.in_ub(f"{self.role}{name.capitalize()}Io", emit.dtype, bucket, meaning)
 
@@ -100,7 +100,7 @@ def with_quantization(
 
 
 def zero_tail(buffer: Buffer, rows: Expr, channels: Expr, lanes: int) -> Statement:
-    """Zeros behind the channels of fp32 rows, up to the end of their last repeat."""
+    """Zeros after the channels of fp32 rows, up to the end of their last repeat."""
     last = buffer.region(channels // REPEAT_LANES * REPEAT_LANES, rows, REPEAT_LANES, lanes)
     fill = FillLanes(dst=last, first_lane=channels % REPEAT_LANES, value=Const(0))
     return If(condition=channels % REPEAT_LANES != 0, then=seq(fill))

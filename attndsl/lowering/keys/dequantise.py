@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from attndsl.expr.symbolic import Const, Expr, Named, Symbol, ceil_div, minimum
+from attndsl.expr import Const, Expr, Named, Symbol, ceil_div, minimum
 from attndsl.graph import nodes
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.emit.loop_scalars import KEYS, SLOT
@@ -83,7 +83,7 @@ class Dequantised(Wrapped):
 
     def _width(self, emit: Emitter) -> int:
         """Lanes of a row in the unified buffer: int8 rows start on a 32-byte block."""
-        widest = max(emit.interface.bucket, emit.interface.value_bucket)
+        widest = max(emit.signature.bucket, emit.signature.value_bucket)
         return -(-widest // _INT8_BLOCK) * _INT8_BLOCK
 
     def _ring(self, emit: Emitter) -> GlobalTensor:

@@ -2,7 +2,7 @@
 
 A source knows nothing of what is computed with its rows; it tells how many a batch row has, and in which
 segments rows ``[n0, n0 + rows)`` of the running tile lie. stored_rows.py has those that read a tensor,
-cached_rows.py and dequantise.py those that make something of another source, key_sources.py the table of
+cached_rows.py and dequantise.py those that make something of another source, source_rules.py the table of
 graph nodes.
 """
 
@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 from attndsl.base.source_location import SourceLine
-from attndsl.expr.symbolic import Expr, round_up
+from attndsl.expr import Expr, round_up
 from attndsl.graph import nodes
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.keys.channel_quantization import ChannelQuantization
@@ -70,11 +70,11 @@ class KeySource(ABC):
         return None
 
     def enter(self, emit: Emitter) -> list[Statement]:
-        """What a task defines once, behind its batch row and key/value head."""
+        """The scalars of a task, defined once after its batch row and key/value head."""
         return []
 
     def locate(self, emit: Emitter) -> list[Statement]:
-        """What a tile defines before its rows are loaded."""
+        """The scalars of a tile, defined before its rows are loaded."""
         return []
 
     def load(
@@ -95,8 +95,8 @@ class KeySource(ABC):
         squares = self.role == "value" and target.dtype == "int8"
         return round_up(rows, fractal_depth(target.dtype)) if squares else rows
 
-    def told_rows(self, emit: Emitter, valid: nodes.Node | None) -> Expr:
-        """The rows that ``valid`` tells of the batch row, all where it is None or left out of a call."""
+    def rows_or_all(self, emit: Emitter, valid: nodes.Node | None) -> Expr:
+        """The valid rows of the batch row; all where ``valid`` is None or left out of a call."""
         return batch_scalar(emit, valid, self.all_rows(emit))
 
     def all_rows(self, emit: Emitter) -> Expr:
@@ -133,7 +133,7 @@ class Wrapped(KeySource):
         return self.inner.all_rows(emit)
 
     def valid_rows(self, emit: Emitter) -> Expr:
-        return self.inner.valid_rows(emit) if self.valid is None else self.told_rows(emit, self.valid)
+        return self.inner.valid_rows(emit) if self.valid is None else self.rows_or_all(emit, self.valid)
 
     def segments(
         self, emit: Emitter, n0: Expr, rows: Expr, body: ToSegment, touched: tuple[Buffer, ...]

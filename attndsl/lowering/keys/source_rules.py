@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from attndsl.expr.symbolic import Expr
+from attndsl.expr import Expr
 from attndsl.graph import nodes
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.keys.cached_rows import SourceOf, appended_rows, ring_rows, windowed_rows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from attndsl.expr.symbolic import Const, Expr, Symbol, maximum, select
+from attndsl.expr import Const, Expr, Symbol, maximum, select
 from attndsl.graph import nodes
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.emit.loop_scalars import BATCH, FIRST_KEY, KV_HEAD, own_rows
@@ -37,10 +37,10 @@ class StoredRows(KeySource):
         return self.tensor.name
 
     def capacity(self, emit: Emitter) -> Expr:
-        return emit.interface.extents[self.rows_axis]
+        return emit.signature.extents[self.rows_axis]
 
     def valid_rows(self, emit: Emitter) -> Expr:
-        return self.told_rows(emit, self.valid)
+        return self.rows_or_all(emit, self.valid)
 
     def pitch(self, emit: Emitter) -> Expr:
         """Elements between neighbouring rows."""
@@ -184,7 +184,7 @@ class PagedRows(StoredRows):
     table: nodes.Input
 
     def capacity(self, emit: Emitter) -> Expr:
-        return emit.interface.extents["T"]
+        return emit.signature.extents["T"]
 
     def segments(
         self, emit: Emitter, n0: Expr, rows: Expr, body: ToSegment, touched: tuple[Buffer, ...]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from attndsl.expr.symbolic import Const, Expr, Symbol, as_expr, round_up
+from attndsl.expr import Const, Expr, Symbol, as_expr, round_up
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifier

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attndsl.expr.symbolic import Const, Expr, maximum, minimum, round_up
+from attndsl.expr import Const, Expr, maximum, minimum, round_up
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifier
@@ -21,7 +21,7 @@ def _fill_hidden(context: Context, node: nodes.Replace) -> Modifier:
     Raises:
         NotLowered: the keys that a row sees are no interval.
     """
-    interval, value = key_interval(node, context.interface.float_params), Const(float(node.value))
+    interval, value = key_interval(node, context.signature.float_params), Const(float(node.value))
 
     def hide(context: Context, row: Expr) -> Statement:
         score, indices = vector_buffers(context).score, context.rows.indices()
@@ -33,9 +33,9 @@ def _fill_hidden(context: Context, node: nodes.Replace) -> Modifier:
         def fill(begin: Expr, end: Expr) -> FillInterval:
             return FillInterval(dst=lanes, begin=begin, end=end, value=value, where=node.where)
 
-        behind = None if interval.end is None else fill(lane(interval.end), KEYS)
+        after = None if interval.end is None else fill(lane(interval.end), KEYS)
         before = None if interval.begin is None else fill(Const(0), lane(interval.begin))
-        return seq(behind, before)
+        return seq(after, before)
 
     def apply(context: Context) -> list[Statement]:
         touched = (vector_buffers(context).score,)

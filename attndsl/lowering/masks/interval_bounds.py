@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import reduce
 
-from attndsl.expr.symbolic import Binary, Expr, Symbol, maximum, minimum
+from attndsl.expr import Binary, Expr, Symbol, maximum, minimum
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import BATCH, FIRST_KEY, KEYS
 from attndsl.lowering.masks.visible_interval import Interval

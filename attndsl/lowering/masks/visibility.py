@@ -6,7 +6,7 @@ attention hide from all rows of a task is skipped.
 
 from __future__ import annotations
 
-from attndsl.expr.symbolic import Expr, maximum, minimum
+from attndsl.expr import Expr, maximum, minimum
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.masks.interval_bounds import extreme, over_task
@@ -53,4 +53,4 @@ def begins_late(context: Context) -> bool:
 
 
 def _intervals(context: Context) -> tuple[Interval, ...]:
-    return hidden_keys(context.attention.modifiers, context.interface.float_params)
+    return hidden_keys(context.attention.modifiers, context.signature.float_params)

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import reduce
 
 from attndsl.base.source_location import SourceLine
+from attndsl.expr import Binary, Compare, Const, Expr, Logic, Symbol, maximum, minimum
 from attndsl.expr.intervals import is_integral
-from attndsl.expr.symbolic import Binary, Compare, Const, Expr, Logic, Symbol, maximum, minimum
 from attndsl.graph import nodes
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.masks.byte_axes import WITH_COLUMNS

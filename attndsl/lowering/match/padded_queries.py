@@ -5,7 +5,7 @@ A spec says so by replacing the result rows at positions ``i >= queries`` by zer
 
 from __future__ import annotations
 
-from attndsl.expr.symbolic import Compare, Expr, Symbol, as_expr
+from attndsl.expr import Compare, Expr, Symbol, as_expr
 from attndsl.graph import nodes
 from attndsl.lowering.match.attention_pattern import Computation
 

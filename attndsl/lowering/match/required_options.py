@@ -1,4 +1,4 @@
-"""Choices of a schedule that are part of what is computed: an author cannot make them otherwise."""
+"""Schedule options fixed by the computation; a spec cannot override them."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from attndsl.base.source_location import SourceLine
-from attndsl.expr.symbolic import Const
+from attndsl.expr import Const
 from attndsl.lowering.match.attention_pattern import Computation
 
 
 @dataclass(frozen=True, slots=True)
-class MeantChoice:
-    """A choice that the computation makes, and why; ``where``: the line that asks for it."""
+class RequiredOption:
+    """A schedule option that the computation fixes, and why; ``where``: the line that asks for it."""
 
     name: str
     value: int
@@ -20,28 +20,28 @@ class MeantChoice:
     where: SourceLine
 
 
-def meant_choices(computation: Computation) -> tuple[MeantChoice, ...]:
-    """The choices that a computation makes, the first for each name."""
-    found: dict[str, MeantChoice] = {}
+def required_options(computation: Computation) -> tuple[RequiredOption, ...]:
+    """The schedule options that a computation fixes, the first for each name."""
+    found: dict[str, RequiredOption] = {}
     for choice in (*_tiles(computation), *_unsplit(computation)):
         found.setdefault(choice.name, choice)
     return tuple(found.values())
 
 
-def _tiles(computation: Computation) -> Iterator[MeantChoice]:
+def _tiles(computation: Computation) -> Iterator[RequiredOption]:
     for node in (each.requantize for each in computation.attentions):
         if node is not None and isinstance(node.block, Const):
-            yield MeantChoice("tile_k", int(node.block.value), "a block of int8 probabilities", node.where)
+            yield RequiredOption("tile_k", int(node.block.value), "a block of int8 probabilities", node.where)
 
 
-def _unsplit(computation: Computation) -> Iterator[MeantChoice]:
+def _unsplit(computation: Computation) -> Iterator[RequiredOption]:
     """What needs the final maximum and sum of a row, or its maximum so far, needs its keys in one item."""
     for output in computation.statistics:
-        yield MeantChoice("split_kv", 1, "row statistics are of all keys", output.where)
+        yield RequiredOption("split_kv", 1, "row statistics are of all keys", output.where)
     if computation.selection is not None:
         where = computation.selection.where
-        yield MeantChoice("split_kv", 1, "a selection needs probabilities under all keys", where)
+        yield RequiredOption("split_kv", 1, "a selection needs probabilities under all keys", where)
     for node in (each.requantize for each in computation.attentions):
         if node is not None and node.scale is not None:
             why = "given steps divide probabilities under the maximum of all keys so far"
-            yield MeantChoice("split_kv", 1, why, node.where)
+            yield RequiredOption("split_kv", 1, why, node.where)

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, fields, replace
 
 from attndsl.base.source_location import UNKNOWN_LINE, SourceLine
 from attndsl.lowering.errors import IllegalScheduleValue, UnknownScheduleChoice
-from attndsl.lowering.match.required_options import MeantChoice
+from attndsl.lowering.match.required_options import RequiredOption
 from attndsl.target import ATLAS_A2
 from attndsl.tile.instructions.base import block_elements
 
@@ -140,9 +140,11 @@ def smaller(schedule: Schedule, stated: Mapping[str, object]) -> Schedule | None
     return None
 
 
-def describe(schedule: Schedule, stated: Mapping[str, object], meant: Sequence[MeantChoice] = ()) -> str:
-    """The schedule as text, one choice a line, with who chose it."""
-    values, reasons = asdict(schedule), {choice.name: choice for choice in meant}
+def describe(
+    schedule: Schedule, stated: Mapping[str, object], required: Sequence[RequiredOption] = ()
+) -> str:
+    """The schedule as text, one option a line, with who chose it."""
+    values, reasons = asdict(schedule), {choice.name: choice for choice in required}
     width = max(len(field.name) for field in fields(schedule))
     lines = []
     for name, value in values.items():

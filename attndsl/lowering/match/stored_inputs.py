@@ -1,8 +1,8 @@
-"""The inputs behind nodes that compute nothing: where in which tensor something is stored."""
+"""The inputs under nodes that compute nothing: where in which tensor something is stored."""
 
 from __future__ import annotations
 
-from attndsl.expr.symbolic import Const, Expr
+from attndsl.expr import Const, Expr
 from attndsl.graph import nodes
 from attndsl.lowering.errors import NotLowered
 

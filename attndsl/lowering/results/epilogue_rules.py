@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from attndsl.expr.symbolic import Const, Expr, Load, Symbol
+from attndsl.expr import Const, Expr, Load, Scope, Symbol
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import CHUNK
@@ -23,7 +23,6 @@ from attndsl.lowering.scores.row_values import row_value
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Binary, Convert, LoadRows, StoreRows, WithScalar
 from attndsl.tile.instructions.base import block_elements
-from attndsl.tile.naming import gm_member
 from attndsl.tile.statements import Alloc, For, If, Note, Seq, Statement, seq
 
 _INT8_BLOCK = block_elements("int8")
@@ -122,7 +121,7 @@ def _to_int8(context: Context, source: Buffer, offset: Expr, result: Buffer, pit
 def _quantise(
     context: Context, node: nodes.Node, source: Buffer, offset: Expr, each_run: EachRun
 ) -> list[Statement]:
-    """``clip(round_half_even(x * scale + offset))``, integral in fp32 behind this; fp16 holds it exactly."""
+    """``clip(round_half_even(x * scale + offset))``, integral in fp32 afterwards; fp16 holds it exactly."""
     assert isinstance(node, nodes.Quantize)
     rows = whole(source, offset, CHUNK * context.value_bucket)
     steps = [_by_channel(context, node.scale, "Mul", source, offset, each_run)]
@@ -145,7 +144,7 @@ def _by_channel(
     bucket, name, s = context.value_bucket, tensor.name, context.schedule
     rows = whole(source, offset, CHUNK * bucket)
     one_for_all = context.stride(name, "E")
-    number = Load(name, Const(0), gm_member(name))
+    number = Load(name, Const(0), scope=Scope.GLOBAL)
     scalar = WithScalar(op=f"{op}s", dst=rows, src=rows, scalar=number, where=factor.where)
     if isinstance(one_for_all, Const):
         return scalar
@@ -165,7 +164,7 @@ def _by_channel(
 def _padded(
     context: Context, node: nodes.Node, source: Buffer, offset: Expr, each_run: EachRun
 ) -> list[Statement]:
-    """Rows that do not exist are no task's; padding_rows.py gives them their zeros."""
+    """Rows that do not exist are no task's; zero_padding.py gives them their zeros."""
     if not pads_rows(node):
         raise NotLowered("Replace of the result", node.where)
     return []

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from attndsl.expr.symbolic import Const, Symbol, as_expr, ceil_div, minimum
+from attndsl.expr import Const, Symbol, as_expr, ceil_div, minimum
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import CHUNK, HEAD, LOWEST, QUERY, R0, SMALLEST
 from attndsl.lowering.emit.row_operations import scale_rows
@@ -54,7 +54,7 @@ def _merge_stage(contexts: tuple[Context, ...]) -> Stage:
     context = contexts[0]
     where, step, b = context.where, context.rows_per_step, _blocks(context)
     accumulator = vector_buffers(context).accumulator
-    heads = context.host(context.interface.extents["N"], "query heads", "queryHeads")
+    heads = context.host(context.signature.extents["N"], "query heads", "queryHeads")
     merged_sum = _lanes(b.merged_sum)
     body = seq(
         Fill(dst=_lanes(b.merged_max), value=LOWEST),

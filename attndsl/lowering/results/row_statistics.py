@@ -5,7 +5,7 @@ They leave once an item has seen all keys of its rows, so that items of such a c
 
 from __future__ import annotations
 
-from attndsl.expr.symbolic import Const
+from attndsl.expr import Const
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import R0, ROWS

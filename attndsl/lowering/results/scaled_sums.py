@@ -1,4 +1,4 @@
-"""Weighted sums of values that are integers, as sums of the numbers that these stand for.
+"""Dequantized weighted sums of quantized values.
 
     sum_j p_j (value_j + offset) * scale = (sum_j p_j value_j + rowSum * offset) * scale
 
@@ -9,7 +9,7 @@ row without keys has sum 0 and stays 0.
 
 from __future__ import annotations
 
-from attndsl.expr.symbolic import Const, Expr, Symbol
+from attndsl.expr import Const, Expr, Symbol
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import CHUNK, R0, ROWS
 from attndsl.lowering.emit.row_operations import broadcast, scale_rows
@@ -24,15 +24,17 @@ _ROW = Symbol("row")
 
 
 def sums_integers(context: Context) -> bool:
-    """Whether values are integers that stand for numbers."""
+    """Whether values are quantized."""
     return context.values.quantization is not None
 
 
 def scale_sums(context: Context) -> Stage:
-    """The weighted sums of an item's rows, offset and scaled."""
-    factors = context.values.quantization
-    assert factors is not None
-    rows = chunks(ROWS, context.rows_per_step, lambda r0, chunk: _step(context, factors, r0), context.where)
+    """The weighted sums of an item's rows, dequantized."""
+    quantization = context.values.quantization
+    assert quantization is not None
+    rows = chunks(
+        ROWS, context.rows_per_step, lambda r0, chunk: _step(context, quantization, r0), context.where
+    )
     doc = "Weighted sums of integers become those of the values that they stand for."
     return Stage(
         name=context.label("ScaleSums"),
@@ -44,22 +46,22 @@ def scale_sums(context: Context) -> Stage:
     )
 
 
-def _step(context: Context, factors: ChannelQuantization, r0: Expr) -> list[Statement]:
+def _step(context: Context, quantization: ChannelQuantization, r0: Expr) -> list[Statement]:
     b, bucket = vector_buffers(context), context.value_bucket
     row = whole(b.accumulator, (r0 + _ROW) * bucket, bucket)
-    times = Binary(op="Mul", dst=row, first=row, second=whole(factors.wide(context, "scale"), 0, bucket))
+    times = Binary(op="Mul", dst=row, first=row, second=whole(quantization.wide(context, "scale"), 0, bucket))
     scaled = For(var=_ROW, end=CHUNK, body=seq(times), disjoint=(b.accumulator,), runs=True)
     note = Note(text="accumulator = accumulator * scale")
-    return [*_add_offset(context, factors, r0), note, scaled]
+    return [*_add_offset(context, quantization, r0), note, scaled]
 
 
-def _add_offset(context: Context, factors: ChannelQuantization, r0: Expr) -> list[Statement]:
-    if factors.offset is None:
+def _add_offset(context: Context, quantization: ChannelQuantization, r0: Expr) -> list[Statement]:
+    if quantization.offset is None:
         return []
     b, bucket = vector_buffers(context), context.value_bucket
     added = context.channel_rows
     row, span = whole(added, _ROW * bucket, bucket), CHUNK * bucket
-    offset = whole(factors.wide(context, "offset"), 0, bucket)
+    offset = whole(quantization.wide(context, "offset"), 0, bucket)
     copy = WithScalar(op="Adds", dst=row, src=offset, scalar=Const(0))
     accumulator = whole(b.accumulator, r0 * bucket, span)
     return [

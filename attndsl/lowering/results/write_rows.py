@@ -1,4 +1,4 @@
-"""Finished rows: to the output, or as partials that are merged afterwards.
+"""Complete rows: to the output, or as partials that are merged afterwards.
 
 The merge of partials, be they splits of one attention's keys or several attentions, is the log-sum-exp merge
 of flash decoding: with maxima m_i, sums l_i and unnormalised weighted sums o_i,
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from attndsl.expr.symbolic import Const, Expr
+from attndsl.expr import Const, Expr
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import CHUNK, R0, ROWS, SMALLEST, SPLIT
 from attndsl.lowering.emit.row_operations import broadcast, scale_rows
@@ -62,7 +62,7 @@ def write_rows(context: Context) -> Stage:
 
 
 def _normalised(context: Context) -> list[Statement]:
-    """``accumulator / rowSum`` of a chunk, finished and stored.
+    """``accumulator / rowSum`` of a chunk, through the epilogue, stored.
 
     A row without keys has sum 0 and accumulator 0; the smallest normal number as sum gives its zeros.
     """

@@ -5,7 +5,7 @@ Batch rows are padded to one number of positions; those after the last query of 
 
 from __future__ import annotations
 
-from attndsl.expr.symbolic import Const, Expr, Symbol, as_expr
+from attndsl.expr import Const, Expr, Symbol, as_expr
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import HEAD, QUERY, R0
 from attndsl.lowering.emit.shorthands import chunks, whole
@@ -32,16 +32,16 @@ def zero_padding(context: Context) -> Stage:
         NotLowered: batch rows are not padded: packed, or of one position each.
     """
     s, where, pitch = context.schedule, context.where, as_expr(context.value_bucket)
-    name, size = context.computation.output.name, s.rows * context.interface.value_bucket
+    name, size = context.computation.output.name, s.rows * context.signature.value_bucket
     dtype = context.parameter(name).dtype
     if dtype == "int8":  # made of fp16, and rows start on a block
-        pitch = Const(-(-context.interface.value_bucket // ATLAS_A2.block) * ATLAS_A2.block)
+        pitch = Const(-(-context.signature.value_bucket // ATLAS_A2.block) * ATLAS_A2.block)
         size = s.rows * int(pitch.evaluate({}))
     wide = context.in_ub("zeroWide", "float16" if dtype == "int8" else "float32", size, "zeros")
     zeros = context.in_ub("zeroRows", dtype, size, "rows of zeros")
-    heads = context.host(context.interface.extents["N"], "query heads", "queryHeads")
-    positions = context.host(context.interface.extents["Q"], stem="positions")
-    batch = context.host(context.interface.extents["B"], "batch rows", "batchRows")
+    heads = context.host(context.signature.extents["N"], "query heads", "queryHeads")
+    positions = context.host(context.signature.extents["Q"], stem="positions")
+    batch = context.host(context.signature.extents["B"], "batch rows", "batchRows")
 
     def one_step(r0: Expr, chunk: Expr) -> list[If | Let | StoreRows]:
         rows = zeros.region(0, chunk, context.value_dim, pitch)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from attndsl.expr import Expr, Load, Symbol, select
 from attndsl.expr.reductions import Fold
-from attndsl.expr.symbolic import Expr, Load, Symbol, select
 from attndsl.graph import nodes
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.emit.loop_scalars import BATCH

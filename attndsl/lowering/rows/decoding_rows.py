@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from attndsl.expr.symbolic import Const, Expr
+from attndsl.expr import Const, Expr
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.emit.loop_scalars import BATCH, CHUNK, FIRST_HEAD, HEAD, HEADS, R0, ROW_BEGIN, TASK
 from attndsl.lowering.rows.row_space import RowSpace, Run
@@ -39,7 +39,7 @@ class DecodingRows(RowSpace):
     # Tasks ----------------------------------------------------------------------------------------------
 
     def task_sizes(self, emit: Emitter, heads: Expr) -> tuple[Expr, Expr]:
-        return heads, emit.interface.extents["B"] * earlier("kvHeads") * earlier("headTiles")
+        return heads, emit.signature.extents["B"] * earlier("kvHeads") * earlier("headTiles")
 
     def enter(self, emit: Emitter) -> list[Statement]:
         return [*self.enter_heads(TASK, BATCH), *self.enter_rows(HEADS)]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from attndsl.expr.symbolic import Expr, Symbol, ceil_div, maximum, minimum, select
+from attndsl.expr import Expr, Symbol, ceil_div, maximum, minimum, select
 from attndsl.graph import nodes
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.emit.loop_scalars import BATCH, FIRST_HEAD, HEAD, HEADS, TASK
@@ -54,7 +54,7 @@ class GroupedRows(DecodingRows):
     # Tasks ----------------------------------------------------------------------------------------------
 
     def task_sizes(self, emit: Emitter, heads: Expr) -> tuple[Expr, Expr]:
-        add, extents = emit.inventory.field, emit.interface.extents
+        add, extents = emit.inventory.field, emit.signature.extents
         add("batchRows", extents["B"], "batch rows")
         members = maximum(1, emit.schedule.max_rows // maximum(heads, 1))
         add("membersPerTask", members, "batch rows of a task, at most")

@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from attndsl.expr.symbolic import Const, Expr, Symbol, ceil_div, maximum, minimum
+from attndsl.expr import Const, Expr, Symbol, ceil_div, maximum, minimum
 from attndsl.graph import nodes
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.emit.loop_scalars import (
@@ -76,13 +76,13 @@ class PositionedRows(RowSpace):
 
     def query_count(self, emit: Emitter) -> Expr:
         """Queries of the batch row."""
-        longest = emit.host(emit.interface.extents["Q"], "query positions of the longest batch row")
+        longest = emit.host(emit.signature.extents["Q"], "query positions of the longest batch row")
         return batch_scalar(emit, self.valid, longest)
 
     # Tasks ----------------------------------------------------------------------------------------------
 
     def task_sizes(self, emit: Emitter, heads: Expr) -> tuple[Expr, Expr]:
-        add, extents = emit.inventory.field, emit.interface.extents
+        add, extents = emit.inventory.field, emit.signature.extents
         queries = maximum(1, emit.schedule.max_rows // maximum(heads, 1))
         if self.whole_positions:
             queries = ATLAS_A2.aiv_per_aic * self._positions_per_core(emit, heads)
@@ -94,7 +94,7 @@ class PositionedRows(RowSpace):
 
     def _positions_per_core(self, emit: Emitter, heads: Expr) -> Expr:
         """As many as a vector core holds with all their heads, fewer where cores would be idle."""
-        rows, extents = emit.schedule.rows_per_core, emit.interface.extents
+        rows, extents = emit.schedule.rows_per_core, emit.signature.extents
         held = maximum(1, minimum(positions_per_core(rows), rows // maximum(heads, 1)))
         even = ceil_div(self.tokens(extents) * extents["K"], ATLAS_A2.aiv_per_aic * CORES)
         return minimum(held, maximum(1, even))
@@ -211,4 +211,4 @@ class PackedTokens(PositionedRows):
 
 
 def _positions(emit: Emitter) -> Expr:
-    return emit.host(emit.interface.extents["Q"], stem="positions")
+    return emit.host(emit.signature.extents["Q"], stem="positions")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from attndsl.base.source_location import SourceLine
-from attndsl.expr.symbolic import Expr, Symbol, ceil_div, constant_value, maximum, minimum
+from attndsl.expr import Expr, Symbol, ceil_div, constant_value, maximum, minimum
 from attndsl.target import ATLAS_A2
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import LoadNz

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from attndsl.base.source_location import SourceLine
-from attndsl.expr.symbolic import Const, Expr, Symbol, ceil_div, minimum
+from attndsl.expr import Const, Expr, Symbol, ceil_div, minimum
 from attndsl.graph import nodes
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.emit.loop_scalars import (
@@ -130,7 +130,7 @@ class RowSpace(ABC):
 
     def _heads_per_task(self, emit: Emitter) -> Expr:
         """Query heads of a task at most, with the tiling fields that cut the heads into tasks."""
-        add, extents = emit.inventory.field, emit.interface.extents
+        add, extents = emit.inventory.field, emit.signature.extents
         add("kvHeads", extents["K"], "key/value heads")
         add("group", extents["N"] // extents["K"], "query heads of a key/value head")
         most = minimum(earlier("group"), emit.schedule.max_rows)
@@ -205,8 +205,8 @@ class RowSpace(ABC):
         """The task's heads of one position, ``dim`` columns of each, as rows ``at`` and on in L1."""
         name, padded_rows = self.query.name, ROW_FRACTALS * FRACTAL_SIZE
         segment = Segment(tensor, at, HEADS, offset, emit.stride(name, "N"))
-        layouts = emit.interface.layouts[name].strides
-        if not all(each.get("N", Const(0)).same(emit.interface.extents["D"]) for each in layouts):
+        layouts = emit.signature.layouts[name].strides
+        if not all(each.get("N", Const(0)).same(emit.signature.extents["D"]) for each in layouts):
             return load_matrix(target, segment, padded_rows, Const(0), dim)
         source = tensor.region(offset, HEADS, dim, segment.pitch)  # heads side by side: a short pitch
         place = target.region(at * fractal_depth(target.dtype))
@@ -232,7 +232,7 @@ class RowSpace(ABC):
 
         ``within``: layouts without this axis do not count.
         """
-        layouts = emit.interface.layouts[tensor].strides
+        layouts = emit.signature.layouts[tensor].strides
         counted = [each for each in layouts if not within or _moves(each, within)]
         return all(_moves(each, self.run_axis) for each in counted)
 
@@ -283,12 +283,12 @@ class RowSpace(ABC):
 
     def row_total(self, emit: Emitter) -> Expr:
         """Result rows of the operator, for the host."""
-        extents = emit.interface.extents
+        extents = emit.signature.extents
         return self.tokens(extents) * extents["N"]
 
     def identity(self, emit: Emitter, run: Run) -> tuple[Expr, Expr]:
         """The number of a run's first row among all result rows, and the distance to the next."""
-        heads = emit.host(emit.interface.extents["N"], "query heads", "queryHeads")
+        heads = emit.host(emit.signature.extents["N"], "query heads", "queryHeads")
         return self.token(emit) * heads + HEAD, (heads if run.along != "N" else Const(1))
 
     @abstractmethod

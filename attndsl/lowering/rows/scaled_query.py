@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from attndsl.base.source_location import SourceLine
-from attndsl.expr.symbolic import Const, Expr, Symbol, minimum, product, select
+from attndsl.expr import Const, Expr, Symbol, minimum, product, select
 from attndsl.graph import nodes
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.emit.shorthands import whole
@@ -87,7 +87,7 @@ class ScaledQuery:
 
     def _elements(self, emit: Emitter) -> Expr:
         """Elements of the stored queries, for the host."""
-        return product([emit.interface.extents[axis] for axis in self.query.axes])
+        return product([emit.signature.extents[axis] for axis in self.query.axes])
 
 
 def stored_query(node: nodes.Node, where: SourceLine) -> tuple[nodes.Input, ScaledQuery | None]:

@@ -2,7 +2,7 @@
 
 An operation has a form with a number, one with a second operand, or one of its own; all work on the fp32
 numbers of a vector step, in place. Adding an operation is adding a line here, its NumPy meaning in
-``reference/arithmetic.py`` and its number of operands in ``graph/rules.py``.
+``reference/arithmetic.py`` and its number of operands in ``graph/verifier.py``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from attndsl.base.source_location import SourceLine
-from attndsl.expr.symbolic import Const, Expr
+from attndsl.expr import Const, Expr
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import SPAN
 from attndsl.lowering.emit.shorthands import whole

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from attndsl.expr.symbolic import Const
+from attndsl.expr import Const
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import SPAN

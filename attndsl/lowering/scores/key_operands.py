@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from attndsl.base.source_location import SourceLine
-from attndsl.expr.symbolic import Binary, Const, Expr, Symbol, ceil_div, maximum, minimum, round_up
+from attndsl.expr import Binary, Const, Expr, Symbol, ceil_div, maximum, minimum, round_up
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Emit
@@ -289,7 +289,7 @@ _TURNED = {"subtract": "write -(x - number)"}
 
 
 def takes_number(node: nodes.Elementwise, other: nodes.Node) -> bool:
-    """Whether one instruction computes ``node`` with ``other``, a number or one of each row, behind."""
+    """Whether one instruction computes ``node`` with ``other``, a number or one of each row, second."""
     operation = OPERATIONS[node.op]
     number = other.value if isinstance(other, nodes.Scalar) and not other.axes else Symbol("number")
     return operation.scalar is not None and operation.number(number) is not None

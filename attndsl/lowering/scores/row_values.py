@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from attndsl.expr.symbolic import Expr, maximum, minimum
+from attndsl.expr import Expr, maximum, minimum
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.lookups import element

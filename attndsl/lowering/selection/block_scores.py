@@ -1,6 +1,6 @@
 """The blocks of keys that one tile completes, and their scores as window sums.
 
-A position's sums of probabilities over its heads lie in a row of ``window``, behind those of the last keys
+A position's sums of probabilities over its heads lie in a row of ``window``, after those of the last keys
 of the tile before. Blocks whose window ends in the tile are complete with it:
 
     score[j] = sum over i of weight_i * window[step * j + last - i]
@@ -8,7 +8,7 @@ of the tile before. Blocks whose window ends in the tile are complete with it:
 
 from __future__ import annotations
 
-from attndsl.expr.symbolic import Const, Expr, Symbol, ceil_div, maximum, minimum, select
+from attndsl.expr import Const, Expr, Symbol, ceil_div, maximum, minimum, select
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import KEYS, TILE
 from attndsl.lowering.emit.shorthands import whole
@@ -43,7 +43,7 @@ _FP32 = 4
 def number_lanes(context: Context) -> Seq:
     """For each lane its block within its position, and the bytes to that block's first key.
 
-    Lanes behind the blocks of a tile read its last key instead; what they hold is discarded.
+    Lanes after the blocks of a tile read its last key instead; what they hold is discarded.
     """
     b, size, lanes = selection_buffers(context), context.schedule.tile_k, lane_blocks(context)
     place = POSITION * lanes
@@ -76,7 +76,7 @@ def number_lanes(context: Context) -> Seq:
 
 
 def next_window(context: Context) -> For:
-    """The last keys of the tile before to the front of each row, zeros behind them."""
+    """The last keys of the tile before to the front of each row, zeros after them."""
     b, reach, size = selection_buffers(context), before(context), context.tile_keys
     row = POSITION * pitch(context)
     body = seq(

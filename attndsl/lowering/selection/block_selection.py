@@ -8,7 +8,7 @@ row of keys is held anywhere.
 
 from __future__ import annotations
 
-from attndsl.expr.symbolic import Const, Expr, Symbol, ceil_div, maximum, minimum
+from attndsl.expr import Const, Expr, Symbol, ceil_div, maximum, minimum
 from attndsl.lowering.attention.key_range import tile_bounds
 from attndsl.lowering.attention.matmul_stages import score_tile
 from attndsl.lowering.attention.step_scores import exponentials, loaded_buffers, scored, with_tile_operands
@@ -67,10 +67,10 @@ def prepare_selection(context: Context) -> Stage:
 
 
 def select_blocks(context: Context, modifiers: Modifiers) -> Seq:
-    """The selection of an item's positions, behind the attention loop."""
+    """The selection of an item's positions, after the attention loop."""
     node = top_k(context)
     capacity = context.host(
-        context.interface.extents["J"], "blocks of the longest batch row", "longestBlocks"
+        context.signature.extents["J"], "blocks of the longest batch row", "longestBlocks"
     )
     tile, keys = context.tile_keys, step_of(context) * (TOTAL_BLOCKS - 1) + last_of(context) + 1
     start = seq(If(condition=POSITIONS > 0, then=start_best(context)))
@@ -135,7 +135,7 @@ def _select_tile(context: Context, modifiers: Modifiers) -> Stage:
 
 
 def _select_rest(context: Context) -> Stage:
-    """Blocks whose windows end behind the last tile: in as many tiles without keys."""
+    """Blocks whose windows end after the last tile: in as many tiles without keys."""
     one = seq(next_window(context), take_blocks(context, TILE * context.tile_keys))
     rest = For(var=TILE, begin=TILES, end=_TILES, body=one)
     doc = "Blocks whose windows end behind the last tile, as if tiles without keys followed."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import cast
 
-from attndsl.expr.symbolic import Expr, Named, Symbol, ceil_div, round_up
+from attndsl.expr import Expr, Named, Symbol, ceil_div, round_up
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import HEADS, ROWS
@@ -64,7 +64,7 @@ def window_sum(context: Context) -> nodes.WindowSum:
 
 def limits(context: Context) -> WindowLimits:
     """What the windows read around a tile."""
-    found = window_limits(window_sum(context), context.interface.ranges)
+    found = window_limits(window_sum(context), context.signature.ranges)
     assert found is not None, "supported.py has refused"
     return found
 
@@ -78,7 +78,7 @@ def before(context: Context) -> Named:
 def pitch(context: Context) -> Named:
     """Lanes of a position's row of ``window``."""
     around = limits(context)
-    lanes = around.before + context.schedule.tile_k + around.behind
+    lanes = around.before + context.schedule.tile_k + around.after
     return context.inventory.constant("windowRow", lanes, "lanes of a position: a tile and what is around it")
 
 

@@ -1,14 +1,14 @@
 """The best blocks of each position, as sorted records.
 
-The best ``KEPT`` of each position are kept; merging the blocks of a tile behind them gives ties to the lower
-index, and whatever falls behind can never come back.
+The best ``KEPT`` of each position are kept; merging the blocks of a tile after them gives ties to the lower
+index, and whatever falls out can never come back.
 """
 
 from __future__ import annotations
 
 import math
 
-from attndsl.expr.symbolic import Const, Expr, Symbol, ceil_div, maximum, minimum
+from attndsl.expr import Const, Expr, Symbol, ceil_div, maximum, minimum
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import FIRST_QUERY, HEADS, LOWEST, ROW_BEGIN
@@ -98,7 +98,7 @@ def forced_first(context: Context) -> list[Statement]:
 
 
 def merge_into_best(context: Context) -> list[Statement]:
-    """Groups of records, merged behind the best of their position."""
+    """Groups of records, merged after the best of their position."""
     b = selection_buffers(context)
     numbers, scores = whole(b.number, 0, USED_LANES), whole(b.score, 0, USED_LANES)
     bits, lowest = b.bits.region(), Const(-math.inf)

@@ -1,24 +1,24 @@
-"""Parameters that are words: hosts count them, so that a tiling field can depend on one."""
+"""Enum parameters: the host knows a value by its number, so that a tiling field can depend on it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from attndsl.expr.symbolic import Compare, Const, Expr, Symbol
+from attndsl.expr import Compare, Const, Expr, Symbol
 from attndsl.spec.operator.operator import Operator
 
-Words = Mapping[str, tuple[Any, ...]]
+EnumValues = Mapping[str, tuple[Any, ...]]
 
 
-def word_parameters(operator: Operator) -> dict[str, tuple[Any, ...]]:
-    """The parameters that are words, with their values in the order of their numbers."""
+def enum_parameters(operator: Operator) -> dict[str, tuple[Any, ...]]:
+    """The enum parameters, with their values in the order of their numbers."""
     words = (spec for spec in operator.params if spec.type is str)
     return {spec.name: tuple(dict.fromkeys(spec.choices.values())) for spec in words}
 
 
-def counted_words(value: Expr, words: Words) -> Expr:
-    """An expression in which comparisons with words are comparisons with their numbers."""
+def enums_as_numbers(value: Expr, words: EnumValues) -> Expr:
+    """An expression in which comparisons with enum values are comparisons with their numbers."""
 
     def change(node: Expr) -> Expr | None:
         if not isinstance(node, Compare) or not isinstance(node.left, Symbol):
@@ -31,5 +31,5 @@ def counted_words(value: Expr, words: Words) -> Expr:
 
 
 def number_of(word: object, words: tuple[Any, ...]) -> int:
-    """The number of a word, -1 for one that is no choice."""
+    """The number of an enum value, -1 for one that is not declared."""
     return words.index(word) if word in words else -1

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from attndsl.expr import Expr, Symbol
 from attndsl.expr.reductions import Fold
-from attndsl.expr.symbolic import Expr, Symbol
 from attndsl.tile.naming import camel
 
 HOST = "host."
@@ -28,7 +28,7 @@ def folds_of(size: Expr) -> tuple[Fold, ...]:
 
 def fold_name(fold: Fold) -> str:
     """The host scalar that holds a sum or a maximum, such as ``maxOfSeqLen``."""
-    return f"{HOST}{fold.function[:1].lower()}{fold.function[1:]}"
+    return f"{HOST}{fold.name[:1].lower()}{fold.name[1:]}"
 
 
 def dimension(tensor: str, number: int) -> Symbol:

@@ -36,7 +36,7 @@ def check_kernel_names(operator: Contract, specials: Iterable[Specialisation]) -
             raise KernelsOfOneName(operator.name, suffix, str(first), str(special))
 
 
-def setting_word(name: str, value: Any, dtype: str) -> str:
+def _setting_word(name: str, value: Any, dtype: str) -> str:
     """A setting in a kernel's name, by its value or the word for it.
 
     Empty where the io dtype or the features tell it already.
@@ -60,7 +60,7 @@ def _words(operator: Contract, special: Specialisation) -> Iterator[str]:
         yield f"e{special.value_bucket}"
     yield from (name for name in feature_names(operator) if name in special.features)
     for name, value in special.settings:
-        word = setting_word(name, _spelling(operator, name, value), special.dtype)
+        word = _setting_word(name, _spelling(operator, name, value), special.dtype)
         if word:
             yield word
 
@@ -73,5 +73,5 @@ def _spelling(operator: Contract, name: str, value: Any) -> Any:
 
 def _told(special: Specialisation) -> tuple[object, ...]:
     """What a name says, before it is words: equal where two specialisations may have one name."""
-    settings = {(*pair, type(pair[1])) for pair in special.settings if setting_word(*pair, special.dtype)}
+    settings = {(*pair, type(pair[1])) for pair in special.settings if _setting_word(*pair, special.dtype)}
     return special.dtype, special.bucket, special.value_bucket, special.features, frozenset(settings)

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from attndsl.expr import Compare, Const, Expr, Logic, Symbol, negation
 from attndsl.expr.argument_facts import asks, dtype_of, split_of
 from attndsl.expr.intervals import Range
 from attndsl.expr.reductions import Fold
-from attndsl.expr.symbolic import Compare, Const, Expr, Logic, Symbol, negation
 from attndsl.graph.graph import Graph
 from attndsl.graph.nodes import Dequantize, Input, Node, Scores, WeightedSum
-from attndsl.lowering.signature.enum_parameters import Words, counted_words, word_parameters
+from attndsl.lowering.signature.enum_parameters import EnumValues, enum_parameters, enums_as_numbers
 from attndsl.lowering.signature.host_scalars import fold_name
 from attndsl.lowering.signature.specialisation import kernel_inputs
 from attndsl.lowering.signature.tensor_layouts import (
@@ -32,7 +32,7 @@ _INTEGERS = ("int64", "int32", "uint32")
 
 
 @dataclass(frozen=True, kw_only=True)
-class KernelInterface:
+class KernelSignature:
     """What the lowering needs to know of an operator besides its graph.
 
     Attributes:
@@ -44,7 +44,7 @@ class KernelInterface:
         one_for_all: lengths of which a single entry may stand for all batch rows.
         float_params: parameters that are no integers.
         ranges: between which numbers parameters and sizes lie.
-        words: the values of parameters that are words. The host counts them: it knows the number of a word.
+        enums: the values of enum parameters. The host knows a value by its number.
         taken_names: names that no tiling field of a size or parameter can have in this kernel.
     """
 
@@ -60,13 +60,13 @@ class KernelInterface:
     one_for_all: frozenset[str]
     float_params: frozenset[str]
     ranges: Mapping[str, Range] = field(default_factory=dict)
-    words: Words = field(default_factory=dict)
+    enums: EnumValues = field(default_factory=dict)
     taken_names: frozenset[str] = frozenset()
 
     def settled(self, expr: Expr) -> Expr:
         """``expr`` with dtypes filled in; layouts and words asked for by their index, as hosts know them."""
         return _settled(
-            counted_words(expr, self.words), self.layouts, {item.name: item for item in self.parameters}
+            enums_as_numbers(expr, self.enums), self.layouts, {item.name: item for item in self.parameters}
         )
 
     @property
@@ -75,14 +75,14 @@ class KernelInterface:
         return self.extents["E"].same(self.extents["D"])
 
 
-def kernel_interface(
+def kernel_signature_of(
     operator: Operator,
     dtype: str,
     bucket: int,
     features: frozenset[str],
     value_bucket: int | None = None,
     settings: Mapping[str, Any] | None = None,
-) -> KernelInterface:
+) -> KernelSignature:
     """The operator's part of a lowering, for one specialisation.
 
     ``settings``: values that the computation depends on; layouts among them exclude those of other axes.
@@ -99,7 +99,7 @@ def kernel_interface(
         output.name: _layout_of_result(operator, output, present, chosen) for output in operator.outputs
     }
     own = {node.name: node.dtype for node in graph.outputs if node.dtype in DTYPES}
-    return KernelInterface(
+    return KernelSignature(
         name=operator.name,
         summary=operator.summary,
         dtype=dtype,
@@ -121,7 +121,7 @@ def kernel_interface(
         one_for_all=frozenset(spec.name for spec in tensors if spec.kind == "lengths" and spec.one_for_all),
         float_params=frozenset(spec.name for spec in operator.params if spec.type is float),
         ranges=parameter_ranges(operator),
-        words=word_parameters(operator),
+        enums=enum_parameters(operator),
     )
 
 

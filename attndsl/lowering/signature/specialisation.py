@@ -12,7 +12,6 @@ from attndsl.expr.argument_facts import dtype_of, layout_of
 from attndsl.graph.errors import GraphError
 from attndsl.graph.nodes import names_read
 from attndsl.graph.optional_inputs import presence_matters
-from attndsl.lowering.errors import MalformedSpecialisation
 from attndsl.spec.contract.contract import Contract
 from attndsl.spec.contract.layout import Layout
 from attndsl.spec.errors import SpecError
@@ -36,44 +35,6 @@ class Specialisation:
     features: frozenset[str] = frozenset()
     value_bucket: int | None = None
     settings: tuple[tuple[str, Any], ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """The specialisation as JSON holds it: the identity of a kernel in a manifest."""
-        return {
-            "dtype": self.dtype,
-            "bucket": self.bucket,
-            "features": sorted(self.features),
-            "value_bucket": self.value_bucket,
-            "settings": [list(setting) for setting in self.settings],
-        }
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Specialisation:
-        """The specialisation that :meth:`to_dict` wrote.
-
-        Raises:
-            MalformedSpecialisation: an entry is missing, unknown, or of another type.
-        """
-        for name, wanted in _ENTRIES.items():
-            if name not in data:
-                raise MalformedSpecialisation(name, None, "an entry")
-            if not isinstance(data[name], wanted):
-                raise MalformedSpecialisation(name, data[name], " or ".join(each.__name__ for each in wanted))
-        if unknown := sorted(data.keys() - _ENTRIES.keys()):
-            raise MalformedSpecialisation(unknown[0], data[unknown[0]], f"one of {', '.join(_ENTRIES)}")
-        if not all(isinstance(each, list | tuple) and len(each) == 2 for each in data["settings"]):
-            raise MalformedSpecialisation("settings", data["settings"], "pairs of a name and a value")
-        settings = tuple((name, value) for name, value in data["settings"])
-        return cls(**{**data, "features": frozenset(data["features"]), "settings": settings})
-
-
-_ENTRIES: dict[str, tuple[type, ...]] = {
-    "dtype": (str,),
-    "bucket": (int,),
-    "features": (list, tuple),
-    "value_bucket": (int, type(None)),
-    "settings": (list, tuple),
-}
 
 
 def settings_of(operator: Contract, special: Specialisation) -> dict[str, Any]:

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from attndsl.expr import Const, Expr, Symbol, select
 from attndsl.expr.argument_facts import layout_of, presence
-from attndsl.expr.symbolic import Const, Expr, Symbol, select
 from attndsl.lowering.signature.host_scalars import dimension, layout_choice
 from attndsl.spec.contract.arguments import TensorSpec
 from attndsl.spec.contract.layout import Layout

@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from attndsl.expr import Const, Expr, minimum
 from attndsl.expr.intervals import ANYTHING, Range, bounds
-from attndsl.expr.symbolic import Const, Expr, minimum
 from attndsl.graph import nodes
 from attndsl.spec.operator.operator import Operator
 from attndsl.tile.instructions.base import block_elements
@@ -19,13 +19,13 @@ MOST_CARRIED = 64
 
 @dataclass(frozen=True, slots=True)
 class WindowLimits:
-    """Of every call: keys in front of a tile that its windows read, and lanes behind it that they may.
+    """Of every call: keys before a tile that its windows read, and lanes after it that they may.
 
     Multiples of 8, so that what follows stays on a block.
     """
 
     before: int
-    behind: int
+    after: int
 
 
 def parameter_ranges(operator: Operator) -> dict[str, Range]:
@@ -58,10 +58,10 @@ def window_limits(node: nodes.WindowSum, ranges: Mapping[str, Range]) -> WindowL
     terms = range_of(term_count(node), ranges)[1]
     low, high = range_of(node.last, ranges)
     step = range_of(node.step, ranges)[1]
-    before, behind = terms - 1 - min(low, 0), max(step - 1, high, 0)
-    if max(before, behind) > MOST_CARRIED:
+    before, after = terms - 1 - min(low, 0), max(step - 1, high, 0)
+    if max(before, after) > MOST_CARRIED:
         return None
-    return WindowLimits(max(_BLOCK, _rounded(before)), _rounded(behind))
+    return WindowLimits(max(_BLOCK, _rounded(before)), _rounded(after))
 
 
 def term_count(node: nodes.WindowSum) -> Expr:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from attndsl.expr.symbolic import Const, Symbol
+from attndsl.expr import Const, Symbol
 from attndsl.passes.events.access_sets import Group, Touches, TouchIndex
 from attndsl.target import Pipe
 from attndsl.tile.buffers import Buffer
@@ -195,7 +195,7 @@ class Step:
         raise NotImplementedError
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(eq=False, slots=True)
 class Start(Step):
     """Instructions start: their touches become unfinished for every pipe and event.
 
@@ -219,7 +219,7 @@ class Start(Step):
         return Start(self.item, self.number, self.clashing | later.clashing, self.touches | later.touches)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(eq=False, slots=True)
 class Raise(Step):
     """The event gets to know what the source pipe knows, and that all of this pipe's own work is complete.
 
@@ -251,7 +251,7 @@ class Raise(Step):
         state.present |= self.rows
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(eq=False, slots=True)
 class Wait(Step):
     """The target pipe gets to know what the event knows, whichever of its ids is meant.
 
@@ -269,12 +269,12 @@ class Wait(Step):
     def run(self, state: State, walk: Walk) -> None:
         if walk.without & self.mark:
             return
-        bits = state.bits
-        raised = [(first, row) for first, row in self.ids if row & state.present]
-        if raised:
-            left = 0
-            for first, row in raised:
+        bits, left, raised = state.bits, 0, False
+        for first, row in self.ids:
+            if row & state.present:
                 left |= (bits & row) >> first
+                raised = True
+        if raised:
             mine = bits & self.unfinished
             bits ^= mine ^ (mine & left << self.target)
         else:
@@ -285,7 +285,7 @@ class Wait(Step):
         state.bits = bits
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(eq=False, slots=True)
 class Complete(Step):
     """Behind a barrier: ``complete`` of the pipe's row."""
 
@@ -296,7 +296,7 @@ class Complete(Step):
         state.bits ^= state.bits & self.complete
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(eq=False, slots=True)
 class Turn(Step):
     """A lifetime with several slots ended: what it touches is one lifetime older.
 
@@ -325,7 +325,7 @@ def _rotated(bits: int, up: int, down: int, by: int, slots: int) -> int:
     return bits ^ rising ^ falling | rising << by | falling >> (slots - 1) * by
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(eq=False, slots=True)
 class Branch(Step):
     """One of two ways."""
 
@@ -339,18 +339,20 @@ class Branch(Step):
         state.become(state.join(other))
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(eq=False, slots=True)
 class Loop(Step):
     """A loop; its n-th iteration touches other elements than the others where ``apart`` has bits.
 
     Attributes:
         number: its place among the tree's loops, inner ones first.
+        awaits: the events that are awaited in it, but not in a loop inside, as bits of :attr:`Flow.marks`.
         bound: the scalar n of a loop ``0..n``.
         distance: by how many bits touches of other iterations lie apart.
     """
 
     statement: For
     number: int
+    awaits: int
     body: tuple[Step, ...]
     sure: bool
     innermost: bool
@@ -376,7 +378,7 @@ class Loop(Step):
         return State(state.bits ^ other | other >> self.distance, state.present)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(eq=False, slots=True)
 class Flag(Step):
     """A flag between the cores of a block; ``unfinished``: all bits of the row ``first`` of its pipe."""
 
@@ -388,7 +390,7 @@ class Flag(Step):
         walk.flag(self, state)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(eq=False, slots=True)
 class Either(Step):
     """The rest of a body behind the definition of ``name``."""
 
@@ -406,6 +408,7 @@ class Flow:
 
     Attributes:
         marks: a bit for each event, by name.
+        loops: its loops, inner ones first.
     """
 
     def __init__(
@@ -428,7 +431,8 @@ class Flow:
         self._split_at = split_at
         self.rows = Rows(index)
         self.marks = {name: 1 << number for number, name in enumerate(index.events)}
-        self._instructions = self._loops = 0
+        self.loops: list[Loop] = []
+        self._instructions = self._count = self._awaited = 0
         self.steps = self._body(tree)
 
     def start(self) -> State:
@@ -502,15 +506,18 @@ class Flow:
             found.append(start)
 
     def _add_loop(self, loop: For, found: list[Step]) -> None:
-        before = self._loops
+        before, outside = self._count, self._awaited
+        self._awaited = 0
         body = self._body(loop.body)
-        number, innermost = self._loops, self._loops == before
-        self._loops += 1
+        number, innermost, awaits = self._count, self._count == before, self._awaited
+        self._count += 1
+        self._awaited = outside
         if body:
-            found.append(
+            self.loops.append(
                 Loop(
                     statement=loop,
                     number=number,
+                    awaits=awaits,
                     body=body,
                     sure=loop in self._sure,
                     innermost=innermost,
@@ -519,6 +526,7 @@ class Flow:
                     distance=self._index.ages * self._index.width,
                 )
             )
+            found.append(self.loops[-1])
 
     def _disjoint(self, loop: For) -> Touches:
         """Touches that cannot clash with a later iteration: they are of other elements of the same slot."""
@@ -553,6 +561,7 @@ class Flow:
     def _wait(self, event: WaitEvent) -> Step:
         ages, rows, bit = self._ages(event), self.rows, self._index.waits[event.name]
         target = rows.pipe(event.target)
+        self._awaited |= self.marks[event.name]
         firsts = [rows.event(event.name, age) for age in ages]
         return Wait(
             mark=self.marks[event.name],

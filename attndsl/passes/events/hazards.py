@@ -95,23 +95,12 @@ def superfluous_events(
     index = TouchIndex(tree, live.__contains__)
     clashing = {item: _union(index.bit_of[touch] for touch in touches) for item, touches in pairs.items()}
     flow = Flow(tree, index, sure, clashing=clashing, merge=True)
-    return _without(flow, names, frozenset(found.overruns))
-
-
-def _without(flow: Flow, names: tuple[str, ...], overruns: frozenset[str]) -> frozenset[str]:
-    """The events without which ``flow`` has no clash, and no overrun but the given ones."""
-    gone: frozenset[str] = frozenset()
-    without, entries = 0, dict[object, State]()
-    for name in (None, *names):
-        mark, traces = (flow.marks[name], flow.traces(name)) if name is not None else (0, 0)
-        start = {loop: state.without(traces) for loop, state in entries.items()}
-        walk = _Trying(overruns, without | mark, start)
-        try:
-            walk.run(flow.steps, flow.start())
-        except _Unexpected:
-            continue
-        without, entries = walk.without, {} if walk.unraised else walk.entries
-        gone |= {name} if name is not None else set()
+    done, gone = _Trying(frozenset(found.overruns)), frozenset[str]()
+    done.run(flow.steps, flow.start())
+    for name in names:
+        trial = done.without_event(flow, name)
+        if trial.shows_nothing(flow, name):
+            done, gone = trial, gone | {name}
     return gone
 
 
@@ -155,11 +144,35 @@ class _Unexpected(Exception):
 
 
 class _Trying(Walk):
-    """Stops at a problem that is not expected."""
+    """Stops at a clash, and at an overrun that is none of those that are there anyway."""
 
-    def __init__(self, overruns: frozenset[str], without: int, entries: Mapping[object, State]) -> None:
+    def __init__(
+        self, overruns: frozenset[str], without: int = 0, entries: Mapping[object, State] | None = None
+    ) -> None:
         super().__init__(without, entries)
         self._overruns = overruns
+
+    def without_event(self, flow: Flow, name: str) -> _Trying:
+        """The same with an event less, from where this walk ended."""
+        traces = flow.traces(name)
+        entries = {} if self.unraised else {key: state.without(traces) for key, state in self.entries.items()}
+        return _Trying(self._overruns, self.without | flow.marks[name], entries)
+
+    def shows_nothing(self, flow: Flow, name: str) -> bool:
+        """Whether the whole flow is run without a stop.
+
+        What goes wrong without an event does so close to its waits, so that the loops around these come
+        first: there, states are no smaller than with the event.
+        """
+        entries = dict(self.entries)
+        try:
+            for loop in flow.loops:
+                if loop.awaits & flow.marks[name] and loop.statement in entries:
+                    self.run(loop.body, entries[loop.statement].copy())
+            self.run(flow.steps, flow.start())
+        except _Unexpected:
+            return False
+        return True
 
     def clash(self, start: Start, clashes: int, state: State) -> None:
         raise _Unexpected

@@ -197,6 +197,8 @@ def _content_event(edge: _Edge, buffers: list[Buffer], groups: dict[Buffer, Grou
 def _drop_superfluous(tree: Seq, sure: frozenset[For]) -> Seq:
     """Without events that others already imply."""
     gone = superfluous_events(tree, tuple(event.name for event in first_of_each(tree)), sure)
+    if not gone:
+        return tree
 
     def change(statement: Statement) -> Statement | None:
         return None if isinstance(statement, SetEvent) and statement.name in gone else statement
@@ -212,6 +214,8 @@ def _order_flags(tree: Seq, sure: frozenset[For]) -> Seq:
     late: dict[SetCrossFlag, dict[Pipe, None]] = {}
     for found in find_early_flags(tree, sure):
         late.setdefault(found.flag, {})[found.earlier.pipe] = None
+    if not late:
+        return tree
 
     def change(statement: Statement) -> Statement:
         if not isinstance(statement, SetCrossFlag) or statement not in late:

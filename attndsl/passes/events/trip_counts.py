@@ -15,10 +15,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from attndsl.expr.symbolic import Binary, Compare, Const, Expr, Logic, Symbol
+from attndsl.expr import Binary, Compare, Const, Expr, Logic, Symbol
 from attndsl.tile.statements import Collect, For, If, Let, Seq, Statement
 
 _Linear = dict[str, int]  # scalar to coefficient; "" is the constant term
+_Fact = tuple[_Linear, frozenset[str]]  # what is >= 0, and its scalars
 _MOST_FACTS = 400  # where elimination grows beyond this, nothing is proved
 
 
@@ -46,10 +47,10 @@ class _Scope:
     """Scalars by name as the elimination names them, and what is known of them."""
 
     names: dict[str, str] = field(default_factory=dict)
-    facts: tuple[_Linear, ...] = ()
+    facts: tuple[_Fact, ...] = ()
 
     def knowing(self, *facts: _Linear) -> _Scope:
-        return _Scope(self.names, (*self.facts, *facts))
+        return _Scope(self.names, (*self.facts, *((fact, _scalars(fact)) for fact in facts)))
 
     def binding(self, name: str, fresh: str) -> _Scope:
         return _Scope({**self.names, name: fresh}, self.facts)
@@ -180,9 +181,9 @@ def _division(op: str, a: _Linear, value: _Linear, number: int) -> tuple[_Linear
     return over, _minus(most, over)
 
 
-def _implied(goal: _Linear, facts: tuple[_Linear, ...]) -> bool:
+def _implied(goal: _Linear, facts: tuple[_Fact, ...]) -> bool:
     """Whether ``goal >= 0`` follows from the facts."""
-    about = _about_the_last([*facts, _minus({"": -1}, goal)])
+    about = _with_facts_about(_minus({"": -1}, goal), facts)
     return _contradictory(tuple(tuple(sorted(fact.items())) for fact in about))
 
 
@@ -222,13 +223,17 @@ def _signs(facts: list[_Linear]) -> tuple[Counter[str], Counter[str]]:
     return lower, upper
 
 
-def _about_the_last(facts: list[_Linear]) -> list[_Linear]:
-    """The facts that are connected with the last one by shared scalars."""
-    kept, names, others = [facts[-1]], set(facts[-1]) - {""}, facts[:-1]
+def _scalars(fact: _Linear) -> frozenset[str]:
+    return frozenset(name for name in fact if name)
+
+
+def _with_facts_about(last: _Linear, facts: tuple[_Fact, ...]) -> list[_Linear]:
+    """``last``, and the facts that are connected with it by shared scalars."""
+    kept, names, others = [last], _scalars(last), list(facts)
     while True:
-        near = [fact for fact in others if names & set(fact)]
+        near = [each for each in others if not names.isdisjoint(each[1])]
         if not near:
             return kept
-        kept += near
-        others = [fact for fact in others if not names & set(fact)]
-        names |= {name for fact in near for name in fact} - {""}
+        kept += (fact for fact, _ in near)
+        others = [each for each in others if names.isdisjoint(each[1])]
+        names = names.union(*(scalars for _, scalars in near))

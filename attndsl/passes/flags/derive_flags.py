@@ -18,9 +18,11 @@ cubes read it, their vector cores then let them go on (mode 2).
 
 from __future__ import annotations
 
-from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import repeat
+from typing import Any
 
 from attndsl.base.errors import InternalError
 from attndsl.passes.events.access_sets import is_ring
@@ -355,82 +357,113 @@ def _first_defect(
     extents = sorted({0, 1, depth - 1, depth, depth + 1, 2 * depth + 1})
     between = ((), (0,), (1,))
     for runs in ((a, *some, b) for a in extents for some in between for b in extents):
-        found = _Following(cores, lags, rings, depth, runs, parts, paced).first_defect()
+        found = _defect_of_runs(cores, lags, rings, depth, runs, parts, paced)
         if found != _SOUND:
             return found
     return _SOUND
 
 
-class _Following:
-    """Both cores' orders followed together: a flag carries how much its raiser had finished."""
+def _defect_of_runs(
+    cores: tuple[Core, ...],
+    lags: tuple[int, ...],
+    rings: tuple[tuple[int, int], ...],
+    depth: int,
+    runs: tuple[int, ...],
+    parts: tuple[int, ...] = (),
+    paced: frozenset[int] = frozenset(),
+) -> int:
+    """The ring whose slot is overwritten early where the loop runs for ``runs`` tiles, _STUCK or _SOUND."""
+    import networkx as nx  # whoever reads a stored program does not wait for it
 
-    def __init__(
-        self,
-        cores: tuple[Core, ...],
-        lags: tuple[int, ...],
-        rings: tuple[tuple[int, int], ...],
-        depth: int,
-        runs: tuple[int, ...],
-        parts: tuple[int, ...] = (),
-        paced: frozenset[int] = frozenset(),
-    ) -> None:
-        self._rings, self._depth, self._runs, self._paced = rings, depth, runs, paced
-        self._order = {core: _executions(cores, lags, core, runs, parts) for core in Core}
-        self._place = {item: place for order in self._order.values() for place, item in enumerate(order)}
-        self._known = dict.fromkeys(Core, 0)  # how much of the other core's order is finished
-        self._up: list[deque[int]] = [deque() for _ in rings]  # what each raise of a flag carries
-        self._holder: dict[tuple[int, int], tuple[int, int]] = {}  # ring, slot: run and tile inside
-        self._freed: dict[int, deque[_Execution]] = {number: deque() for number in paced}
-        self._read: set[_Execution] = set()  # executions that a flag for a free slot spoke of
-
-    def first_defect(self) -> int:
-        """The ring whose slot is overwritten early, or _STUCK, or _SOUND."""
-        done = dict.fromkeys(Core, 0)
-        moved = True
-        while moved:
-            moved = False
-            for core in Core:
-                while done[core] < len(self._order[core]) and self._may_start(self._order[core][done[core]]):
-                    found = self._run(core, done[core])
-                    if found != _SOUND:
-                        return found
-                    done[core] += 1
-                    moved = True
-        return _SOUND if all(done[core] == len(self._order[core]) for core in Core) else _STUCK
-
-    def _may_start(self, execution: _Execution) -> bool:
-        stage, _, tile = execution
-        for number, (writer, reader) in enumerate(self._rings):
-            if reader == stage and not self._up[number]:
-                return False
-            if writer == stage and self._waits_for_slot(number, tile) and not self._freed[number]:
-                return False
-        return True
-
-    def _waits_for_slot(self, number: int, tile: int) -> bool:
-        return number in self._paced and tile >= self._depth
-
-    def _run(self, core: Core, place: int) -> int:
-        execution = stage, run, tile = self._order[core][place]
-        for number, (writer, reader) in enumerate(self._rings):
-            if reader == stage:
-                self._known[core] = max(self._known[core], self._up[number].popleft())
-                if number in self._paced and tile + self._depth < self._runs[run]:
-                    self._freed[number].append(execution)
-            if writer == stage and self._waits_for_slot(number, tile):
-                self._read.add(self._freed[number].popleft())
-        for number, (writer, reader) in enumerate(self._rings):
-            if writer == stage:
-                slot = (number, tile % self._depth)
-                if slot in self._holder and not self._is_over((reader, *self._holder[slot]), core):
+    orders = {core: _executions(cores, lags, core, runs, parts) for core in Core}
+    flags = _flags(orders, rings, depth, runs, paced)
+    if flags is None:
+        return _STUCK
+    graph = _execution_graph(orders, flags)
+    try:
+        begun = list(nx.topological_sort(graph))
+    except nx.NetworkXUnfeasible:  # a circle: each waits for the next
+        return _STUCK
+    place = {execution: number for order in orders.values() for number, execution in enumerate(order)}
+    finished = _finished(graph, begun, place)
+    told = {(number, awaited): raised for number, raised, awaited in flags.free}
+    read: set[tuple[int, _Execution]] = set()  # by ring, reads of which a flag for a free slot has told
+    holder: dict[tuple[int, int], tuple[int, int]] = {}  # ring, slot: run and tile inside
+    for execution in begun:
+        stage, run, tile = execution
+        for number in (number for number, (writer, _) in enumerate(rings) if writer == stage):
+            if (number, execution) in told:
+                read.add((number, told[number, execution]))
+            slot = (number, tile % depth)
+            if slot in holder:
+                last = (rings[number][1], *holder[slot])
+                if (number, last) not in read and place[last] >= finished[execution]:
                     return number
-                self._holder[slot] = (run, tile)
-                self._up[number].append(place + 1)
-        return _SOUND
+            holder[slot] = (run, tile)
+    return _SOUND
 
-    def _is_over(self, execution: _Execution, core: Core) -> bool:
-        """Whether a core knows that the other has finished an execution."""
-        return execution in self._read or self._place[execution] < self._known[core]
+
+@dataclass(frozen=True, slots=True)
+class _Flags:
+    """Which execution raises a flag for which.
+
+    Attributes:
+        ready: a slot may be read; the flag tells of all that the writing core did before.
+        free: by ring, a slot of a paced one may be written again; the flag tells of nothing else.
+    """
+
+    ready: list[tuple[_Execution, _Execution]]
+    free: list[tuple[int, _Execution, _Execution]]
+
+
+def _flags(
+    orders: Mapping[Core, list[_Execution]],
+    rings: tuple[tuple[int, int], ...],
+    depth: int,
+    runs: tuple[int, ...],
+    paced: frozenset[int],
+) -> _Flags | None:
+    """The n-th wait for a flag gets what the n-th raise tells; None where nobody raises what is awaited."""
+    found = _Flags([], [])
+    by_stage: dict[int, list[_Execution]] = {}
+    for execution in (execution for order in orders.values() for execution in order):
+        by_stage.setdefault(execution[0], []).append(execution)
+    for number, (writer, reader) in enumerate(rings):
+        writes, reads = by_stage.get(writer, []), by_stage.get(reader, [])
+        raises = [each for each in reads if number in paced and each[2] + depth < runs[each[1]]]
+        waits = [each for each in writes if number in paced and each[2] >= depth]
+        if len(writes) < len(reads) or len(raises) < len(waits):
+            return None
+        found.ready.extend(zip(writes, reads, strict=False))
+        found.free.extend(zip(repeat(number), raises, waits, strict=False))
+    return found
+
+
+def _execution_graph(orders: Mapping[Core, list[_Execution]], flags: _Flags) -> Any:
+    """What comes before what: a core's executions one after the other, and who raises a flag before who
+    waits for it. Edges of flags say whether these tell of everything before them (``full``)."""
+    import networkx as nx
+
+    graph = nx.DiGraph()
+    for order in orders.values():
+        nx.add_path(graph, order)
+    graph.add_edges_from(((raised, awaited) for _, raised, awaited in flags.free), full=False)
+    graph.add_edges_from(flags.ready, full=True)
+    return graph
+
+
+def _finished(graph: Any, begun: list[_Execution], place: Mapping[_Execution, int]) -> dict[_Execution, int]:
+    """How many executions of the other core are known to be over when each one begins."""
+    found: dict[_Execution, int] = {}
+    for execution in begun:
+        known = 0
+        for before, flag in graph.pred[execution].items():
+            if not flag:
+                known = max(known, found[before])
+            elif flag["full"]:
+                known = max(known, place[before] + 1)
+        found[execution] = known
+    return found
 
 
 def _executions(

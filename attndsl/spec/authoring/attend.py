@@ -10,7 +10,7 @@ from dataclasses import replace as with_fields
 import numpy as np
 
 from attndsl.base.source_location import author_line
-from attndsl.expr.symbolic import Expr, ExprLike, Symbol, as_expr
+from attndsl.expr import Expr, ExprLike, Symbol, as_expr
 from attndsl.graph.nodes import (
     INDEX_AXES,
     Axes,

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from attndsl.base.source_location import SourceLine, author_line
+from attndsl.expr import Expr, ExprLike, Symbol
 from attndsl.expr.argument_facts import given, longest_of
-from attndsl.expr.symbolic import Expr, ExprLike, Symbol
 from attndsl.graph.nodes import AXIS_ORDER, Axes, Input, Output
 from attndsl.spec import errors
 from attndsl.spec.authoring.argument_checks import (

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from attndsl.base.source_location import UNKNOWN_LINE, SourceLine
-from attndsl.expr.symbolic import Const, Expr, Logic, Symbol, compare, negation
+from attndsl.expr import Const, Expr, Logic, Symbol, compare, negation
 from attndsl.graph.nodes import AXIS_ORDER, Output
 from attndsl.spec import errors
 from attndsl.spec.contract.arguments import TensorSpec

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from attndsl.expr.symbolic import Const, Expr, ExprLike, Symbol, as_expr, compare, select
+from attndsl.expr import Const, Expr, ExprLike, Symbol, as_expr, compare, select
 from attndsl.spec.authoring.values import TensorValue
 
 

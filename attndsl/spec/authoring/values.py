@@ -13,9 +13,7 @@ from dataclasses import replace
 from typing import TypeAlias, cast
 
 from attndsl.base.source_location import author_line
-from attndsl.expr.argument_facts import dtype_of, given, layout_of, rows_of, split_of
-from attndsl.expr.reductions import of_all_elements
-from attndsl.expr.symbolic import (
+from attndsl.expr import (
     Compare,
     Const,
     Expr,
@@ -26,6 +24,8 @@ from attndsl.expr.symbolic import (
     as_expr,
     negation,
 )
+from attndsl.expr.argument_facts import dtype_of, given, layout_of, rows_of, split_of
+from attndsl.expr.reductions import of_all_elements
 from attndsl.graph.nodes import (
     AXIS_ORDER,
     INDEX_AXES,
@@ -243,7 +243,7 @@ class TensorValue(Value):
 
     def rows(self, b: Expr) -> Load:
         """Rows of the tensor of batch row ``b``, in a call that passes a list of one tensor a batch row."""
-        return Load(rows_of(self.spec.name), b, f"rows_{self.spec.name}")
+        return Load(rows_of(self.spec.name), b)
 
     def form(self, layout: str) -> Value:
         """The tensor as its layout alternative of this key shows it, with that alternative's axes."""

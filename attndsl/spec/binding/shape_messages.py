@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from attndsl.expr.symbolic import Const, Expr
+from attndsl.expr import Const, Expr
 from attndsl.spec import errors
 from attndsl.spec.contract.arguments import TensorSpec
 from attndsl.spec.contract.layout import Array, Layout

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from attndsl.expr.symbolic import Const, Expr, Symbol, product
+from attndsl.expr import Const, Expr, Symbol, product
 from attndsl.spec import errors
 from attndsl.spec.binding.shape_messages import Mismatch, ShapeMessages, situation
 from attndsl.spec.contract.arguments import TensorSpec

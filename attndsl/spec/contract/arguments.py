@@ -12,7 +12,7 @@ import ml_dtypes
 import numpy as np
 
 from attndsl.base.source_location import UNKNOWN_LINE, SourceLine
-from attndsl.expr.symbolic import Compare, Const, Expr, Symbol
+from attndsl.expr import Compare, Const, Expr, Symbol
 from attndsl.spec.contract.layout import Array, Layout
 
 
@@ -45,7 +45,7 @@ FLOATS = frozenset({"float16", "bfloat16", "float32", "float64"})
 
 def extent_of(name: str, dim: int) -> Symbol:
     """The size of dimension ``dim`` of tensor ``name`` as passed, as a symbol."""
-    return Symbol(f"{name}.shape[{dim}]", f"{name}_dim{dim}")
+    return Symbol(f"{name}.shape[{dim}]")
 
 
 @dataclass(frozen=True)

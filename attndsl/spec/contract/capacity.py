@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from attndsl.expr import Compare, Expr, Load, Symbol, negation
 from attndsl.expr.argument_facts import given
-from attndsl.expr.symbolic import Compare, Expr, Load, Symbol, negation
 from attndsl.graph.nodes import Choose, Conditional, Dense, Input, Node, Scalar
 from attndsl.spec.contract.constraint import Constraint
 from attndsl.spec.errors import LengthRangeError

@@ -18,10 +18,10 @@ import numpy as np
 
 from attndsl.base.facts import kept
 from attndsl.base.source_location import UNKNOWN_LINE, SourceLine, author_line
+from attndsl.expr import Expr, Load, Logic, Select, Symbol
 from attndsl.expr.argument_facts import GIVEN, SPLIT, argument_of, kind_of
 from attndsl.expr.array_evaluation import evaluate_arrays
 from attndsl.expr.reductions import Fold, with_presence
-from attndsl.expr.symbolic import Expr, Load, Logic, Select, Symbol
 from attndsl.spec.contract.divisions import guarded
 from attndsl.spec.contract.nearest import Rival, nearest
 from attndsl.spec.contract.wording import spoken

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from attndsl.base.source_location import SourceLine
-from attndsl.expr.symbolic import Expr
+from attndsl.expr import Expr
 from attndsl.graph.graph import Graph
 from attndsl.graph.nodes import Output
 from attndsl.spec.contract.arguments import Dim, OutputSpec, ParamSpec, TensorSpec

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attndsl.expr.symbolic import Expr
+from attndsl.expr import Expr
 from attndsl.spec import errors
 from attndsl.spec.contract.arguments import REQUIRED, ParamSpec, TensorSpec
 from attndsl.spec.contract.contract import Contract

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from attndsl.expr import Binary, Compare, Const, Expr, Logic, Select, select
 from attndsl.expr.reductions import Fold
-from attndsl.expr.symbolic import Binary, Compare, Const, Expr, Logic, Select, select
 
 _DIVIDES = frozenset({"/", "//", "%", "ceil_div", "round_up", "floor_div", "floor_mod"})
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from attndsl.base.source_location import UNKNOWN_LINE, SourceLine
-from attndsl.expr.symbolic import Const, Expr, Symbol, product
+from attndsl.expr import Const, Expr, Symbol, product
 from attndsl.spec.errors import LayoutTextError
 
 _TOKEN = re.compile(r"\(([^()]*)\)|([^\s()]+)")

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from attndsl.expr import Binary, Compare, Const, Expr, Load, Logic, Select, Symbol
 from attndsl.expr.argument_facts import GIVEN, SPLIT, argument_of, kind_of
 from attndsl.expr.reductions import Fold
-from attndsl.expr.symbolic import Binary, Compare, Const, Expr, Load, Logic, Select, Symbol
 from attndsl.spec.contract.wording import alternatives
 
 MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}

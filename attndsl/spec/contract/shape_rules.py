@@ -6,8 +6,8 @@ sizes at the same time.
 
 from __future__ import annotations
 
+from attndsl.expr import Const, Expr, Symbol
 from attndsl.expr.argument_facts import given, layout_of
-from attndsl.expr.symbolic import Const, Expr, Symbol
 from attndsl.spec import errors
 from attndsl.spec.contract.arguments import TensorSpec, extent_of
 from attndsl.spec.contract.constraint import Constraint

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from attndsl.expr.symbolic import Symbol
+from attndsl.expr import Symbol
 from attndsl.spec.contract.layout import UNIT, Array, Axis, Layout
 
 BATCH, ROWS = "B", "T"

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
 
+from attndsl.expr import Compare, Const, Expr
 from attndsl.expr.argument_facts import GIVEN, dtype_of, given, kind_of, layout_of, split_of
-from attndsl.expr.symbolic import Compare, Const, Expr
 from attndsl.graph.specialize import asked_conditions
 from attndsl.spec.contract.arguments import ParamSpec, TensorSpec
 from attndsl.spec.operator.operator import Operator

@@ -11,8 +11,8 @@ from typing import Any
 
 from attndsl.base.disk_cache import content_key
 from attndsl.base.source_location import author_line
+from attndsl.expr import Expr, Symbol
 from attndsl.expr.argument_facts import dtype_of
-from attndsl.expr.symbolic import Expr, Symbol
 from attndsl.graph.graph import Graph
 from attndsl.graph.nodes import Output, names_read
 from attndsl.graph.specialize import conditions, specialize

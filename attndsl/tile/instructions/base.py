@@ -10,10 +10,10 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from attndsl.expr.symbolic import Const, Expr, ExprLike, constant_value
+from attndsl.expr import Const, Expr, ExprLike, constant_value
 from attndsl.target import ATLAS_A2, Core, Pipe
 from attndsl.target.costs import COSTS
-from attndsl.tile.buffers import CXX_DTYPES, Buffer, GlobalRegion, GlobalTensor, Region, item_bytes
+from attndsl.tile.buffers import Buffer, GlobalRegion, GlobalTensor, Region, item_bytes
 from attndsl.tile.instructions.limits import Finding, Limit
 from attndsl.tile.statements import Statement
 
@@ -209,8 +209,3 @@ def block_elements(dtype: str) -> int:
 def repeat_elements(dtype: str) -> int:
     """Elements of one repeat of a vector instruction."""
     return ATLAS_A2.repeat // item_bytes(dtype)
-
-
-def cxx(dtype: str) -> str:
-    """The C++ spelling of a dtype."""
-    return CXX_DTYPES[dtype]

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from attndsl.expr.symbolic import Const, Expr, Named, as_expr, round_up
+from attndsl.expr import Const, Expr, Named, as_expr, round_up
 from attndsl.target import ATLAS_A2, Core, MemorySpace, Pipe
 from attndsl.tile.buffers import Buffer, GlobalRegion, GlobalTensor, Region, item_bytes
 from attndsl.tile.instructions.base import (
@@ -30,8 +30,8 @@ from attndsl.tile.instructions.base import (
 from attndsl.tile.instructions.limits import Finding, at_most_rule, dtype_rule, multiple_rule, space_rule
 
 FRACTAL = ATLAS_A2.fractal
-FRACTAL_SIZE = Named(FRACTAL, "fractal", "kFractal")
-INT8_DEPTH = Named(block_elements("int8"), "int8Depth", "kInt8Depth")
+FRACTAL_SIZE = Named(FRACTAL, "fractal")
+INT8_DEPTH = Named(block_elements("int8"), "int8Depth")
 _FRACTAL_BYTES = ATLAS_A2.fractal * ATLAS_A2.block
 _FACTORS = ("float16", "bfloat16", "int8")
 _PRODUCTS = {"float16": "float32", "bfloat16": "float32", "int8": "int32"}

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from attndsl.expr.symbolic import Const, Expr, constant_value, round_up
+from attndsl.expr import Const, Expr, constant_value, round_up
 from attndsl.target import ATLAS_A2, Core, MemorySpace, Pipe
 from attndsl.tile.buffers import Buffer, GlobalRegion, GlobalTensor, Region, item_bytes
 from attndsl.tile.instructions.base import (

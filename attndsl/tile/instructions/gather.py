@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from attndsl.expr.symbolic import Const, Expr
+from attndsl.expr import Const, Expr
 from attndsl.target import ATLAS_A2
 from attndsl.target.costs import COSTS
 from attndsl.tile.buffers import Region, item_bytes

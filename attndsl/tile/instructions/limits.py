@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from attndsl.expr.symbolic import Expr
+from attndsl.expr import Expr
 from attndsl.target import MemorySpace
 from attndsl.tile.buffers import Region
 

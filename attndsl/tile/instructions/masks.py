@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from attndsl.expr.symbolic import Const, Expr, Symbol, as_expr
+from attndsl.expr import Const, Expr, Symbol, as_expr
 from attndsl.target import ATLAS_A2
 from attndsl.tile.buffers import Region, item_bytes
 from attndsl.tile.instructions.base import Machine, Names, is_one, repeat_elements, view

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from attndsl.expr.symbolic import Binary, Const, Expr, ceil_div
+from attndsl.expr import Binary, Const, Expr, ceil_div
 from attndsl.target import ATLAS_A2, MemorySpace
 from attndsl.tile.buffers import Buffer, Region
 from attndsl.tile.instructions.base import Array, Machine, Names, block_elements, view

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from attndsl.expr.symbolic import Expr, as_expr, ceil_div, constant_value
+from attndsl.expr import Expr, as_expr, ceil_div, constant_value
 from attndsl.target import ATLAS_A2, Core, MemorySpace, Pipe
 from attndsl.tile.buffers import NUMPY_DTYPES, Buffer, Region, item_bytes
 from attndsl.tile.instructions.base import (

@@ -12,7 +12,7 @@ from attndsl.expr.argument_facts import dtype_of, given, layout_of, split_of
 from attndsl.graph.nodes import Listed, LogSumExpMerge, Paged, Scores, TopK, WeightedSum
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.match.attention_pattern import recognise
-from attndsl.lowering.match.required_options import meant_choices
+from attndsl.lowering.match.required_options import required_options
 from attndsl.reference.query_space import integer, query_space
 from attndsl.reference.state import State
 from attndsl.reference.whole import new_state
@@ -137,7 +137,7 @@ def _segment_tasks(call: Call, tasks: int) -> Iterator[int]:
 def _meant(call: Call) -> dict[str, int]:
     """The choices of the schedule that the computation makes."""
     try:
-        return {choice.name: choice.value for choice in meant_choices(recognise(call.graph.outputs))}
+        return {choice.name: choice.value for choice in required_options(recognise(call.graph.outputs))}
     except NotLowered:
         return {}
 

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from attndsl.expr import Binary, Compare, Load
 from attndsl.expr.argument_facts import given, layout_of
 from attndsl.expr.array_evaluation import evaluate_arrays
 from attndsl.expr.reductions import with_presence
-from attndsl.expr.symbolic import Binary, Compare, Load
 from attndsl.spec.contract.arguments import TensorSpec
 from attndsl.spec.contract.constraint import Constraint
 from attndsl.spec.contract.layout import Array

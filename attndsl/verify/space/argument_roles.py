@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from attndsl.expr.symbolic import Expr, Load, Select, Symbol
+from attndsl.expr import Expr, Load, Select, Symbol
 from attndsl.graph.graph import Graph
 from attndsl.graph.nodes import (
     BlockRequantize,

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from attndsl.expr import Logic
 from attndsl.expr.compiled_evaluation import Function, compiled
-from attndsl.expr.symbolic import Logic
 from attndsl.spec.contract.constraint import Constraint
 from attndsl.verify.space.values import WARNED
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from attndsl.expr import Compare, Const, Expr, Symbol
 from attndsl.expr.argument_facts import GIVEN, kind_of
 from attndsl.expr.compiled_evaluation import Function, compiled
-from attndsl.expr.symbolic import Compare, Const, Expr, Symbol
 from attndsl.spec.contract.constraint import Constraint
 from attndsl.spec.operator.operator import Operator
 

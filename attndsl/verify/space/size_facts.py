@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from attndsl.expr import Expr, Load
 from attndsl.expr.argument_facts import longest_of
 from attndsl.expr.compiled_evaluation import Function, compiled
-from attndsl.expr.symbolic import Expr, Load
 from attndsl.lowering.match.schedule_options import Schedule, resolve
 from attndsl.spec.contract.arguments import TensorSpec
 from attndsl.spec.operator.operator import Operator

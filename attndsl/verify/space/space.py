@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from attndsl.expr import Compare, Const, Expr, Load, Symbol
 from attndsl.expr.argument_facts import GIVEN, asks, dtype_of, given, layout_of, longest_of, split_of
 from attndsl.expr.compiled_evaluation import Function, compiled
-from attndsl.expr.symbolic import Compare, Const, Expr, Load, Symbol
 from attndsl.spec.contract.arguments import Dim, ParamSpec, TensorSpec
 from attndsl.spec.contract.layout import Array
 from attndsl.spec.contract.split import BATCH, ONE_EACH, ROWS

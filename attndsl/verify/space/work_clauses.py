@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from attndsl.expr import Compare, Symbol
 from attndsl.expr.argument_facts import given, layout_of
 from attndsl.expr.compiled_evaluation import Function
 from attndsl.expr.reductions import highest
-from attndsl.expr.symbolic import Compare, Symbol
 from attndsl.spec.contract.arguments import TensorSpec
 from attndsl.target import ATLAS_A2
 from attndsl.verify.space.clauses import Clause, keeps

@@ -1,0 +1,51 @@
+"""Proofs about tiling fields: they hold for what the host computes, and are found where they should be."""
+
+from __future__ import annotations
+
+import pytest
+
+from attndsl.api import ops
+from attndsl.codegen.kernel_set.kernel_request import wanted_specialisations
+from attndsl.codegen.kernel_set.request import KernelRequest
+from attndsl.compiler.prepare_launch import prepare
+from attndsl.compiler.tiling_proofs import print_proofs, prove_tiling
+from attndsl.spec.operator.loader import shipped_names
+from attndsl.target import ATLAS_A2
+from attndsl.verify.cases.cases import Stream
+
+OPERATORS = shipped_names()
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_what_the_host_computes_is_within_what_is_proved(name: str) -> None:
+    for case in Stream(getattr(ops, name), seed=5).take(3):
+        launch = prepare(case.call())
+        operator, special = launch.compiled.operator, launch.compiled.specialisation
+        for proof in prove_tiling(operator, special):
+            value, (low, high) = launch.tiling[proof.name], proof.range
+            assert low <= value <= high, (special, proof.name)
+            if proof.ctype == "int64":
+                assert value % proof.divisor == 0 if proof.divisor else value == 0, (special, proof.name)
+
+
+def test_all_fields_of_incre_flash_attention_are_proved() -> None:
+    """No field overflows int64, no divisor is 0, and every workspace tensor begins where it should."""
+    operator = ops.incre_flash_attention
+    special = wanted_specialisations(operator, KernelRequest())[0].special
+    proofs = {proof.name: proof for proof in prove_tiling(operator, special)}
+    assert [text for proof in proofs.values() for text in proof.open] == []
+    for name in ("blocks", "splits", "group", "headsPerTask", "tasks"):
+        assert proofs[name].range[0] >= 1, name
+    places = [proof for name, proof in proofs.items() if name.endswith(("Offset", "Part"))]
+    assert len(places) > 6 and all(proof.divisor % ATLAS_A2.workspace_alignment == 0 for proof in places)
+    assert proofs["workspaceBytes"].range[1] < 2**50
+    text = print_proofs(operator, special)
+    assert "every field is proved to fit its type" in text and "multiple of 512" in text
+
+
+def test_what_does_not_follow_from_a_contract_is_told() -> None:
+    """With no rows at all, nothing bounds the heads of a call of self_attention."""
+    operator = ops.self_attention
+    special = wanted_specialisations(operator, KernelRequest())[0].special
+    assert "not proved:\n" in (text := print_proofs(operator, special))
+    assert "tasks: 'batch * tiling.kvHeads' may leave int64" in text

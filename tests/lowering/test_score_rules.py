@@ -1,0 +1,170 @@
+"""Score modifiers: the statements of each kind of operand and operation, on the scores of a step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from attndsl.expr import Const, Expr, Symbol
+from attndsl.graph import nodes
+from attndsl.lowering.context.attention_context import Context
+from attndsl.lowering.context.modifiers import Modifier, together
+from attndsl.lowering.errors import NotLowered
+from attndsl.lowering.scores.elementwise_ops import OPERATIONS
+from attndsl.lowering.scores.score_rules import lower_modifier
+
+from .builders import DECODING, PADDED, attention, context, elementwise, lines, masked, scalar, tensor
+
+i, j, n = Symbol("i"), Symbol("j"), Symbol("n")
+SPAN = "score[span]"
+NUMBER = scalar(Symbol("c"))
+
+
+def modified(
+    *scores: Callable[[nodes.Node], nodes.Node], query: tuple[str, ...] = DECODING
+) -> tuple[Context, Modifier]:
+    """The context of an attention and its last modifier."""
+    positions = None if query is DECODING else Symbol("Q")
+    c = context(attention(query, scores=scores), positions=positions)
+    return c, lower_modifier(c, c.attention.modifiers[-1])
+
+
+@pytest.mark.parametrize(
+    ("op", "number", "title", "statement"),
+    [
+        ("add", NUMBER, "+ c", "Adds(score[span], c)"),
+        ("multiply", scalar(Const(0.5)), "* 0.5", "Muls(score[span], 0.5)"),
+        ("divide", scalar(Const(4)), "/ 4", "Muls(score[span], 0.25)"),
+        ("subtract", scalar(Const(2)), "- 2", "Adds(score[span], -2.0)"),
+        ("minimum", NUMBER, "min c", "Mins(score[span], c)"),
+        ("maximum", NUMBER, "max c", "Maxs(score[span], c)"),
+    ],
+)
+def test_operations_with_a_number_are_one_instruction(
+    op: str, number: nodes.Node, title: str, statement: str
+) -> None:
+    c, made = modified(elementwise(op, number))
+    assert lines(made.apply(c)) == [f"V     {SPAN} = {statement}"]
+    assert made.title.startswith(f"score {title}  (")
+    assert (made.row_loads, made.tile_loads, made.scratch) == ((), (), ())
+
+
+def test_what_the_host_subtracts_is_its_negative() -> None:
+    c, made = modified(elementwise("subtract", NUMBER))
+    assert lines(made.apply(c)) == [f"V     {SPAN} = Adds({SPAN}, scoreSubtract)"]
+    assert str(next(f.value for f in c.inventory.fields if f.name == "scoreSubtract")) == "0 - c"
+
+
+def test_a_divisor_that_may_be_zero_is_divided_by() -> None:
+    c, made = modified(elementwise("divide", NUMBER))
+    assert lines(made.apply(c)) == [
+        "V     operandWide[span] = Duplicate(c)",
+        f"V     {SPAN} = Div({SPAN}, operandWide[span])",
+    ]
+
+
+@pytest.mark.parametrize("op", [name for name, each in OPERATIONS.items() if each.own is not None])
+def test_operations_of_one_operand_change_the_scores_in_place(op: str) -> None:
+    c, made = modified(elementwise(op))
+    found = lines(made.apply(c))
+    assert found[-1].startswith(f"V     {SPAN} = ")
+    title = "score = -score" if op == "negate" else f"score = {op}(score)"
+    assert made.title.startswith(f"{title}  (")
+
+
+@pytest.mark.parametrize(("op", "instruction"), [("exp", "Exp"), ("log", "Ln"), ("abs", "Abs")])
+def test_functions_of_the_vector_unit_are_one_instruction(op: str, instruction: str) -> None:
+    c, made = modified(elementwise(op))
+    assert lines(made.apply(c)) == [f"V     {SPAN} = {instruction}({SPAN})"]
+
+
+def test_a_tensor_with_a_row_a_query_row_is_loaded_and_widened() -> None:
+    c, made = modified(elementwise("add", tensor("bias", ("B", "N", "T"))))
+    assert (made.source, [each.name for each in made.row_loads]) == ("bias", ["biasRows"])
+    place = "bias[batch * biasStrideB + head * biasStrideN + firstKey + chunk x keys pitch biasStrideN]"
+    assert lines(made.load_rows(c)) == [f"MTE2  biasRows[chunk x keys pitch tileKeys] <- {place}"]
+    assert lines(made.apply(c)) == [
+        "V     biasWide[span] = Cast(biasRows[span]) float32 CAST_NONE",
+        f"V     {SPAN} = Add({SPAN}, biasWide[span])",
+    ]
+
+
+def test_a_tensor_of_positions_is_loaded_run_by_run() -> None:
+    c, made = modified(elementwise("add", tensor("bias", ("B", "N", "Q", "T"))), query=PADDED)
+    found = lines(made.load_rows(c))
+    assert found[0] == "if heads == 1:" and "pitch biasStrideQ" in found[3]
+    assert found[4:6] == ["else:", "for row in 0..chunk:"]
+
+
+def test_a_tensor_without_heads_is_refused() -> None:
+    with pytest.raises(NotLowered, match="bias, which has no query heads"):
+        modified(elementwise("add", tensor("bias", ("B", "T"))))
+
+
+def test_a_number_of_each_head_is_read_row_by_row() -> None:
+    slopes = nodes.Lookup(source=tensor("slopes", ("N",), "float32"), index=(n,), axes=("N",))
+    c, made = modified(elementwise("multiply", slopes))
+    found = lines(made.apply(c))
+    assert found[:2] == ["for row in 0..chunk:", "head := firstHead + rowBegin + r0 + row"]
+    assert found[2].endswith("slopes[head])") and "Muls(score[row * tileKeys" in found[2]
+
+
+def distance(value: Expr) -> nodes.Scalar:
+    return scalar(value, "Q", "T")
+
+
+def test_arithmetic_of_the_key_index_starts_from_the_numbers_of_the_lanes() -> None:
+    c, made = modified(elementwise("add", distance(j - i)), query=PADDED)
+    assert lines(made.prepare_tile(c)) == ["V     keyNumbers[128] = firstKey + lane numbers"]
+    found = lines(made.apply(c))
+    assert "Adds(keyNumbers[round_up(keys, 64)], 0 - queryIndex)" in found[3]
+    assert found[-1] == f"V     {SPAN} = Add({SPAN}, operandWide[span])"
+
+
+@pytest.mark.parametrize("value", [j * j, j // 2])
+def test_what_no_instruction_computes_from_key_indices_is_refused(value: Expr) -> None:
+    c, made = modified(elementwise("add", distance(value)))
+    with pytest.raises(NotLowered, match="of key indices"):
+        made.apply(c)
+
+
+def test_two_functions_of_the_scores_are_made_beside_each_other() -> None:
+    """x * sigmoid(x): the second function in a buffer of its own, before the scores are overwritten."""
+
+    def gated(score: nodes.Node) -> nodes.Node:
+        gate = nodes.Elementwise(op="sigmoid", inputs=(score,), axes=nodes.SCORE_AXES)
+        return nodes.Elementwise(op="multiply", inputs=(score, gate), axes=nodes.SCORE_AXES)
+
+    c, made = modified(gated)
+    found = lines(made.apply(c))
+    assert found[0] == f"V     function0[span] = Adds({SPAN}, 0)"
+    assert found[-1] == f"V     {SPAN} = Mul({SPAN}, function0[span])"
+    assert "function0" in [each.name for each in made.scratch]
+
+
+def test_a_mask_on_one_of_two_functions_is_refused() -> None:
+    def half_masked(score: nodes.Node) -> nodes.Node:
+        hidden = masked(j > 3)(score)
+        return nodes.Elementwise(op="add", inputs=(score, hidden), axes=nodes.SCORE_AXES)
+
+    with pytest.raises(NotLowered, match="a mask on one of two functions of scores"):
+        modified(half_masked)
+
+
+def test_a_node_without_a_rule_is_refused() -> None:
+    c, _ = modified(elementwise("exp"))
+    with pytest.raises(NotLowered, match="Softmax"):
+        lower_modifier(c, nodes.Softmax(scores=tensor("x", ("T",))))
+
+
+def test_one_tensor_with_other_elements_is_not_loaded_into_one_buffer() -> None:
+    stored = tensor("bias", ("N", "T"))
+    both = [
+        elementwise("add", nodes.Lookup(source=stored, index=(head, j), axes=("N", "T")))
+        for head in (n, n + 1)
+    ]
+    c, _ = modified(*both)
+    made = tuple(lower_modifier(c, node) for node in c.attention.modifiers)
+    with pytest.raises(NotLowered, match="beside other elements of the same tensor"):
+        together([made], c.where)

@@ -1,0 +1,278 @@
+"""Stages of an item: online softmax, the weighted sums, rows that leave, partials and their merge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from attndsl.expr import Const, Symbol
+from attndsl.graph import nodes
+from attndsl.lowering.attention.attention_loop import attention_loop
+from attndsl.lowering.attention.matmul_stages import with_query
+from attndsl.lowering.attention.online_softmax import softmax_tile, start_rows, update_tile
+from attndsl.lowering.context.attention_context import Context
+from attndsl.lowering.context.modifiers import Modifiers, together
+from attndsl.lowering.keys.channel_quantization import with_quantization
+from attndsl.lowering.lower import lower
+from attndsl.lowering.match.attention_pattern import recognise
+from attndsl.lowering.match.schedule_options import Schedule
+from attndsl.lowering.results.merge_partials import merge_partials
+from attndsl.lowering.results.scaled_sums import scale_sums, sums_integers
+from attndsl.lowering.results.write_rows import may_split, write_rows
+from attndsl.lowering.scores.score_rules import lower_modifier
+from attndsl.tile.printer import print_program
+from attndsl.tile.statements import seq
+
+from .builders import (
+    PADDED,
+    attention,
+    context,
+    contexts,
+    dense,
+    elementwise,
+    lines,
+    scalar,
+    signature,
+    tensor,
+)
+
+AXES = ("B", "K", "T", "D")
+POSITIONS = Symbol("Q")
+
+
+def quantized(name: str, *, offset: bool = False) -> nodes.Dense:
+    """int8 rows with a scale and an offset of each channel."""
+
+    def of_channels(index: int) -> nodes.Take:
+        numbers = tensor(f"{name}Numbers", ("C", "K", "D"))
+        return nodes.Take(source=numbers, axis="C", index=index, axes=("K", "D"))
+
+    stored = tensor(name, AXES, "int8")
+    scale, zero = of_channels(0), of_channels(1) if offset else None
+    return nodes.Dense(tensor=nodes.Dequantize(source=stored, scale=scale, offset=zero, axes=AXES), axes=AXES)
+
+
+def modifiers(c: Context) -> Modifiers:
+    return together([tuple(lower_modifier(c, node) for node in c.attention.modifiers)], c.where)[0]
+
+
+def softmax(c: Context) -> list[str]:
+    return lines(softmax_tile(c, modifiers(c)))
+
+
+def merged_parts() -> nodes.Output:
+    """Two attentions of one query."""
+    query = tensor("query", ("B", "N", "D"))
+    parts = tuple(attention(query, dense(key)).source for key in ("key", "otherKey"))
+    return nodes.Output(
+        name="out",
+        source=nodes.LogSumExpMerge(parts=parts),
+        dtype="query",
+        axes=("B", "N", "Q", "E"),
+    )
+
+
+def test_the_joint_program_of_a_small_attention(golden: Callable[[str, str], None]) -> None:
+    """Decoding with dense caches and a scale: what the lowering makes, whole."""
+    output = attention(scores=[elementwise("multiply", scalar(Symbol("scale")))])
+    program = lower(recognise((output,)), signature(output), Schedule(tile_k=128, split_kv=1))
+    golden("small_attention.joint.txt", print_program(program) + "\n")
+
+
+def test_rows_that_have_seen_no_key_start_from_the_lowest_number() -> None:
+    assert lines(start_rows(context(attention())))[1:] == [
+        "V     rowMax[rows] = Duplicate(LOWEST)",
+        "V     rowSum[rows] = Duplicate(0)",
+        "V     accumulator[rows * headDimBucket] = Duplicate(0)",
+    ]
+    padded = context(attention(PADDED), positions=POSITIONS)
+    assert lines(start_rows(padded))[1] == "if rows > 0:"  # a task may have none
+
+
+def test_a_score_is_modified_before_its_row_has_a_maximum() -> None:
+    found = softmax(context(attention(scores=[elementwise("add", scalar(Symbol("c")))])))
+    order = [
+        found.index("V     score[span] = Adds(score[span], c)"),
+        found.index("V     tileStat[chunk] = WholeReduceMax(lanes[chunk x repeatLanes pitch repeatLanes])"),
+        found.index("V     score[span] = Exp(score[span])"),
+        found.index("V     tileStat[chunk] = WholeReduceSum(lanes[chunk x repeatLanes pitch repeatLanes])"),
+        found.index("V     prob[span] = Cast(score[span]) float16 CAST_RINT"),
+    ]
+    assert order == sorted(order)
+
+
+def test_lanes_after_the_last_key_count_neither_for_the_maximum_nor_for_the_sum() -> None:
+    fills = [line.split(" = ")[1] for line in softmax(context(attention())) if " lanes keys % " in line]
+    assert fills == ["Duplicate(LOWEST)", "Duplicate(0)"]
+
+
+def test_the_rescaling_of_a_tile_is_kept_for_its_slot_of_the_ring() -> None:
+    c = context(attention())
+    kept = "rescale[slot * rowsPerVector + r0 + chunk]"
+    assert f"V     {kept} = Exp({kept})" in softmax(c)
+    spread = (
+        "V     rowBlocks[rowsPerStep x 8 pitch 8] = Brcb(rescale[slot * rowsPerVector + r0 + rowsPerStep])"
+    )
+    assert any(line.endswith(spread) for line in lines(update_tile(c)))
+
+
+def test_the_loop_runs_the_weighted_sums_behind_the_scores() -> None:
+    c = context(attention(), ring=4)
+    loop = attention_loop(c, modifiers(c))
+    lags = {stage.name: lag for stage, lag in zip(loop.stages, loop.lags, strict=True)}
+    assert lags == {"ScoreTile": 0, "SoftmaxTile": 0, "WeightedTile": 3, "UpdateTile": 3}
+
+
+@pytest.mark.parametrize(
+    ("keys", "values", "names"),
+    [
+        (quantized("key"), None, ["WidenKeys", "ScoreTile", "SoftmaxTile", "WeightedTile", "UpdateTile"]),
+        (None, quantized("value"), ["ScoreTile", "SoftmaxTile", "WidenValues", "WeightedTile", "UpdateTile"]),
+    ],
+)
+def test_quantized_rows_are_widened_in_front_of_the_cube(
+    keys: nodes.Rows | None, values: nodes.Rows | None, names: list[str]
+) -> None:
+    c = context(attention(keys=keys, values=values))
+    assert [stage.name for stage in attention_loop(c, modifiers(c)).stages] == names
+
+
+def test_a_window_of_quantized_rows_is_widened_too() -> None:
+    start = tensor("starts", ("B",), "int64")
+    window = nodes.Windowed(source=quantized("key"), start=start, axes=AXES)
+    c = context(attention(keys=window))
+    assert attention_loop(c, modifiers(c)).stages[0].name == "WidenKeys"
+
+
+def test_queries_absorb_the_scale_of_keys_and_scores_their_offset() -> None:
+    c = context(attention(keys=quantized("key", offset=True)))
+    stages = {stage.name: lines(stage) for stage in attention_loop(c, modifiers(c)).stages}
+    assert "if tile == 0:" in stages["WidenKeys"]  # once an item
+    assert "# folded = query * scale / factor" in stages["WidenKeys"]
+    assert "# shift = factor * sum(folded * offset)" in stages["WidenKeys"]
+    assert any("<- foldedQuery[" in line for line in stages["ScoreTile"])
+    notes = [line for line in stages["SoftmaxTile"] if line.startswith("# score = score")]
+    assert notes == ["# score = score * queryFactor", "# score = score + queryShift"]
+    plain = seq()
+    assert with_query(c, plain) is plain  # folded queries come with each tile
+    assert with_query(context(attention()), plain) is not plain
+
+
+def test_scale_and_offset_are_loaded_once_an_item() -> None:
+    c = context(attention(keys=quantized("key", offset=True)))
+    assert c.keys.quantization is not None
+    found = lines(with_quantization(c, [c.keys.quantization], seq()))
+    assert found[0].startswith("with keyScaleIo (UB x1), keyScale (UB x1), keyOffsetIo (UB x1)")
+    assert [line.split(" <- ")[1].split("[")[0] for line in found if " <- " in line] == ["keyNumbers"] * 2
+    body = seq()
+    assert with_quantization(c, [], body) is body
+
+
+def test_sums_of_quantized_values_are_dequantized_with_the_sum_of_rounded_probabilities() -> None:
+    c = context(attention(values=quantized("value", offset=True)))
+    assert sums_integers(c) and not sums_integers(context(attention()))
+    found = softmax(c)
+    rounded = found.index("V     prob[span] = Cast(score[span]) float16 CAST_RINT")
+    assert found[rounded + 1] == "V     score[span] = Cast(prob[span]) float32 CAST_NONE"
+    assert found.index("# rowSum = rowSum * rescale + row sum of the tile") > rounded
+    notes = [line for line in lines(scale_sums(c)) if line.startswith("# ")]
+    assert notes == ["# accumulator = accumulator + rowSum * offset", "# accumulator = accumulator * scale"]
+
+
+def requantized(scale: nodes.Node | None) -> nodes.Output:
+    output = attention()
+    weighted = output.source
+    assert isinstance(weighted, nodes.WeightedSum)
+    steps = nodes.BlockRequantize(source=weighted.weights, block=Const(128), scale=scale)
+    through = nodes.WeightedSum(weights=steps, values=weighted.values)
+    return nodes.Output(name="out", source=through, dtype="query", axes=output.axes)
+
+
+def test_probabilities_through_int8_have_steps_of_their_tile() -> None:
+    c = context(requantized(None), dtype="int8")
+    assert (c.cube_dtype, c.product_dtype) == ("int8", "int32")
+    found = softmax(c)
+    assert "# step = exp(row maximum of the tile - newMax) / 127" in found
+    assert "# prob = clip(round(score / step), -128, 127)" in found
+    assert "V     score[span] = Cast(wholeScore[span]) float32 CAST_RINT" in found
+    assert "# partial = partial * step" in lines(update_tile(c))
+
+
+def test_given_steps_are_read_row_by_row_and_zero_counts_as_one() -> None:
+    c = context(requantized(tensor("steps", ("B", "N"), "float32")), dtype="int8")
+    found = softmax(c)
+    assert not [line for line in found if line.startswith("# step = ")]
+    given = "steps[batch * stepsStrideB + head * stepsStrideN]"
+    assert f"V     rowBlocks[row * 8 + 8] = Duplicate(1.0 if {given} == 0 else {given})" in found
+
+
+def test_an_unsplit_item_normalises_its_rows_a_split_one_leaves_partials() -> None:
+    whole = context(attention(), split_kv=1)
+    assert not may_split(whole) and not any("partial" in line for line in lines(write_rows(whole)))
+    c = context(attention())
+    found = lines(write_rows(c))
+    assert may_split(c) and found[1] == "if splits == 1:"
+    partials = found[found.index("else:") :]
+    assert [line.split("[")[0] for line in partials if line.startswith("MTE3")] == [
+        "MTE3  partialMax",
+        "MTE3  partialSum",
+        "MTE3  partialOut",
+    ]
+    row = "split * rowTotal + batch * queryHeads + head"
+    assert sum(f"({row}) * " in line for line in partials) == 3
+
+
+def test_partials_are_merged_under_their_common_maximum() -> None:
+    found = lines(merge_partials((context(attention()),)))
+    assert found[0] == "if splits > 1:" and "for part in 0..splits:" in found
+    part = found[found.index("for part in 0..splits:") :]
+    steps = [
+        "V     newMaxBlocks[chunk * 8] = Max(mergedMax[chunk * 8], partMax[chunk * 8])",
+        "V     mergedRescale[chunk * 8] = Exp(mergedRescale[chunk * 8])",
+        "V     partMax[chunk * 8] = Exp(partMax[chunk * 8])",
+        "V     mergedSum[chunk * 8] = Mul(mergedSum[chunk * 8], mergedRescale[chunk * 8])",
+        "V     partSum[chunk * 8] = Mul(partSum[chunk * 8], partMax[chunk * 8])",
+        "V     mergedSum[chunk * 8] = Add(mergedSum[chunk * 8], partSum[chunk * 8])",
+        "V     mergedSum[chunk * 8] = Maxs(mergedSum[chunk * 8], SMALLEST)",
+    ]
+    order = [part.index(step) for step in steps]
+    assert order == sorted(order)
+    assert part[-1].startswith("MTE3  out[batch * outStrideB + head * outStrideN")
+
+
+def test_several_attentions_always_leave_partials_and_are_merged_together() -> None:
+    made = contexts(merged_parts())
+    assert [c.suffix for c in made] == ["Key", "OtherKey"]
+    for c in made:
+        assert may_split(c)
+        assert lines(write_rows(c))[0] == f"stage WriteRows{c.suffix} on AIV:"
+        assert not any(line.startswith("MTE3  out[") for line in lines(write_rows(c)))
+    found = lines(merge_partials(made))
+    assert found[0] == "stage MergePartials on AIV:"
+    assert [line for line in found if line.startswith("for part")] == [
+        "for part in 0..splitsKey:",
+        "for part in 0..splitsOtherKey:",
+    ]
+
+
+def test_attentions_over_the_same_keys_are_numbered() -> None:
+    query = tensor("query", ("B", "N", "D"))
+    key = dense("key")
+    parts = tuple(attention(query, key).source for _ in range(2))
+    merged = nodes.LogSumExpMerge(parts=parts)
+    output = nodes.Output(name="out", source=merged, dtype="query", axes=("B", "N", "Q", "E"))
+    assert [c.suffix for c in contexts(output)] == ["Key1", "Key2"]
+
+
+def test_padded_positions_have_no_partials_to_merge() -> None:
+    i, limit = Symbol("i"), Symbol("limit")
+    hidden = nodes.IndexCondition(condition=i >= limit)
+
+    def zeros(result: nodes.Node) -> nodes.Node:
+        return nodes.Replace(source=result, condition=hidden, value=0.0, axes=("B", "N", "Q", "E"))
+
+    padded = context(attention(PADDED, epilogue=[zeros]), positions=POSITIONS)
+    assert "if limit > queryIndex:" in lines(merge_partials((padded,)))
+    every = context(attention(PADDED), positions=POSITIONS)
+    assert not [line for line in lines(merge_partials((every,))) if "queryIndex:" in line]
