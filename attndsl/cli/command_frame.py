@@ -37,6 +37,11 @@ SCHEMA = 1
 PROGRAM, COMPLETION_VARIABLE = "attndsl", "_ATTNDSL_COMPLETE"
 
 
+class Interrupted(KeyboardInterrupt):
+    """An interrupt from the keyboard. Python ends a process in which ``exec`` of a text met the exact class by
+    the signal, whatever its exit code is, even if that was caught."""
+
+
 class Terminated(KeyboardInterrupt):
     """SIGTERM was sent. As an interrupt it passes whoever catches errors, and temporary folders go."""
 
@@ -120,7 +125,7 @@ def _ended_by_signals() -> Iterator[None]:
         if os.getpid() != process:  # a worker that was forked: its pool ends it so
             os._exit(128 + number)
         end_children()
-        raise Terminated if number == signal.SIGTERM else KeyboardInterrupt
+        raise Terminated if number == signal.SIGTERM else Interrupted
 
     # What the caller ignores, as nohup does of interrupts, stays ignored.
     before = {each: signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGINT)}

@@ -6,7 +6,7 @@ import importlib.metadata
 import os
 import platform
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 
 from attndsl import __version__
@@ -50,10 +50,10 @@ class Check:
         return asdict(self)
 
 
-def examine() -> tuple[Check, ...]:
-    """Every check, in the order in which the product needs them."""
+def examine() -> Iterator[Check]:
+    """Every check, in the order in which the product needs them, as each is done."""
     checks: tuple[Callable[[], Check], ...] = (_python, _packages, _resources, _compiler, _cache, _probe)
-    return tuple(check() for check in checks)
+    yield from (check() for check in checks)
 
 
 def _python() -> Check:
