@@ -9,8 +9,11 @@ from attndsl.codegen.dtype_parameter import text_name
 from attndsl.codegen.entry import entry_text
 from attndsl.codegen.host import host_text
 from attndsl.codegen.kernel import kernel_text
-from attndsl.codegen.render import render
+from attndsl.codegen.render import render, runtime
 from attndsl.schedule.compile import Compiled
+
+RUNTIME = ("op_kernel/attndsl_kernel.h", "op_host/arithmetic.h")
+"""What the texts of all kernels, and all plans, rest on."""
 
 
 def kernel_path(compiled: Compiled) -> str:
@@ -23,6 +26,7 @@ def device_files(kernels: Sequence[Compiled]) -> dict[str, str]:
     names, host = names_of(kernels[0].operator), host_text(kernels)
     texts = {kernel_path(each): each for each in kernels}
     found = {path: render("op_kernel/kernel.h.j2", kernel=kernel_text(each)) for path, each in texts.items()}
+    found |= {path: runtime(path) for path in RUNTIME}
     found[f"op_kernel/{names.kernel}.cpp"] = render("op_kernel/entry.cpp.j2", entry=entry_text(kernels))
     found[f"op_kernel/{names.op}_tiling.h"] = render("op_kernel/tiling.h.j2", host=host)
     found[f"op_host/{names.op}_plan.h"] = render("op_host/plan.h.j2", host=host)

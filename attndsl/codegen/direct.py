@@ -13,7 +13,7 @@ from attndsl.codegen.identifiers import comment
 from attndsl.spec.arguments import ParamSpec
 from attndsl.spec.layout import Array
 
-_WIDTH = 100
+_WIDTH = 92
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from attndsl.codegen.arguments import Argument, Names, dtype_row, names_of
 from attndsl.codegen.dtype_parameter import dtype_parameter, text_name
 from attndsl.codegen.identifiers import comment
+from attndsl.codegen.kernel import class_name
 from attndsl.codegen.problem_members import io_tensor
 from attndsl.codegen.tiling_keys import tiling_key
 from attndsl.schedule.compile import Compiled
@@ -48,6 +49,7 @@ class EntryText:
     """
 
     names: Names
+    class_name: str
     operator: str
     document: str
     parameters: tuple[str, ...]
@@ -75,6 +77,7 @@ def entry_text(kernels: Sequence[Compiled]) -> EntryText:
     parameters = (*(names.address(name) for name in tensors), *updated)
     return EntryText(
         names=names,
+        class_name=class_name(names),
         operator=comment(operator.name),
         document=comment(operator.document),
         parameters=parameters,

@@ -47,7 +47,9 @@ def used_helpers(exprs: Iterable[Expr]) -> tuple[Helper, ...]:
 
 
 def kernel_helpers(exprs: Iterable[Expr]) -> tuple[Helper, ...]:
-    """Those, a function for each sum, maximum or minimum over an index range, and that for sizes in lists.
+    """A function for each sum, maximum or minimum over an index range, and that for sizes in lists.
+
+    The functions of two numbers are in ``op_kernel/attndsl_kernel.h``.
 
     Raises:
         InternalError: two different folds have the same name.
@@ -59,7 +61,7 @@ def kernel_helpers(exprs: Iterable[Expr]) -> tuple[Helper, ...]:
             text = f"{folds[node.function]} and {node}"
             raise InternalError(f"two folds are called {node.function}: {text}; give one a cxx_name")
     lists = (_SIZE_FROM_END,) if any(isinstance(n, EntrySize) for expr in known for n in expr.walk()) else ()
-    return (*used_helpers(known), *lists, *(_fold_helper(fold) for fold in folds.values()))
+    return (*lists, *(_fold_helper(fold) for fold in folds.values()))
 
 
 _MOST_DIMENSIONS = 8

@@ -27,7 +27,7 @@ _LEVELS = {
 _SPELLED = {"or": "||", "and": "&&"}
 _CALLS = {
     "//": "FloorDiv",
-    "%": "Mod",
+    "%": "FloorMod",
     "min": "MinOf",
     "max": "MaxOf",
     "ceil_div": "CeilDiv",

@@ -26,7 +26,7 @@ def earlier(name: str) -> Symbol:
 
 def tiling_scalar(name: str) -> Symbol:
     """A tiling field as the kernel's code sees it."""
-    return Symbol(name, f"{name}_")
+    return Symbol(name, f"tiling_.{name}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,5 @@
-// How incre_flash_attention is launched: which kernel, how many blocks, which workspace. Plain C++17, no CANN headers.
+// How incre_flash_attention is launched: which kernel, how many blocks, which workspace. Plain
+// C++17, no CANN headers.
 #ifndef ATTNDSL_INCRE_FLASH_ATTENTION_PLAN_H
 #define ATTNDSL_INCRE_FLASH_ATTENTION_PLAN_H
 
@@ -34,7 +35,8 @@ struct Problem {
     int64_t actualSeqLengthsCount = 0;  // entries of actualSeqLengths, 0 without it
 };
 
-// A launch. `key` tells the kernel, 0 if none is generated for the problem; `scheduleMode` 1: blocks wait for each
+// A launch. `key` tells the kernel, 0 if none is generated for the problem; `scheduleMode` 1:
+// blocks wait for each
 // other, so all of them have to start together. Blocks and workspace are in `tiling`.
 struct Plan {
     uint64_t key = 0;
@@ -64,7 +66,8 @@ inline IncreFlashAttentionTiling TileFloat16D64AttnMask(const Problem &problem)
     tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
     tiling.rowsPerTask = tiling.headsPerTask;
     tiling.tasks = problem.B * tiling.kvHeads * tiling.headTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
+    tiling.splits =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.B * problem.N;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
@@ -109,7 +112,8 @@ inline IncreFlashAttentionTiling TileFloat16D64AttnMask(const Problem &problem)
     return tiling;
 }
 
-// The kernel that takes a problem, and its launch. `empty`: nothing is to be computed, and one block finds that out.
+// The kernel that takes a problem, and its launch. `empty`: nothing is to be computed, and one
+// block finds that out.
 inline Plan PlanLaunch(const Problem &problem, bool empty = false)
 {
     // incre_flash_attention_float16_d64_attn_mask
