@@ -1,4 +1,5 @@
-// How incre_flash_attention is launched: which kernel, how many blocks, which workspace. Plain C++17, no CANN headers.
+// How incre_flash_attention is launched: which kernel, how many blocks, which workspace. Plain
+// C++17, no CANN headers.
 #ifndef ATTNDSL_INCRE_FLASH_ATTENTION_PLAN_H
 #define ATTNDSL_INCRE_FLASH_ATTENTION_PLAN_H
 
@@ -39,7 +40,8 @@ struct Problem {
     int64_t max_block_num_per_seq = 0;  // size max_block_num_per_seq of the contract
 };
 
-// A launch. `key` tells the kernel, 0 if none is generated for the problem; `scheduleMode` 1: blocks wait for each
+// A launch. `key` tells the kernel, 0 if none is generated for the problem; `scheduleMode` 1:
+// blocks wait for each
 // other, so all of them have to start together. Blocks and workspace are in `tiling`.
 struct Plan {
     uint64_t key = 0;
@@ -69,7 +71,8 @@ inline IncreFlashAttentionTiling TileFloat16D128(const Problem &problem)
     tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
     tiling.rowsPerTask = tiling.headsPerTask;
     tiling.tasks = problem.B * tiling.kvHeads * tiling.headTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
+    tiling.splits =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.B * problem.N;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
@@ -127,7 +130,8 @@ inline IncreFlashAttentionTiling TileFloat16D128AttnMask(const Problem &problem)
     tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
     tiling.rowsPerTask = tiling.headsPerTask;
     tiling.tasks = problem.B * tiling.kvHeads * tiling.headTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
+    tiling.splits =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.B * problem.N;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
@@ -186,7 +190,8 @@ inline IncreFlashAttentionTiling TileFloat16D128PseShift(const Problem &problem)
     tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
     tiling.rowsPerTask = tiling.headsPerTask;
     tiling.tasks = problem.B * tiling.kvHeads * tiling.headTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
+    tiling.splits =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.B * problem.N;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
@@ -246,7 +251,8 @@ inline IncreFlashAttentionTiling TileFloat16D128QuantScale2(const Problem &probl
     tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
     tiling.rowsPerTask = tiling.headsPerTask;
     tiling.tasks = problem.B * tiling.kvHeads * tiling.headTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
+    tiling.splits =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.B * problem.N;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
@@ -306,7 +312,8 @@ inline IncreFlashAttentionTiling TileFloat16D128QuantScale2QuantOffset2(const Pr
     tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
     tiling.rowsPerTask = tiling.headsPerTask;
     tiling.tasks = problem.B * tiling.kvHeads * tiling.headTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
+    tiling.splits =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.B * problem.N;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
@@ -368,7 +375,8 @@ inline IncreFlashAttentionTiling TileFloat16D128AntiquantScale(const Problem &pr
     tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
     tiling.rowsPerTask = tiling.headsPerTask;
     tiling.tasks = problem.B * tiling.kvHeads * tiling.headTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
+    tiling.splits =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.B * problem.N;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
@@ -434,7 +442,8 @@ inline IncreFlashAttentionTiling TileFloat16D128AntiquantScaleAntiquantOffset(co
     tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
     tiling.rowsPerTask = tiling.headsPerTask;
     tiling.tasks = problem.B * tiling.kvHeads * tiling.headTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
+    tiling.splits =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.B * problem.N;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
@@ -502,7 +511,8 @@ inline IncreFlashAttentionTiling TileFloat16D128BlockTable(const Problem &proble
     tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
     tiling.rowsPerTask = tiling.headsPerTask;
     tiling.tasks = problem.B * tiling.kvHeads * tiling.headTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
+    tiling.splits =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.B * problem.N;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
@@ -527,7 +537,9 @@ inline IncreFlashAttentionTiling TileFloat16D128BlockTable(const Problem &proble
     tiling.keyStrideR =
         problem.keyLayout == 0
             ? 0
-            : (problem.keyLayout == 1 ? 0 : (problem.keyLayout == 2 ? problem.kvN * problem.D : problem.D));
+            : (problem.keyLayout == 1
+                ? 0
+                : (problem.keyLayout == 2 ? problem.kvN * problem.D : problem.D));
     tiling.valueStrideP =
         problem.valueLayout == 0
             ? 0
@@ -588,7 +600,8 @@ inline IncreFlashAttentionTiling TileFloat16D128KvPaddingSize(const Problem &pro
     tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
     tiling.rowsPerTask = tiling.headsPerTask;
     tiling.tasks = problem.B * tiling.kvHeads * tiling.headTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
+    tiling.splits =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.B * problem.N;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
@@ -647,7 +660,8 @@ inline IncreFlashAttentionTiling TileFloat16D128KeyListValueList(const Problem &
     tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
     tiling.rowsPerTask = tiling.headsPerTask;
     tiling.tasks = problem.B * tiling.kvHeads * tiling.headTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
+    tiling.splits =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.S, 512)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.B * problem.N;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
@@ -682,7 +696,8 @@ inline IncreFlashAttentionTiling TileFloat16D128KeyListValueList(const Problem &
     return tiling;
 }
 
-// The kernel that takes a problem, and its launch. `empty`: nothing is to be computed, and one block finds that out.
+// The kernel that takes a problem, and its launch. `empty`: nothing is to be computed, and one
+// block finds that out.
 inline Plan PlanLaunch(const Problem &problem, bool empty = false)
 {
     // incre_flash_attention_float16_d128
@@ -758,7 +773,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
-        Plan plan{21904911100012080, 1, empty ? OneBlock() : TileFloat16D128QuantScale2QuantOffset2(problem)};
+        Plan plan{21904911100012080, 1,
+            empty ? OneBlock() : TileFloat16D128QuantScale2QuantOffset2(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -774,7 +790,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
-        Plan plan{21904911100016080, 1, empty ? OneBlock() : TileFloat16D128AntiquantScale(problem)};
+        Plan plan{21904911100016080, 1,
+            empty ? OneBlock() : TileFloat16D128AntiquantScale(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -832,7 +849,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.antiquantScaleGiven == 0 &&
         problem.keySplit == 1 &&
         problem.valueSplit == 1) {
-        Plan plan{421397943000000080, 1, empty ? OneBlock() : TileFloat16D128KeyListValueList(problem)};
+        Plan plan{421397943000000080, 1,
+            empty ? OneBlock() : TileFloat16D128KeyListValueList(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -909,7 +927,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
-        Plan plan{21904911100012081, 1, empty ? OneBlock() : TileFloat16D128QuantScale2QuantOffset2(problem)};
+        Plan plan{21904911100012081, 1,
+            empty ? OneBlock() : TileFloat16D128QuantScale2QuantOffset2(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -925,7 +944,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
-        Plan plan{21904911100016081, 1, empty ? OneBlock() : TileFloat16D128AntiquantScale(problem)};
+        Plan plan{21904911100016081, 1,
+            empty ? OneBlock() : TileFloat16D128AntiquantScale(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -983,7 +1003,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.antiquantScaleGiven == 0 &&
         problem.keySplit == 1 &&
         problem.valueSplit == 1) {
-        Plan plan{421397943000000081, 1, empty ? OneBlock() : TileFloat16D128KeyListValueList(problem)};
+        Plan plan{421397943000000081, 1,
+            empty ? OneBlock() : TileFloat16D128KeyListValueList(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }

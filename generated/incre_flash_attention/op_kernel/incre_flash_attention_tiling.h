@@ -1,4 +1,5 @@
-// Tiling data of incre_flash_attention: computed on the host, read by every core. Each kernel reads what it needs.
+// Tiling data of incre_flash_attention: computed on the host, read by every core. Each kernel reads
+// what it needs.
 #ifndef ATTNDSL_INCRE_FLASH_ATTENTION_TILING_H
 #define ATTNDSL_INCRE_FLASH_ATTENTION_TILING_H
 
@@ -33,7 +34,8 @@ struct IncreFlashAttentionTiling {
     int64_t queryStrideN;  // elements between neighbours of query along N
     int64_t scoreRingOffset;  // bytes from the workspace to the ring of score tiles, cube to vector
     int64_t scoreRingPart;  // bytes of one block's scoreRing
-    int64_t probRingOffset;  // bytes from the workspace to the ring of probability tiles, vector to cube
+    // bytes from the workspace to the ring of probability tiles, vector to cube
+    int64_t probRingOffset;
     int64_t probRingPart;  // bytes of one block's probRing
     int64_t outRingOffset;  // bytes from the workspace to the ring of weighted sums, cube to vector
     int64_t outRingPart;  // bytes of one block's outRing
@@ -50,11 +52,14 @@ struct IncreFlashAttentionTiling {
     int64_t quantOffset2StrideN;  // elements between neighbours of quant_offset2 along N
     int64_t antiquantScaleStrideK;  // elements between neighbours of antiquant_scale along K
     int64_t antiquantScaleStrideC;  // elements between neighbours of antiquant_scale along C
-    int64_t keyRingOffset;  // bytes from the workspace to the ring of key tiles in float16, vector to cube
+    // bytes from the workspace to the ring of key tiles in float16, vector to cube
+    int64_t keyRingOffset;
     int64_t keyRingPart;  // bytes of one block's keyRing
-    int64_t foldedQueryOffset;  // bytes from the workspace to the query rows of an item, scale of the keys included
+    // bytes from the workspace to the query rows of an item, scale of the keys included
+    int64_t foldedQueryOffset;
     int64_t foldedQueryPart;  // bytes of one block's foldedQuery
-    int64_t valueRingOffset;  // bytes from the workspace to the ring of value tiles in float16, vector to cube
+    // bytes from the workspace to the ring of value tiles in float16, vector to cube
+    int64_t valueRingOffset;
     int64_t valueRingPart;  // bytes of one block's valueRing
     int64_t antiquantOffsetStrideK;  // elements between neighbours of antiquant_offset along K
     int64_t antiquantOffsetStrideC;  // elements between neighbours of antiquant_offset along C

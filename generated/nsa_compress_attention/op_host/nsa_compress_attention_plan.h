@@ -1,4 +1,5 @@
-// How nsa_compress_attention is launched: which kernel, how many blocks, which workspace. Plain C++17, no CANN headers.
+// How nsa_compress_attention is launched: which kernel, how many blocks, which workspace. Plain
+// C++17, no CANN headers.
 #ifndef ATTNDSL_NSA_COMPRESS_ATTENTION_PLAN_H
 #define ATTNDSL_NSA_COMPRESS_ATTENTION_PLAN_H
 
@@ -35,7 +36,8 @@ struct Problem {
     int64_t attenMaskDim1 = 0;  // size of dimension 1 of atten_mask
 };
 
-// A launch. `key` tells the kernel, 0 if none is generated for the problem; `scheduleMode` 1: blocks wait for each
+// A launch. `key` tells the kernel, 0 if none is generated for the problem; `scheduleMode` 1:
+// blocks wait for each
 // other, so all of them have to start together. Blocks and workspace are in `tiling`.
 struct Plan {
     uint64_t key = 0;
@@ -91,12 +93,17 @@ inline NsaCompressAttentionTiling TileFloat16D128E128(const Problem &problem)
         problem.select_block_size / problem.compress_stride
             - (problem.index_reading == 1
                 ? 1
-                : (problem.index_reading == 2 ? problem.select_block_size / problem.compress_stride : 0));
+                : (problem.index_reading == 2
+                    ? problem.select_block_size / problem.compress_stride
+                    : 0));
     tiling.positionsPerStep =
         512 / RoundUp(CeilDiv(512, problem.select_block_size / problem.compress_stride), 32);
-    tiling.laneBlocks = RoundUp(CeilDiv(512, problem.select_block_size / problem.compress_stride), 32);
+    tiling.laneBlocks =
+        RoundUp(CeilDiv(512, problem.select_block_size / problem.compress_stride), 32);
     tiling.windowCount1 = problem.compress_block_size / problem.compress_stride;
-    tiling.windowTerms = 1 + problem.select_block_size / problem.compress_stride - 1 + problem.compress_block_size / problem.compress_stride - 1;
+    tiling.windowTerms =
+        1 + problem.select_block_size / problem.compress_stride - 1
+            + problem.compress_block_size / problem.compress_stride - 1;
     tiling.selectionCount = problem.select_block_count;
     tiling.topkIndicesOutStrideS = problem.N2 * problem.select_block_count;
     tiling.topkIndicesOutStrideK = problem.select_block_count;
@@ -156,12 +163,17 @@ inline NsaCompressAttentionTiling TileFloat16D128E128TopkMask(const Problem &pro
         problem.select_block_size / problem.compress_stride
             - (problem.index_reading == 1
                 ? 1
-                : (problem.index_reading == 2 ? problem.select_block_size / problem.compress_stride : 0));
+                : (problem.index_reading == 2
+                    ? problem.select_block_size / problem.compress_stride
+                    : 0));
     tiling.positionsPerStep =
         512 / RoundUp(CeilDiv(512, problem.select_block_size / problem.compress_stride), 32);
-    tiling.laneBlocks = RoundUp(CeilDiv(512, problem.select_block_size / problem.compress_stride), 32);
+    tiling.laneBlocks =
+        RoundUp(CeilDiv(512, problem.select_block_size / problem.compress_stride), 32);
     tiling.windowCount1 = problem.compress_block_size / problem.compress_stride;
-    tiling.windowTerms = 1 + problem.select_block_size / problem.compress_stride - 1 + problem.compress_block_size / problem.compress_stride - 1;
+    tiling.windowTerms =
+        1 + problem.select_block_size / problem.compress_stride - 1
+            + problem.compress_block_size / problem.compress_stride - 1;
     tiling.topkMaskStrideQ = problem.topkMaskDim1;
     tiling.selectionCount = problem.select_block_count;
     tiling.topkIndicesOutStrideS = problem.N2 * problem.select_block_count;
@@ -223,12 +235,17 @@ inline NsaCompressAttentionTiling TileFloat16D128E128AttenMask(const Problem &pr
         problem.select_block_size / problem.compress_stride
             - (problem.index_reading == 1
                 ? 1
-                : (problem.index_reading == 2 ? problem.select_block_size / problem.compress_stride : 0));
+                : (problem.index_reading == 2
+                    ? problem.select_block_size / problem.compress_stride
+                    : 0));
     tiling.positionsPerStep =
         512 / RoundUp(CeilDiv(512, problem.select_block_size / problem.compress_stride), 32);
-    tiling.laneBlocks = RoundUp(CeilDiv(512, problem.select_block_size / problem.compress_stride), 32);
+    tiling.laneBlocks =
+        RoundUp(CeilDiv(512, problem.select_block_size / problem.compress_stride), 32);
     tiling.windowCount1 = problem.compress_block_size / problem.compress_stride;
-    tiling.windowTerms = 1 + problem.select_block_size / problem.compress_stride - 1 + problem.compress_block_size / problem.compress_stride - 1;
+    tiling.windowTerms =
+        1 + problem.select_block_size / problem.compress_stride - 1
+            + problem.compress_block_size / problem.compress_stride - 1;
     tiling.selectionCount = problem.select_block_count;
     tiling.topkIndicesOutStrideS = problem.N2 * problem.select_block_count;
     tiling.topkIndicesOutStrideK = problem.select_block_count;
@@ -248,7 +265,8 @@ inline NsaCompressAttentionTiling TileFloat16D128E128AttenMask(const Problem &pr
     return tiling;
 }
 
-// The kernel that takes a problem, and its launch. `empty`: nothing is to be computed, and one block finds that out.
+// The kernel that takes a problem, and its launch. `empty`: nothing is to be computed, and one
+// block finds that out.
 inline Plan PlanLaunch(const Problem &problem, bool empty = false)
 {
     // nsa_compress_attention_float16_d128_e128
@@ -277,7 +295,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.topkMaskGiven == 0 &&
         problem.attenMaskGiven != 0) {
-        Plan plan{274752041900002080, 0, empty ? OneBlock() : TileFloat16D128E128AttenMask(problem)};
+        Plan plan{274752041900002080, 0,
+            empty ? OneBlock() : TileFloat16D128E128AttenMask(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -307,7 +326,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.topkMaskGiven == 0 &&
         problem.attenMaskGiven != 0) {
-        Plan plan{274752041900002081, 0, empty ? OneBlock() : TileFloat16D128E128AttenMask(problem)};
+        Plan plan{274752041900002081, 0,
+            empty ? OneBlock() : TileFloat16D128E128AttenMask(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }

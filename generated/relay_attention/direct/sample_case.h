@@ -4,7 +4,8 @@
 
 #include "../op_host/contract.h"
 
-// A tensor: explicit integers, or random numbers of a seed. `rows`: entries that a single one stands for.
+// A tensor: explicit integers, or random numbers of a seed. `rows`: entries that a single one
+// stands for.
 struct Recipe {
     attndsl::DataType dtype;
     std::vector<int64_t> shape;
@@ -17,13 +18,17 @@ namespace sample {
 
 const Recipe query{attndsl::DataType::kFloat16, {2, 1024}, 6};
 const std::vector<Recipe> key =
-    {{attndsl::DataType::kFloat16, {33, 4, 128}, 700}, {attndsl::DataType::kFloat16, {33, 4, 128}, 701}};
+    {{attndsl::DataType::kFloat16, {33, 4, 128}, 700},
+        {attndsl::DataType::kFloat16, {33, 4, 128}, 701}};
 const std::vector<Recipe> value =
-    {{attndsl::DataType::kFloat16, {33, 4, 128}, 800}, {attndsl::DataType::kFloat16, {33, 4, 128}, 801}};
+    {{attndsl::DataType::kFloat16, {33, 4, 128}, 800},
+        {attndsl::DataType::kFloat16, {33, 4, 128}, 801}};
 const std::vector<Recipe> keyShare =
-    {{attndsl::DataType::kFloat16, {33, 4, 128}, 900}, {attndsl::DataType::kFloat16, {33, 4, 128}, 901}};
+    {{attndsl::DataType::kFloat16, {33, 4, 128}, 900},
+        {attndsl::DataType::kFloat16, {33, 4, 128}, 901}};
 const std::vector<Recipe> valueShare =
-    {{attndsl::DataType::kFloat16, {33, 4, 128}, 1000}, {attndsl::DataType::kFloat16, {33, 4, 128}, 1001}};
+    {{attndsl::DataType::kFloat16, {33, 4, 128}, 1000},
+        {attndsl::DataType::kFloat16, {33, 4, 128}, 1001}};
 const Recipe attentionMask{attndsl::DataType::kFloat16, {1}, 11};
 const Recipe seqLen{attndsl::DataType::kInt32, {2}, 0, {1, 1}, 2};
 const Recipe kvSeqLen{attndsl::DataType::kInt32, {2}, 0, {1, 33}, 2};

@@ -1,4 +1,5 @@
-// How relay_attention is launched: which kernel, how many blocks, which workspace. Plain C++17, no CANN headers.
+// How relay_attention is launched: which kernel, how many blocks, which workspace. Plain C++17, no
+// CANN headers.
 #ifndef ATTNDSL_RELAY_ATTENTION_PLAN_H
 #define ATTNDSL_RELAY_ATTENTION_PLAN_H
 
@@ -23,7 +24,8 @@ struct Problem {
     int64_t D = 0;  // size D of the contract
 };
 
-// A launch. `key` tells the kernel, 0 if none is generated for the problem; `scheduleMode` 1: blocks wait for each
+// A launch. `key` tells the kernel, 0 if none is generated for the problem; `scheduleMode` 1:
+// blocks wait for each
 // other, so all of them have to start together. Blocks and workspace are in `tiling`.
 struct Plan {
     uint64_t key = 0;
@@ -53,7 +55,8 @@ inline RelayAttentionTiling TileFloat16D128(const Problem &problem)
     tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
     tiling.rowsPerTaskKey = tiling.headsPerTask;
     tiling.tasksKey = problem.B * tiling.kvHeads * tiling.headTiles;
-    tiling.splitsKey = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasksKey, 1), CeilDiv(problem.S1, 512)));
+    tiling.splitsKey =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasksKey, 1), CeilDiv(problem.S1, 512)));
     tiling.itemsKey = tiling.tasksKey * tiling.splitsKey;
     tiling.rowTotal = problem.B * problem.headNum;
     tiling.batchRows = problem.B;
@@ -64,7 +67,8 @@ inline RelayAttentionTiling TileFloat16D128(const Problem &problem)
     tiling.splitsKeyShare =
         MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasksKeyShare, 1), CeilDiv(problem.S2, 512)));
     tiling.itemsKeyShare = tiling.tasksKeyShare * tiling.splitsKeyShare;
-    tiling.blocks = MaxOf(1, MinOf(MaxOf(MaxOf(1, tiling.itemsKey), tiling.itemsKeyShare), problem.cores));
+    tiling.blocks =
+        MaxOf(1, MinOf(MaxOf(MaxOf(1, tiling.itemsKey), tiling.itemsKeyShare), problem.cores));
     tiling.qkScale = problem.qkScale;
     tiling.headDim = problem.D;
     tiling.keyStrideT = problem.N * problem.D;
@@ -96,21 +100,28 @@ inline RelayAttentionTiling TileFloat16D128(const Problem &problem)
     tiling.scoreRingKeyShareOffset =
         tiling.partialOutKeyOffset + RoundUp(tiling.splitsKey * tiling.rowTotal * 128 * 4, 512);
     tiling.scoreRingKeySharePart = RoundUp(3 * tiling.rowsPerTaskKeyShare * 512 * 4, 512);
-    tiling.probRingKeyShareOffset = tiling.scoreRingKeyShareOffset + tiling.scoreRingKeySharePart * tiling.blocks;
+    tiling.probRingKeyShareOffset =
+        tiling.scoreRingKeyShareOffset + tiling.scoreRingKeySharePart * tiling.blocks;
     tiling.probRingKeySharePart = RoundUp(3 * tiling.rowsPerTaskKeyShare * 512 * 2, 512);
-    tiling.outRingKeyShareOffset = tiling.probRingKeyShareOffset + tiling.probRingKeySharePart * tiling.blocks;
+    tiling.outRingKeyShareOffset =
+        tiling.probRingKeyShareOffset + tiling.probRingKeySharePart * tiling.blocks;
     tiling.outRingKeySharePart = RoundUp(3 * tiling.rowsPerTaskKeyShare * 128 * 4, 512);
-    tiling.partialMaxKeyShareOffset = tiling.outRingKeyShareOffset + tiling.outRingKeySharePart * tiling.blocks;
+    tiling.partialMaxKeyShareOffset =
+        tiling.outRingKeyShareOffset + tiling.outRingKeySharePart * tiling.blocks;
     tiling.partialSumKeyShareOffset =
-        tiling.partialMaxKeyShareOffset + RoundUp(tiling.splitsKeyShare * tiling.rowTotal * 8 * 4, 512);
+        tiling.partialMaxKeyShareOffset
+            + RoundUp(tiling.splitsKeyShare * tiling.rowTotal * 8 * 4, 512);
     tiling.partialOutKeyShareOffset =
-        tiling.partialSumKeyShareOffset + RoundUp(tiling.splitsKeyShare * tiling.rowTotal * 8 * 4, 512);
+        tiling.partialSumKeyShareOffset
+            + RoundUp(tiling.splitsKeyShare * tiling.rowTotal * 8 * 4, 512);
     tiling.workspaceBytes =
-        tiling.partialOutKeyShareOffset + RoundUp(tiling.splitsKeyShare * tiling.rowTotal * 128 * 4, 512);
+        tiling.partialOutKeyShareOffset
+            + RoundUp(tiling.splitsKeyShare * tiling.rowTotal * 128 * 4, 512);
     return tiling;
 }
 
-// The kernel that takes a problem, and its launch. `empty`: nothing is to be computed, and one block finds that out.
+// The kernel that takes a problem, and its launch. `empty`: nothing is to be computed, and one
+// block finds that out.
 inline Plan PlanLaunch(const Problem &problem, bool empty = false)
 {
     // relay_attention_float16_d128

@@ -4,7 +4,8 @@
 
 #include "../op_host/contract.h"
 
-// A tensor: explicit integers, or random numbers of a seed. `rows`: entries that a single one stands for.
+// A tensor: explicit integers, or random numbers of a seed. `rows`: entries that a single one
+// stands for.
 struct Recipe {
     attndsl::DataType dtype;
     std::vector<int64_t> shape;

@@ -1,4 +1,5 @@
-// How self_attention is launched: which kernel, how many blocks, which workspace. Plain C++17, no CANN headers.
+// How self_attention is launched: which kernel, how many blocks, which workspace. Plain C++17, no
+// CANN headers.
 #ifndef ATTNDSL_SELF_ATTENTION_PLAN_H
 #define ATTNDSL_SELF_ATTENTION_PLAN_H
 
@@ -29,7 +30,8 @@ struct Problem {
     int64_t cacheKSplit = 0;  // split(cacheK)
     int64_t cacheVSplit = 0;  // split(cacheV)
     int64_t inputLayoutValue = 0;  // inputLayout
-    // layout(attentionMask); 0: square, 1: per head, 2: per batch, 3: full, 4: 128, 5: 256, 6: columns, 7: 512
+    // layout(attentionMask); 0: square, 1: per head, 2: per batch, 3: full, 4: 128, 5: 256, 6:
+    // columns, 7: 512
     int64_t attentionMaskLayout = 0;
     int64_t calcType = 0;  // calcType
     int64_t kvHeads = 0;  // size kvHeads of the contract
@@ -53,7 +55,8 @@ struct Problem {
     int64_t newRows = 0;  // size newRows of the contract
 };
 
-// A launch. `key` tells the kernel, 0 if none is generated for the problem; `scheduleMode` 1: blocks wait for each
+// A launch. `key` tells the kernel, 0 if none is generated for the problem; `scheduleMode` 1:
+// blocks wait for each
 // other, so all of them have to start together. Blocks and workspace are in `tiling`.
 struct Plan {
     uint64_t key = 0;
@@ -85,32 +88,39 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValue(const Problem &problem)
     tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.maxSeqLen, 512)));
+    tiling.splits =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.maxSeqLen, 512)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
     tiling.headDim = problem.headSizeValue;
-    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
+    tiling.cacheKStrideT =
+        problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
     tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
     tiling.cacheKStrideY =
         problem.cacheKLayout == 0
             ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue))
             : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue));
-    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSizeValue : problem.maxSeqLen * problem.headSizeValue;
+    tiling.cacheKStrideK =
+        problem.cacheKLayout == 0
+            ? problem.headSizeValue
+            : problem.maxSeqLen * problem.headSizeValue;
     tiling.cacheKStrideB =
         problem.cacheKLayout == 0
             ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue)
             : problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue);
     tiling.keyStrideK = problem.headSizeValue;
     tiling.valueDim = problem.headSizeV;
-    tiling.cacheVStrideT = problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
+    tiling.cacheVStrideT =
+        problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
     tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
     tiling.cacheVStrideY =
         problem.cacheVLayout == 0
             ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeV))
             : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeV));
-    tiling.cacheVStrideK = problem.cacheVLayout == 0 ? problem.headSizeV : problem.maxSeqLen * problem.headSizeV;
+    tiling.cacheVStrideK =
+        problem.cacheVLayout == 0 ? problem.headSizeV : problem.maxSeqLen * problem.headSizeV;
     tiling.cacheVStrideB =
         problem.cacheVLayout == 0
             ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeV)
@@ -168,19 +178,24 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueAttentionMaskMaskTypeNORM(
     tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.maxSeqLen, 512)));
+    tiling.splits =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.maxSeqLen, 512)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
     tiling.headDim = problem.headSizeValue;
-    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
+    tiling.cacheKStrideT =
+        problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
     tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
     tiling.cacheKStrideY =
         problem.cacheKLayout == 0
             ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue))
             : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue));
-    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSizeValue : problem.maxSeqLen * problem.headSizeValue;
+    tiling.cacheKStrideK =
+        problem.cacheKLayout == 0
+            ? problem.headSizeValue
+            : problem.maxSeqLen * problem.headSizeValue;
     tiling.cacheKStrideB =
         problem.cacheKLayout == 0
             ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue)
@@ -197,13 +212,15 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueAttentionMaskMaskTypeNORM(
             ? -3e+38f
             : 1.0f;
     tiling.valueDim = problem.headSizeV;
-    tiling.cacheVStrideT = problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
+    tiling.cacheVStrideT =
+        problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
     tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
     tiling.cacheVStrideY =
         problem.cacheVLayout == 0
             ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeV))
             : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeV));
-    tiling.cacheVStrideK = problem.cacheVLayout == 0 ? problem.headSizeV : problem.maxSeqLen * problem.headSizeV;
+    tiling.cacheVStrideK =
+        problem.cacheVLayout == 0 ? problem.headSizeV : problem.maxSeqLen * problem.headSizeV;
     tiling.cacheVStrideB =
         problem.cacheVLayout == 0
             ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeV)
@@ -261,7 +278,8 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueBatchStatusCacheKLayerCach
     tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.maxSeqLen, 512)));
+    tiling.splits =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.maxSeqLen, 512)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
@@ -330,7 +348,8 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDIN
     tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.maxSeqLen, 512)));
+    tiling.splits =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.maxSeqLen, 512)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
@@ -340,12 +359,16 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDIN
         problem.cacheKLayout == 0
             ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue))
             : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue));
-    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSizeValue : problem.maxSeqLen * problem.headSizeValue;
+    tiling.cacheKStrideK =
+        problem.cacheKLayout == 0
+            ? problem.headSizeValue
+            : problem.maxSeqLen * problem.headSizeValue;
     tiling.cacheKStrideB =
         problem.cacheKLayout == 0
             ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue)
             : problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue);
-    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
+    tiling.cacheKStrideT =
+        problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
     tiling.windowSize = problem.windowSize;
     tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
     tiling.keyStrideK = problem.headSizeValue;
@@ -354,12 +377,14 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDIN
         problem.cacheVLayout == 0
             ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeV))
             : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeV));
-    tiling.cacheVStrideK = problem.cacheVLayout == 0 ? problem.headSizeV : problem.maxSeqLen * problem.headSizeV;
+    tiling.cacheVStrideK =
+        problem.cacheVLayout == 0 ? problem.headSizeV : problem.maxSeqLen * problem.headSizeV;
     tiling.cacheVStrideB =
         problem.cacheVLayout == 0
             ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeV)
             : problem.kvHeads * (problem.maxSeqLen * problem.headSizeV);
-    tiling.cacheVStrideT = problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
+    tiling.cacheVStrideT =
+        problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
     tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
     tiling.valueStrideK = problem.headSizeV;
     tiling.outputStrideS = problem.headNum * problem.headSizeV;
@@ -414,7 +439,8 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueClampTypeMINMAX(const Prob
     tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.maxSeqLen, 512)));
+    tiling.splits =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.maxSeqLen, 512)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
@@ -422,26 +448,32 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueClampTypeMINMAX(const Prob
     tiling.clampMin = problem.clampMin;
     tiling.clampMax = problem.clampMax;
     tiling.headDim = problem.headSizeValue;
-    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
+    tiling.cacheKStrideT =
+        problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
     tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
     tiling.cacheKStrideY =
         problem.cacheKLayout == 0
             ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue))
             : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue));
-    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSizeValue : problem.maxSeqLen * problem.headSizeValue;
+    tiling.cacheKStrideK =
+        problem.cacheKLayout == 0
+            ? problem.headSizeValue
+            : problem.maxSeqLen * problem.headSizeValue;
     tiling.cacheKStrideB =
         problem.cacheKLayout == 0
             ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue)
             : problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue);
     tiling.keyStrideK = problem.headSizeValue;
     tiling.valueDim = problem.headSizeV;
-    tiling.cacheVStrideT = problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
+    tiling.cacheVStrideT =
+        problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
     tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
     tiling.cacheVStrideY =
         problem.cacheVLayout == 0
             ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeV))
             : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeV));
-    tiling.cacheVStrideK = problem.cacheVLayout == 0 ? problem.headSizeV : problem.maxSeqLen * problem.headSizeV;
+    tiling.cacheVStrideK =
+        problem.cacheVLayout == 0 ? problem.headSizeV : problem.maxSeqLen * problem.headSizeV;
     tiling.cacheVStrideB =
         problem.cacheVLayout == 0
             ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeV)
@@ -499,18 +531,23 @@ inline SelfAttentionTiling TileFloat16D128E128AttentionMaskInputLayoutBNSDQueryB
     tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.maxSeqLen, 512)));
+    tiling.splits =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.maxSeqLen, 512)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.batch * problem.qRows * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
     tiling.headDim = problem.headSizeValue;
-    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
+    tiling.cacheKStrideT =
+        problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
     tiling.cacheKStrideY =
         problem.cacheKLayout == 0
             ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue))
             : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue));
-    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSizeValue : problem.maxSeqLen * problem.headSizeValue;
+    tiling.cacheKStrideK =
+        problem.cacheKLayout == 0
+            ? problem.headSizeValue
+            : problem.maxSeqLen * problem.headSizeValue;
     tiling.cacheKStrideB =
         problem.cacheKLayout == 0
             ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue)
@@ -526,12 +563,14 @@ inline SelfAttentionTiling TileFloat16D128E128AttentionMaskInputLayoutBNSDQueryB
             ? -3e+38f
             : 1.0f;
     tiling.valueDim = problem.headSizeV;
-    tiling.cacheVStrideT = problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
+    tiling.cacheVStrideT =
+        problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
     tiling.cacheVStrideY =
         problem.cacheVLayout == 0
             ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeV))
             : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeV));
-    tiling.cacheVStrideK = problem.cacheVLayout == 0 ? problem.headSizeV : problem.maxSeqLen * problem.headSizeV;
+    tiling.cacheVStrideK =
+        problem.cacheVLayout == 0 ? problem.headSizeV : problem.maxSeqLen * problem.headSizeV;
     tiling.cacheVStrideB =
         problem.cacheVLayout == 0
             ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeV)
@@ -540,17 +579,21 @@ inline SelfAttentionTiling TileFloat16D128E128AttentionMaskInputLayoutBNSDQueryB
         problem.outputLayout == 1
             ? problem.qRows * (problem.headNum * problem.headSizeV)
             : problem.headNum * (problem.qRows * problem.headSizeV);
-    tiling.outputStrideN = problem.outputLayout == 1 ? problem.headSizeV : problem.qRows * problem.headSizeV;
-    tiling.outputStrideQ = problem.outputLayout == 1 ? problem.headNum * problem.headSizeV : problem.headSizeV;
+    tiling.outputStrideN =
+        problem.outputLayout == 1 ? problem.headSizeV : problem.qRows * problem.headSizeV;
+    tiling.outputStrideQ =
+        problem.outputLayout == 1 ? problem.headNum * problem.headSizeV : problem.headSizeV;
     tiling.queryHeads = problem.headNum;
     tiling.positions = problem.qRows;
     tiling.keyCapacity = problem.maxSeqLen;
-    tiling.queryStrideQ = problem.queryLayout == 1 ? problem.headNum * problem.headSizeValue : problem.headSizeValue;
+    tiling.queryStrideQ =
+        problem.queryLayout == 1 ? problem.headNum * problem.headSizeValue : problem.headSizeValue;
     tiling.queryStrideB =
         problem.queryLayout == 1
             ? problem.qRows * (problem.headNum * problem.headSizeValue)
             : problem.headNum * (problem.qRows * problem.headSizeValue);
-    tiling.queryStrideN = problem.queryLayout == 1 ? problem.headSizeValue : problem.qRows * problem.headSizeValue;
+    tiling.queryStrideN =
+        problem.queryLayout == 1 ? problem.headSizeValue : problem.qRows * problem.headSizeValue;
     tiling.queryIsScaled = problem.qScale != 1.0f;
     tiling.qScale = problem.qScale;
     tiling.queryElements = problem.batch * problem.headNum * problem.qRows * problem.headSizeValue;
@@ -596,29 +639,36 @@ inline SelfAttentionTiling TileFloat16D128E128(const Problem &problem)
     tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.maxSeqLen, 512)));
+    tiling.splits =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.maxSeqLen, 512)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
     tiling.headDim = problem.headSizeValue;
-    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
+    tiling.cacheKStrideT =
+        problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
     tiling.cacheKStrideY =
         problem.cacheKLayout == 0
             ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue))
             : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue));
-    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSizeValue : problem.maxSeqLen * problem.headSizeValue;
+    tiling.cacheKStrideK =
+        problem.cacheKLayout == 0
+            ? problem.headSizeValue
+            : problem.maxSeqLen * problem.headSizeValue;
     tiling.cacheKStrideB =
         problem.cacheKLayout == 0
             ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue)
             : problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue);
     tiling.valueDim = problem.headSizeV;
-    tiling.cacheVStrideT = problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
+    tiling.cacheVStrideT =
+        problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
     tiling.cacheVStrideY =
         problem.cacheVLayout == 0
             ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeV))
             : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeV));
-    tiling.cacheVStrideK = problem.cacheVLayout == 0 ? problem.headSizeV : problem.maxSeqLen * problem.headSizeV;
+    tiling.cacheVStrideK =
+        problem.cacheVLayout == 0 ? problem.headSizeV : problem.maxSeqLen * problem.headSizeV;
     tiling.cacheVStrideB =
         problem.cacheVLayout == 0
             ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeV)
@@ -674,19 +724,24 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueAttentionMaskAttentionMask
     tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.maxSeqLen, 512)));
+    tiling.splits =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.maxSeqLen, 512)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
     tiling.headDim = problem.headSizeValue;
-    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
+    tiling.cacheKStrideT =
+        problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
     tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
     tiling.cacheKStrideY =
         problem.cacheKLayout == 0
             ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue))
             : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue));
-    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSizeValue : problem.maxSeqLen * problem.headSizeValue;
+    tiling.cacheKStrideK =
+        problem.cacheKLayout == 0
+            ? problem.headSizeValue
+            : problem.maxSeqLen * problem.headSizeValue;
     tiling.cacheKStrideB =
         problem.cacheKLayout == 0
             ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue)
@@ -695,13 +750,15 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueAttentionMaskAttentionMask
     tiling.attentionMaskPitch0 = problem.maskRows * problem.maskCols;
     tiling.attentionMaskPitch1 = problem.maskCols;
     tiling.valueDim = problem.headSizeV;
-    tiling.cacheVStrideT = problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
+    tiling.cacheVStrideT =
+        problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
     tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
     tiling.cacheVStrideY =
         problem.cacheVLayout == 0
             ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeV))
             : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeV));
-    tiling.cacheVStrideK = problem.cacheVLayout == 0 ? problem.headSizeV : problem.maxSeqLen * problem.headSizeV;
+    tiling.cacheVStrideK =
+        problem.cacheVLayout == 0 ? problem.headSizeV : problem.maxSeqLen * problem.headSizeV;
     tiling.cacheVStrideB =
         problem.cacheVLayout == 0
             ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeV)
@@ -759,19 +816,24 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueAttentionMaskAttentionMask
     tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.maxSeqLen, 512)));
+    tiling.splits =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.maxSeqLen, 512)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
     tiling.headDim = problem.headSizeValue;
-    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
+    tiling.cacheKStrideT =
+        problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
     tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
     tiling.cacheKStrideY =
         problem.cacheKLayout == 0
             ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue))
             : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue));
-    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSizeValue : problem.maxSeqLen * problem.headSizeValue;
+    tiling.cacheKStrideK =
+        problem.cacheKLayout == 0
+            ? problem.headSizeValue
+            : problem.maxSeqLen * problem.headSizeValue;
     tiling.cacheKStrideB =
         problem.cacheKLayout == 0
             ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue)
@@ -789,13 +851,15 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueAttentionMaskAttentionMask
             ? -3e+38f
             : 1.0f;
     tiling.valueDim = problem.headSizeV;
-    tiling.cacheVStrideT = problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
+    tiling.cacheVStrideT =
+        problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
     tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
     tiling.cacheVStrideY =
         problem.cacheVLayout == 0
             ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeV))
             : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeV));
-    tiling.cacheVStrideK = problem.cacheVLayout == 0 ? problem.headSizeV : problem.maxSeqLen * problem.headSizeV;
+    tiling.cacheVStrideK =
+        problem.cacheVLayout == 0 ? problem.headSizeV : problem.maxSeqLen * problem.headSizeV;
     tiling.cacheVStrideB =
         problem.cacheVLayout == 0
             ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeV)
@@ -853,19 +917,24 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueAttentionMaskAttentionMask
     tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.maxSeqLen, 512)));
+    tiling.splits =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.maxSeqLen, 512)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
     tiling.headDim = problem.headSizeValue;
-    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
+    tiling.cacheKStrideT =
+        problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
     tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
     tiling.cacheKStrideY =
         problem.cacheKLayout == 0
             ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue))
             : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue));
-    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSizeValue : problem.maxSeqLen * problem.headSizeValue;
+    tiling.cacheKStrideK =
+        problem.cacheKLayout == 0
+            ? problem.headSizeValue
+            : problem.maxSeqLen * problem.headSizeValue;
     tiling.cacheKStrideB =
         problem.cacheKLayout == 0
             ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue)
@@ -875,13 +944,15 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueAttentionMaskAttentionMask
     tiling.attentionMaskPitch1 = problem.maskRows * problem.maskCols;
     tiling.attentionMaskPitch2 = problem.maskCols;
     tiling.valueDim = problem.headSizeV;
-    tiling.cacheVStrideT = problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
+    tiling.cacheVStrideT =
+        problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
     tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
     tiling.cacheVStrideY =
         problem.cacheVLayout == 0
             ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeV))
             : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeV));
-    tiling.cacheVStrideK = problem.cacheVLayout == 0 ? problem.headSizeV : problem.maxSeqLen * problem.headSizeV;
+    tiling.cacheVStrideK =
+        problem.cacheVLayout == 0 ? problem.headSizeV : problem.maxSeqLen * problem.headSizeV;
     tiling.cacheVStrideB =
         problem.cacheVLayout == 0
             ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeV)
@@ -939,33 +1010,40 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueMaskTypeSLIDINGWINDOWCOMPR
     tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.maxSeqLen, 512)));
+    tiling.splits =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.maxSeqLen, 512)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
     tiling.headDim = problem.headSizeValue;
-    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
+    tiling.cacheKStrideT =
+        problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
     tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
     tiling.windowSize = problem.windowSize;
     tiling.cacheKStrideY =
         problem.cacheKLayout == 0
             ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue))
             : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue));
-    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSizeValue : problem.maxSeqLen * problem.headSizeValue;
+    tiling.cacheKStrideK =
+        problem.cacheKLayout == 0
+            ? problem.headSizeValue
+            : problem.maxSeqLen * problem.headSizeValue;
     tiling.cacheKStrideB =
         problem.cacheKLayout == 0
             ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue)
             : problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue);
     tiling.keyStrideK = problem.headSizeValue;
     tiling.valueDim = problem.headSizeV;
-    tiling.cacheVStrideT = problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
+    tiling.cacheVStrideT =
+        problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
     tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
     tiling.cacheVStrideY =
         problem.cacheVLayout == 0
             ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeV))
             : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeV));
-    tiling.cacheVStrideK = problem.cacheVLayout == 0 ? problem.headSizeV : problem.maxSeqLen * problem.headSizeV;
+    tiling.cacheVStrideK =
+        problem.cacheVLayout == 0 ? problem.headSizeV : problem.maxSeqLen * problem.headSizeV;
     tiling.cacheVStrideB =
         problem.cacheVLayout == 0
             ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeV)
@@ -1023,19 +1101,24 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueKeyPaddedValuePadded(const
     tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.maxSeqLen, 512)));
+    tiling.splits =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.maxSeqLen, 512)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
     tiling.headDim = problem.headSizeValue;
-    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
+    tiling.cacheKStrideT =
+        problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
     tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
     tiling.cacheKStrideY =
         problem.cacheKLayout == 0
             ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue))
             : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue));
-    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSizeValue : problem.maxSeqLen * problem.headSizeValue;
+    tiling.cacheKStrideK =
+        problem.cacheKLayout == 0
+            ? problem.headSizeValue
+            : problem.maxSeqLen * problem.headSizeValue;
     tiling.cacheKStrideB =
         problem.cacheKLayout == 0
             ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue)
@@ -1043,13 +1126,15 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueKeyPaddedValuePadded(const
     tiling.keyStrideK = problem.headSizeValue;
     tiling.keyStrideB = problem.newRows * (problem.kvHeads * problem.headSizeValue);
     tiling.valueDim = problem.headSizeV;
-    tiling.cacheVStrideT = problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
+    tiling.cacheVStrideT =
+        problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
     tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
     tiling.cacheVStrideY =
         problem.cacheVLayout == 0
             ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeV))
             : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeV));
-    tiling.cacheVStrideK = problem.cacheVLayout == 0 ? problem.headSizeV : problem.maxSeqLen * problem.headSizeV;
+    tiling.cacheVStrideK =
+        problem.cacheVLayout == 0 ? problem.headSizeV : problem.maxSeqLen * problem.headSizeV;
     tiling.cacheVStrideB =
         problem.cacheVLayout == 0
             ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeV)
@@ -1108,32 +1193,39 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueQueryPadded(const Problem 
     tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.maxSeqLen, 512)));
+    tiling.splits =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.maxSeqLen, 512)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.batch * problem.qRows * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
     tiling.headDim = problem.headSizeValue;
-    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
+    tiling.cacheKStrideT =
+        problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
     tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
     tiling.cacheKStrideY =
         problem.cacheKLayout == 0
             ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue))
             : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue));
-    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSizeValue : problem.maxSeqLen * problem.headSizeValue;
+    tiling.cacheKStrideK =
+        problem.cacheKLayout == 0
+            ? problem.headSizeValue
+            : problem.maxSeqLen * problem.headSizeValue;
     tiling.cacheKStrideB =
         problem.cacheKLayout == 0
             ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue)
             : problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue);
     tiling.keyStrideK = problem.headSizeValue;
     tiling.valueDim = problem.headSizeV;
-    tiling.cacheVStrideT = problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
+    tiling.cacheVStrideT =
+        problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
     tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
     tiling.cacheVStrideY =
         problem.cacheVLayout == 0
             ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeV))
             : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeV));
-    tiling.cacheVStrideK = problem.cacheVLayout == 0 ? problem.headSizeV : problem.maxSeqLen * problem.headSizeV;
+    tiling.cacheVStrideK =
+        problem.cacheVLayout == 0 ? problem.headSizeV : problem.maxSeqLen * problem.headSizeV;
     tiling.cacheVStrideB =
         problem.cacheVLayout == 0
             ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeV)
@@ -1143,17 +1235,21 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueQueryPadded(const Problem 
         problem.outputLayout == 1
             ? problem.qRows * (problem.headNum * problem.headSizeV)
             : problem.headNum * (problem.qRows * problem.headSizeV);
-    tiling.outputStrideN = problem.outputLayout == 1 ? problem.headSizeV : problem.qRows * problem.headSizeV;
-    tiling.outputStrideQ = problem.outputLayout == 1 ? problem.headNum * problem.headSizeV : problem.headSizeV;
+    tiling.outputStrideN =
+        problem.outputLayout == 1 ? problem.headSizeV : problem.qRows * problem.headSizeV;
+    tiling.outputStrideQ =
+        problem.outputLayout == 1 ? problem.headNum * problem.headSizeV : problem.headSizeV;
     tiling.queryHeads = problem.headNum;
     tiling.positions = problem.qRows;
     tiling.keyCapacity = problem.maxSeqLen;
-    tiling.queryStrideQ = problem.queryLayout == 1 ? problem.headNum * problem.headSizeValue : problem.headSizeValue;
+    tiling.queryStrideQ =
+        problem.queryLayout == 1 ? problem.headNum * problem.headSizeValue : problem.headSizeValue;
     tiling.queryStrideB =
         problem.queryLayout == 1
             ? problem.qRows * (problem.headNum * problem.headSizeValue)
             : problem.headNum * (problem.qRows * problem.headSizeValue);
-    tiling.queryStrideN = problem.queryLayout == 1 ? problem.headSizeValue : problem.qRows * problem.headSizeValue;
+    tiling.queryStrideN =
+        problem.queryLayout == 1 ? problem.headSizeValue : problem.qRows * problem.headSizeValue;
     tiling.queryIsScaled = problem.qScale != 1.0f;
     tiling.qScale = problem.qScale;
     tiling.queryElements = problem.batch * problem.headNum * problem.qRows * problem.headSizeValue;
@@ -1199,19 +1295,24 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueAttentionMaskMaskTypeALIBI
     tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.maxSeqLen, 512)));
+    tiling.splits =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.maxSeqLen, 512)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
     tiling.headDim = problem.headSizeValue;
-    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
+    tiling.cacheKStrideT =
+        problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
     tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
     tiling.cacheKStrideY =
         problem.cacheKLayout == 0
             ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue))
             : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue));
-    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSizeValue : problem.maxSeqLen * problem.headSizeValue;
+    tiling.cacheKStrideK =
+        problem.cacheKLayout == 0
+            ? problem.headSizeValue
+            : problem.maxSeqLen * problem.headSizeValue;
     tiling.cacheKStrideB =
         problem.cacheKLayout == 0
             ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue)
@@ -1219,13 +1320,15 @@ inline SelfAttentionTiling TileFloat16D128E128KeyValueAttentionMaskMaskTypeALIBI
     tiling.keyStrideK = problem.headSizeValue;
     tiling.attentionMaskPitch0 = problem.maskCols;
     tiling.valueDim = problem.headSizeV;
-    tiling.cacheVStrideT = problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
+    tiling.cacheVStrideT =
+        problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
     tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
     tiling.cacheVStrideY =
         problem.cacheVLayout == 0
             ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeV))
             : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeV));
-    tiling.cacheVStrideK = problem.cacheVLayout == 0 ? problem.headSizeV : problem.maxSeqLen * problem.headSizeV;
+    tiling.cacheVStrideK =
+        problem.cacheVLayout == 0 ? problem.headSizeV : problem.maxSeqLen * problem.headSizeV;
     tiling.cacheVStrideB =
         problem.cacheVLayout == 0
             ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeV)
@@ -1283,16 +1386,19 @@ inline SelfAttentionTiling TileFloat16D128E128CacheKListCacheVList(const Problem
     tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.maxSeqLen, 512)));
+    tiling.splits =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.maxSeqLen, 512)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
     tiling.headDim = problem.headSizeValue;
-    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
+    tiling.cacheKStrideT =
+        problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
     tiling.cacheKIsLayers = problem.cacheKLayout == 0;
     tiling.valueDim = problem.headSizeV;
-    tiling.cacheVStrideT = problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
+    tiling.cacheVStrideT =
+        problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
     tiling.cacheVIsLayers = problem.cacheVLayout == 0;
     tiling.outputStrideS = problem.headNum * problem.headSizeV;
     tiling.outputStrideN = problem.headSizeV;
@@ -1344,19 +1450,24 @@ inline SelfAttentionTiling TileBfloat16D128E128KeyValueAttentionMaskMaskTypeNORM
     tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.maxSeqLen, 512)));
+    tiling.splits =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.maxSeqLen, 512)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
     tiling.headDim = problem.headSizeValue;
-    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
+    tiling.cacheKStrideT =
+        problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
     tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
     tiling.cacheKStrideY =
         problem.cacheKLayout == 0
             ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue))
             : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue));
-    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSizeValue : problem.maxSeqLen * problem.headSizeValue;
+    tiling.cacheKStrideK =
+        problem.cacheKLayout == 0
+            ? problem.headSizeValue
+            : problem.maxSeqLen * problem.headSizeValue;
     tiling.cacheKStrideB =
         problem.cacheKLayout == 0
             ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue)
@@ -1364,17 +1475,22 @@ inline SelfAttentionTiling TileBfloat16D128E128KeyValueAttentionMaskMaskTypeNORM
     tiling.keyStrideK = problem.headSizeValue;
     tiling.attentionMaskPitch0 = problem.maskCols;
     tiling.factorMultiply =
-        (problem.maskType == 1 || problem.maskType == 3 || problem.maskType == 7 || problem.maskType == 8)
+        (problem.maskType == 1
+            || problem.maskType == 3
+            || problem.maskType == 7
+            || problem.maskType == 8)
             ? -3e+38f
             : 1.0f;
     tiling.valueDim = problem.headSizeV;
-    tiling.cacheVStrideT = problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
+    tiling.cacheVStrideT =
+        problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
     tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
     tiling.cacheVStrideY =
         problem.cacheVLayout == 0
             ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeV))
             : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeV));
-    tiling.cacheVStrideK = problem.cacheVLayout == 0 ? problem.headSizeV : problem.maxSeqLen * problem.headSizeV;
+    tiling.cacheVStrideK =
+        problem.cacheVLayout == 0 ? problem.headSizeV : problem.maxSeqLen * problem.headSizeV;
     tiling.cacheVStrideB =
         problem.cacheVLayout == 0
             ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeV)
@@ -1432,34 +1548,44 @@ inline SelfAttentionTiling TileBfloat16D128E128AttentionMaskInputLayoutBNSDQuery
     tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.maxSeqLen, 512)));
+    tiling.splits =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.maxSeqLen, 512)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.batch * problem.qRows * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
     tiling.headDim = problem.headSizeValue;
-    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
+    tiling.cacheKStrideT =
+        problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
     tiling.cacheKStrideY =
         problem.cacheKLayout == 0
             ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue))
             : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue));
-    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSizeValue : problem.maxSeqLen * problem.headSizeValue;
+    tiling.cacheKStrideK =
+        problem.cacheKLayout == 0
+            ? problem.headSizeValue
+            : problem.maxSeqLen * problem.headSizeValue;
     tiling.cacheKStrideB =
         problem.cacheKLayout == 0
             ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue)
             : problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue);
     tiling.attentionMaskPitch0 = problem.maskCols;
     tiling.factorMultiply =
-        (problem.maskType == 1 || problem.maskType == 3 || problem.maskType == 7 || problem.maskType == 8)
+        (problem.maskType == 1
+            || problem.maskType == 3
+            || problem.maskType == 7
+            || problem.maskType == 8)
             ? -3e+38f
             : 1.0f;
     tiling.valueDim = problem.headSizeV;
-    tiling.cacheVStrideT = problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
+    tiling.cacheVStrideT =
+        problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
     tiling.cacheVStrideY =
         problem.cacheVLayout == 0
             ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeV))
             : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeV));
-    tiling.cacheVStrideK = problem.cacheVLayout == 0 ? problem.headSizeV : problem.maxSeqLen * problem.headSizeV;
+    tiling.cacheVStrideK =
+        problem.cacheVLayout == 0 ? problem.headSizeV : problem.maxSeqLen * problem.headSizeV;
     tiling.cacheVStrideB =
         problem.cacheVLayout == 0
             ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeV)
@@ -1468,17 +1594,21 @@ inline SelfAttentionTiling TileBfloat16D128E128AttentionMaskInputLayoutBNSDQuery
         problem.outputLayout == 1
             ? problem.qRows * (problem.headNum * problem.headSizeV)
             : problem.headNum * (problem.qRows * problem.headSizeV);
-    tiling.outputStrideN = problem.outputLayout == 1 ? problem.headSizeV : problem.qRows * problem.headSizeV;
-    tiling.outputStrideQ = problem.outputLayout == 1 ? problem.headNum * problem.headSizeV : problem.headSizeV;
+    tiling.outputStrideN =
+        problem.outputLayout == 1 ? problem.headSizeV : problem.qRows * problem.headSizeV;
+    tiling.outputStrideQ =
+        problem.outputLayout == 1 ? problem.headNum * problem.headSizeV : problem.headSizeV;
     tiling.queryHeads = problem.headNum;
     tiling.positions = problem.qRows;
     tiling.keyCapacity = problem.maxSeqLen;
-    tiling.queryStrideQ = problem.queryLayout == 1 ? problem.headNum * problem.headSizeValue : problem.headSizeValue;
+    tiling.queryStrideQ =
+        problem.queryLayout == 1 ? problem.headNum * problem.headSizeValue : problem.headSizeValue;
     tiling.queryStrideB =
         problem.queryLayout == 1
             ? problem.qRows * (problem.headNum * problem.headSizeValue)
             : problem.headNum * (problem.qRows * problem.headSizeValue);
-    tiling.queryStrideN = problem.queryLayout == 1 ? problem.headSizeValue : problem.qRows * problem.headSizeValue;
+    tiling.queryStrideN =
+        problem.queryLayout == 1 ? problem.headSizeValue : problem.qRows * problem.headSizeValue;
     tiling.queryIsScaled = problem.qScale != 1.0f;
     tiling.qScale = problem.qScale;
     tiling.queryElements = problem.batch * problem.headNum * problem.qRows * problem.headSizeValue;
@@ -1524,19 +1654,24 @@ inline SelfAttentionTiling TileBfloat16D128E128KeyValueAttentionMaskAttentionMas
     tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.maxSeqLen, 512)));
+    tiling.splits =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.maxSeqLen, 512)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
     tiling.headDim = problem.headSizeValue;
-    tiling.cacheKStrideT = problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
+    tiling.cacheKStrideT =
+        problem.cacheKLayout == 0 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
     tiling.keyStrideU = problem.kvHeads * problem.headSizeValue;
     tiling.cacheKStrideY =
         problem.cacheKLayout == 0
             ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue))
             : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeValue));
-    tiling.cacheKStrideK = problem.cacheKLayout == 0 ? problem.headSizeValue : problem.maxSeqLen * problem.headSizeValue;
+    tiling.cacheKStrideK =
+        problem.cacheKLayout == 0
+            ? problem.headSizeValue
+            : problem.maxSeqLen * problem.headSizeValue;
     tiling.cacheKStrideB =
         problem.cacheKLayout == 0
             ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeValue)
@@ -1545,17 +1680,22 @@ inline SelfAttentionTiling TileBfloat16D128E128KeyValueAttentionMaskAttentionMas
     tiling.attentionMaskPitch0 = problem.maskRows * problem.maskCols;
     tiling.attentionMaskPitch1 = problem.maskCols;
     tiling.factorMultiply =
-        (problem.maskType == 1 || problem.maskType == 3 || problem.maskType == 7 || problem.maskType == 8)
+        (problem.maskType == 1
+            || problem.maskType == 3
+            || problem.maskType == 7
+            || problem.maskType == 8)
             ? -3e+38f
             : 1.0f;
     tiling.valueDim = problem.headSizeV;
-    tiling.cacheVStrideT = problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
+    tiling.cacheVStrideT =
+        problem.cacheVLayout == 0 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
     tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
     tiling.cacheVStrideY =
         problem.cacheVLayout == 0
             ? problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeV))
             : problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeV));
-    tiling.cacheVStrideK = problem.cacheVLayout == 0 ? problem.headSizeV : problem.maxSeqLen * problem.headSizeV;
+    tiling.cacheVStrideK =
+        problem.cacheVLayout == 0 ? problem.headSizeV : problem.maxSeqLen * problem.headSizeV;
     tiling.cacheVStrideB =
         problem.cacheVLayout == 0
             ? problem.maxSeqLen * (problem.kvHeads * problem.headSizeV)
@@ -1597,7 +1737,8 @@ inline SelfAttentionTiling TileBfloat16D128E128KeyValueAttentionMaskAttentionMas
     return tiling;
 }
 
-// The kernel that takes a problem, and its launch. `empty`: nothing is to be computed, and one block finds that out.
+// The kernel that takes a problem, and its launch. `empty`: nothing is to be computed, and one
+// block finds that out.
 inline Plan PlanLaunch(const Problem &problem, bool empty = false)
 {
     // self_attention_float16_d128_e128_key_value
@@ -1673,7 +1814,9 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0) {
         Plan plan{274490037500011080, 1,
-            empty ? OneBlock() : TileFloat16D128E128KeyValueBatchStatusCacheKLayerCacheVLayer(problem)};
+            empty
+                ? OneBlock()
+                : TileFloat16D128E128KeyValueBatchStatusCacheKLayerCacheVLayer(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -1725,7 +1868,9 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
         (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
         Plan plan{252771030800003080, 1,
-            empty ? OneBlock() : TileFloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDINGWINDOWNORM(problem)};
+            empty
+                ? OneBlock()
+                : TileFloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDINGWINDOWNORM(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2118,7 +2263,9 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0) {
         Plan plan{274490037500011081, 1,
-            empty ? OneBlock() : TileFloat16D128E128KeyValueBatchStatusCacheKLayerCacheVLayer(problem)};
+            empty
+                ? OneBlock()
+                : TileFloat16D128E128KeyValueBatchStatusCacheKLayerCacheVLayer(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2170,7 +2317,9 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         (problem.inputLayoutValue == 1 || problem.cacheKLayout == 0) &&
         (problem.inputLayoutValue == 1 || problem.cacheVLayout == 0)) {
         Plan plan{252771030800003081, 1,
-            empty ? OneBlock() : TileFloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDINGWINDOWNORM(problem)};
+            empty
+                ? OneBlock()
+                : TileFloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDINGWINDOWNORM(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }

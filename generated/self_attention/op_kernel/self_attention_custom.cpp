@@ -4,10 +4,12 @@
  * Contract: ATB SelfAttentionOperation
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
- * Tensors in the contract's order, then results, workspace and tiling data; an absent tensor is a null pointer.
+ * Tensors in the contract's order, then results, workspace and tiling data; an absent tensor is a
+ * null pointer.
  * The tiling key tells which specialisation a call needs; the host picks it in
  * op_host/self_attention_plan.h.
- * A package has one binary for each dtype column of the definition, whose build tells the dtype: kernels of
+ * A package has one binary for each dtype column of the definition, whose build tells the dtype:
+ * kernels of
  * others stay out of it.
  */
 #include "kernel_operator.h"
@@ -59,10 +61,10 @@ __aicore__ inline GM_ADDR OnlyTensor(GM_ADDR list)
     return reinterpret_cast<GM_ADDR>(tensors.GetDataPtr<uint8_t>(0));
 }
 
-extern "C" __global__ __aicore__ void self_attention_custom(GM_ADDR query, GM_ADDR key, GM_ADDR value,
-    GM_ADDR cacheK, GM_ADDR cacheV, GM_ADDR attentionMask, GM_ADDR tokenOffset, GM_ADDR seqLen,
-    GM_ADDR layerId, GM_ADDR batchStatus, GM_ADDR logN, GM_ADDR output, GM_ADDR cacheKRef, GM_ADDR cacheVRef,
-    GM_ADDR workspace, GM_ADDR tiling)
+extern "C" __global__ __aicore__ void self_attention_custom(GM_ADDR query, GM_ADDR key,
+    GM_ADDR value, GM_ADDR cacheK, GM_ADDR cacheV, GM_ADDR attentionMask, GM_ADDR tokenOffset,
+    GM_ADDR seqLen, GM_ADDR layerId, GM_ADDR batchStatus, GM_ADDR logN, GM_ADDR output,
+    GM_ADDR cacheKRef, GM_ADDR cacheVRef, GM_ADDR workspace, GM_ADDR tiling)
 {
     REGISTER_TILING_DEFAULT(SelfAttentionTiling);
     KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
@@ -74,125 +76,144 @@ extern "C" __global__ __aicore__ void self_attention_custom(GM_ADDR query, GM_AD
     GM_ADDR cacheVOnly = OnlyTensor(cacheV);
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_FLOAT16
     if (TILING_KEY_IS(385801121600003080)) {
-        self_attention_d128_e128_key_value::Run<half>(query, key, value, cacheKOnly, cacheVOnly, tokenOffset,
-            seqLen, layerId, output, userWorkspace, tilingData);
+        self_attention_d128_e128_key_value::SelfAttentionKernel<half> kernel;
+        kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
+            userWorkspace, tilingData);
     } else if (TILING_KEY_IS(64595551100007080)) {
-        self_attention_d128_e128_key_value_attentionMask_maskType_NORM::Run<half>(query, key, value,
-            cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output, userWorkspace,
-            tilingData);
+        self_attention_d128_e128_key_value_attentionMask_maskType_NORM::SelfAttentionKernel<half> kernel;
+        kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
+            layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(274490037500011080)) {
-        self_attention_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer::Run<half>(query, key, value,
-            cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, batchStatus, output, userWorkspace,
-            tilingData);
+        self_attention_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer::SelfAttentionKernel<half> kernel;
+        kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId,
+            batchStatus, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(405326239300019080)) {
-        self_attention_d128_e128_key_value_logN::Run<half>(query, key, value, cacheKOnly, cacheVOnly,
-            tokenOffset, seqLen, layerId, logN, output, userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(252771030800003080)) {
-        self_attention_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM::Run<half>(query, key,
-            value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(107688706400003080)) {
-        self_attention_d128_e128_key_value_clampType_MIN_MAX::Run<half>(query, key, value, cacheKOnly,
-            cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(141286857800004080)) {
-        self_attention_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM::Run<half>(query,
-            cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output, userWorkspace,
-            tilingData);
-    } else if (TILING_KEY_IS(48362329400000080)) {
-        self_attention_d128_e128::Run<half>(query, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId,
+        self_attention_d128_e128_key_value_logN::SelfAttentionKernel<half> kernel;
+        kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, logN,
             output, userWorkspace, tilingData);
+    } else if (TILING_KEY_IS(252771030800003080)) {
+        self_attention_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM::SelfAttentionKernel<half> kernel;
+        kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
+            userWorkspace, tilingData);
+    } else if (TILING_KEY_IS(107688706400003080)) {
+        self_attention_d128_e128_key_value_clampType_MIN_MAX::SelfAttentionKernel<half> kernel;
+        kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
+            userWorkspace, tilingData);
+    } else if (TILING_KEY_IS(141286857800004080)) {
+        self_attention_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM::SelfAttentionKernel<half> kernel;
+        kernel.Run(query, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId,
+            output, userWorkspace, tilingData);
+    } else if (TILING_KEY_IS(48362329400000080)) {
+        self_attention_d128_e128::SelfAttentionKernel<half> kernel;
+        kernel.Run(query, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
+            userWorkspace, tilingData);
     } else if (TILING_KEY_IS(113020822100007080)) {
-        self_attention_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_ALIBI::Run<half>(query,
-            key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output,
-            userWorkspace, tilingData);
+        self_attention_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_ALIBI::SelfAttentionKernel<half> kernel;
+        kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
+            layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(70660474900007080)) {
-        self_attention_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_NORM::Run<half>(query,
-            key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output,
-            userWorkspace, tilingData);
+        self_attention_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_NORM::SelfAttentionKernel<half> kernel;
+        kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
+            layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(74364683200007080)) {
-        self_attention_d128_e128_key_value_attentionMask_attentionMask_full_maskType_NORM::Run<half>(query,
-            key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output,
-            userWorkspace, tilingData);
+        self_attention_d128_e128_key_value_attentionMask_attentionMask_full_maskType_NORM::SelfAttentionKernel<half> kernel;
+        kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
+            layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(171670734100003080)) {
-        self_attention_d128_e128_key_value_maskType_NORM_COMPRESS::Run<half>(query, key, value, cacheKOnly,
-            cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tilingData);
+        self_attention_d128_e128_key_value_maskType_NORM_COMPRESS::SelfAttentionKernel<half> kernel;
+        kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
+            userWorkspace, tilingData);
     } else if (TILING_KEY_IS(86315166000003080)) {
-        self_attention_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS::Run<half>(query, key, value,
-            cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tilingData);
+        self_attention_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS::SelfAttentionKernel<half> kernel;
+        kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
+            userWorkspace, tilingData);
     } else if (TILING_KEY_IS(90451218200003080)) {
-        self_attention_d128_e128_key_value_key_padded_value_padded::Run<half>(query, key, value, cacheKOnly,
-            cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tilingData);
+        self_attention_d128_e128_key_value_key_padded_value_padded::SelfAttentionKernel<half> kernel;
+        kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
+            userWorkspace, tilingData);
     } else if (TILING_KEY_IS(134757375400003080)) {
-        self_attention_d128_e128_key_value_query_padded::Run<half>(query, key, value, cacheKOnly, cacheVOnly,
-            tokenOffset, seqLen, layerId, output, userWorkspace, tilingData);
+        self_attention_d128_e128_key_value_query_padded::SelfAttentionKernel<half> kernel;
+        kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
+            userWorkspace, tilingData);
     } else if (TILING_KEY_IS(115889443200007080)) {
-        self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI::Run<half>(query, key, value,
-            cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output, userWorkspace,
-            tilingData);
+        self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI::SelfAttentionKernel<half> kernel;
+        kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
+            layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(282588125900000080)) {
-        self_attention_d128_e128_cacheK_list_cacheV_list::Run<half>(query, cacheK, cacheV, tokenOffset,
-            seqLen, layerId, output, userWorkspace, tilingData);
+        self_attention_d128_e128_cacheK_list_cacheV_list::SelfAttentionKernel<half> kernel;
+        kernel.Run(query, cacheK, cacheV, tokenOffset, seqLen, layerId, output, userWorkspace,
+            tilingData);
     }
 #endif
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_BF16
     if (TILING_KEY_IS(385801121600003081)) {
-        self_attention_d128_e128_key_value::Run<bfloat16_t>(query, key, value, cacheKOnly, cacheVOnly,
-            tokenOffset, seqLen, layerId, output, userWorkspace, tilingData);
+        self_attention_d128_e128_key_value::SelfAttentionKernel<bfloat16_t> kernel;
+        kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
+            userWorkspace, tilingData);
     } else if (TILING_KEY_IS(64595551100007081)) {
-        self_attention_d128_e128_key_value_attentionMask_maskType_NORM::Run<bfloat16_t>(query, key, value,
-            cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output, userWorkspace,
-            tilingData);
+        self_attention_d128_e128_key_value_attentionMask_maskType_NORM::SelfAttentionKernel<bfloat16_t> kernel;
+        kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
+            layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(274490037500011081)) {
-        self_attention_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer::Run<bfloat16_t>(query, key,
-            value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, batchStatus, output, userWorkspace,
-            tilingData);
+        self_attention_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer::SelfAttentionKernel<bfloat16_t> kernel;
+        kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId,
+            batchStatus, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(405326239300019081)) {
-        self_attention_d128_e128_key_value_logN::Run<bfloat16_t>(query, key, value, cacheKOnly, cacheVOnly,
-            tokenOffset, seqLen, layerId, logN, output, userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(252771030800003081)) {
-        self_attention_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM::Run<bfloat16_t>(query,
-            key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace,
-            tilingData);
-    } else if (TILING_KEY_IS(107688706400003081)) {
-        self_attention_d128_e128_key_value_clampType_MIN_MAX::Run<bfloat16_t>(query, key, value, cacheKOnly,
-            cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(141286857800004081)) {
-        self_attention_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM::Run<bfloat16_t>(query,
-            cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output, userWorkspace,
-            tilingData);
-    } else if (TILING_KEY_IS(48362329400000081)) {
-        self_attention_d128_e128::Run<bfloat16_t>(query, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId,
+        self_attention_d128_e128_key_value_logN::SelfAttentionKernel<bfloat16_t> kernel;
+        kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, logN,
             output, userWorkspace, tilingData);
+    } else if (TILING_KEY_IS(252771030800003081)) {
+        self_attention_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM::SelfAttentionKernel<bfloat16_t> kernel;
+        kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
+            userWorkspace, tilingData);
+    } else if (TILING_KEY_IS(107688706400003081)) {
+        self_attention_d128_e128_key_value_clampType_MIN_MAX::SelfAttentionKernel<bfloat16_t> kernel;
+        kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
+            userWorkspace, tilingData);
+    } else if (TILING_KEY_IS(141286857800004081)) {
+        self_attention_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM::SelfAttentionKernel<bfloat16_t> kernel;
+        kernel.Run(query, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId,
+            output, userWorkspace, tilingData);
+    } else if (TILING_KEY_IS(48362329400000081)) {
+        self_attention_d128_e128::SelfAttentionKernel<bfloat16_t> kernel;
+        kernel.Run(query, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
+            userWorkspace, tilingData);
     } else if (TILING_KEY_IS(113020822100007081)) {
-        self_attention_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_ALIBI::Run<bfloat16_t>(query,
-            key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output,
-            userWorkspace, tilingData);
+        self_attention_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_ALIBI::SelfAttentionKernel<bfloat16_t> kernel;
+        kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
+            layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(70660474900007081)) {
-        self_attention_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_NORM::Run<bfloat16_t>(query,
-            key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output,
-            userWorkspace, tilingData);
+        self_attention_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_NORM::SelfAttentionKernel<bfloat16_t> kernel;
+        kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
+            layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(74364683200007081)) {
-        self_attention_d128_e128_key_value_attentionMask_attentionMask_full_maskType_NORM::Run<bfloat16_t>(query,
-            key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output,
-            userWorkspace, tilingData);
+        self_attention_d128_e128_key_value_attentionMask_attentionMask_full_maskType_NORM::SelfAttentionKernel<bfloat16_t> kernel;
+        kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
+            layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(171670734100003081)) {
-        self_attention_d128_e128_key_value_maskType_NORM_COMPRESS::Run<bfloat16_t>(query, key, value,
-            cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tilingData);
+        self_attention_d128_e128_key_value_maskType_NORM_COMPRESS::SelfAttentionKernel<bfloat16_t> kernel;
+        kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
+            userWorkspace, tilingData);
     } else if (TILING_KEY_IS(86315166000003081)) {
-        self_attention_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS::Run<bfloat16_t>(query, key,
-            value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tilingData);
+        self_attention_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS::SelfAttentionKernel<bfloat16_t> kernel;
+        kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
+            userWorkspace, tilingData);
     } else if (TILING_KEY_IS(90451218200003081)) {
-        self_attention_d128_e128_key_value_key_padded_value_padded::Run<bfloat16_t>(query, key, value,
-            cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tilingData);
+        self_attention_d128_e128_key_value_key_padded_value_padded::SelfAttentionKernel<bfloat16_t> kernel;
+        kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
+            userWorkspace, tilingData);
     } else if (TILING_KEY_IS(134757375400003081)) {
-        self_attention_d128_e128_key_value_query_padded::Run<bfloat16_t>(query, key, value, cacheKOnly,
-            cacheVOnly, tokenOffset, seqLen, layerId, output, userWorkspace, tilingData);
+        self_attention_d128_e128_key_value_query_padded::SelfAttentionKernel<bfloat16_t> kernel;
+        kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
+            userWorkspace, tilingData);
     } else if (TILING_KEY_IS(115889443200007081)) {
-        self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI::Run<bfloat16_t>(query, key, value,
-            cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId, output, userWorkspace,
-            tilingData);
+        self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI::SelfAttentionKernel<bfloat16_t> kernel;
+        kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
+            layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(282588125900000081)) {
-        self_attention_d128_e128_cacheK_list_cacheV_list::Run<bfloat16_t>(query, cacheK, cacheV, tokenOffset,
-            seqLen, layerId, output, userWorkspace, tilingData);
+        self_attention_d128_e128_cacheK_list_cacheV_list::SelfAttentionKernel<bfloat16_t> kernel;
+        kernel.Run(query, cacheK, cacheV, tokenOffset, seqLen, layerId, output, userWorkspace,
+            tilingData);
     }
 #endif
 }

@@ -1,4 +1,5 @@
-// Tiling data of self_attention: computed on the host, read by every core. Each kernel reads what it needs.
+// Tiling data of self_attention: computed on the host, read by every core. Each kernel reads what
+// it needs.
 #ifndef ATTNDSL_SELF_ATTENTION_TILING_H
 #define ATTNDSL_SELF_ATTENTION_TILING_H
 
@@ -46,7 +47,8 @@ struct SelfAttentionTiling {
     int64_t batchRows;  // batch rows
     int64_t scoreRingOffset;  // bytes from the workspace to the ring of score tiles, cube to vector
     int64_t scoreRingPart;  // bytes of one block's scoreRing
-    int64_t probRingOffset;  // bytes from the workspace to the ring of probability tiles, vector to cube
+    // bytes from the workspace to the ring of probability tiles, vector to cube
+    int64_t probRingOffset;
     int64_t probRingPart;  // bytes of one block's probRing
     int64_t outRingOffset;  // bytes from the workspace to the ring of weighted sums, cube to vector
     int64_t outRingPart;  // bytes of one block's outRing
@@ -56,7 +58,8 @@ struct SelfAttentionTiling {
     int64_t scaledQueryOffset;  // bytes from the workspace to the scaled query
     int64_t workspaceBytes;  // bytes of the user workspace
     int64_t attentionMaskPitch0;  // elements of attentionMask behind dimension 0
-    // -3e+38 if kernelType == 1 and (calcType == 0 or calcType == 1 or calcType == 3) and (maskType == 1 or maskType == 3 or maskType == 7 or maskType == 8) else 1.0
+    // -3e+38 if kernelType == 1 and (calcType == 0 or calcType == 1 or calcType == 3) and (maskType
+    // == 1 or maskType == 3 or maskType == 7 or maskType == 8) else 1.0
     float factorMultiply;
     int64_t windowSize;  // rows of a ring
     float clampMin;  // clampMin

@@ -1,4 +1,5 @@
-// How self_attention_pa_encoder is launched: which kernel, how many blocks, which workspace. Plain C++17, no CANN headers.
+// How self_attention_pa_encoder is launched: which kernel, how many blocks, which workspace. Plain
+// C++17, no CANN headers.
 #ifndef ATTNDSL_SELF_ATTENTION_PA_ENCODER_PLAN_H
 #define ATTNDSL_SELF_ATTENTION_PA_ENCODER_PLAN_H
 
@@ -24,7 +25,8 @@ struct Problem {
     int64_t keyLayout = 0;  // layout(key); 0: tokens, 1: merged, 2: padded, 3: BNSD
     int64_t valueLayout = 0;  // layout(value); 0: tokens, 1: merged, 2: padded, 3: BNSD
     int64_t clampType = 0;  // clampType
-    // layout(mask); 0: square, 1: per head, 2: per batch, 3: full, 4: 128, 5: 256, 6: columns, 7: 512
+    // layout(mask); 0: square, 1: per head, 2: per batch, 3: full, 4: 128, 5: 256, 6: columns, 7:
+    // 512
     int64_t maskLayout = 0;
     int64_t maskDtype = 0;  // dtype(mask); 0: float16, 1: bfloat16
     int64_t maskType = 0;  // maskType
@@ -51,7 +53,8 @@ struct Problem {
     int64_t windowSize = 0;  // parameter windowSize
 };
 
-// A launch. `key` tells the kernel, 0 if none is generated for the problem; `scheduleMode` 1: blocks wait for each
+// A launch. `key` tells the kernel, 0 if none is generated for the problem; `scheduleMode` 1:
+// blocks wait for each
 // other, so all of them have to start together. Blocks and workspace are in `tiling`.
 struct Plan {
     uint64_t key = 0;
@@ -83,7 +86,8 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128Value(const Problem &prob
     tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 512)));
+    tiling.splits =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 512)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
@@ -138,7 +142,8 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskTypeNORM(con
     tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 512)));
+    tiling.splits =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 512)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
@@ -203,7 +208,8 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueSlopesMaskTypeALIBIC
     tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 512)));
+    tiling.splits =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 512)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
@@ -259,7 +265,8 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueClampTypeMINMAX(cons
     tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 512)));
+    tiling.splits =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 512)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
@@ -316,21 +323,26 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueKeyBNSDQueryBNSDValu
     tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 512)));
+    tiling.splits =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 512)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.batch * problem.qRows * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
     tiling.headDim = problem.headSizeValue;
-    tiling.keyStrideU = problem.keyLayout == 2 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
-    tiling.keyStrideK = problem.keyLayout == 2 ? problem.headSizeValue : problem.kvRows * problem.headSizeValue;
+    tiling.keyStrideU =
+        problem.keyLayout == 2 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
+    tiling.keyStrideK =
+        problem.keyLayout == 2 ? problem.headSizeValue : problem.kvRows * problem.headSizeValue;
     tiling.keyStrideB =
         problem.keyLayout == 2
             ? problem.kvRows * (problem.kvHeads * problem.headSizeValue)
             : problem.kvHeads * (problem.kvRows * problem.headSizeValue);
     tiling.valueDim = problem.headSizeV;
-    tiling.valueStrideU = problem.valueLayout == 2 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
-    tiling.valueStrideK = problem.valueLayout == 2 ? problem.headSizeV : problem.kvRows * problem.headSizeV;
+    tiling.valueStrideU =
+        problem.valueLayout == 2 ? problem.kvHeads * problem.headSizeV : problem.headSizeV;
+    tiling.valueStrideK =
+        problem.valueLayout == 2 ? problem.headSizeV : problem.kvRows * problem.headSizeV;
     tiling.valueStrideB =
         problem.valueLayout == 2
             ? problem.kvRows * (problem.kvHeads * problem.headSizeV)
@@ -339,19 +351,23 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueKeyBNSDQueryBNSDValu
         problem.outputLayout == 2
             ? problem.qRows * (problem.headNum * problem.headSizeV)
             : problem.headNum * (problem.qRows * problem.headSizeV);
-    tiling.outputStrideN = problem.outputLayout == 2 ? problem.headSizeV : problem.qRows * problem.headSizeV;
-    tiling.outputStrideQ = problem.outputLayout == 2 ? problem.headNum * problem.headSizeV : problem.headSizeV;
+    tiling.outputStrideN =
+        problem.outputLayout == 2 ? problem.headSizeV : problem.qRows * problem.headSizeV;
+    tiling.outputStrideQ =
+        problem.outputLayout == 2 ? problem.headNum * problem.headSizeV : problem.headSizeV;
     tiling.queryHeads = problem.headNum;
     tiling.positions = problem.qRows;
     tiling.keyCapacity = problem.kvRows;
     tiling.seqLenLayoutIs1 = problem.seqLenLayout == 1;
     tiling.batchScalar = problem.batch;
-    tiling.queryStrideQ = problem.queryLayout == 2 ? problem.headNum * problem.headSizeValue : problem.headSizeValue;
+    tiling.queryStrideQ =
+        problem.queryLayout == 2 ? problem.headNum * problem.headSizeValue : problem.headSizeValue;
     tiling.queryStrideB =
         problem.queryLayout == 2
             ? problem.qRows * (problem.headNum * problem.headSizeValue)
             : problem.headNum * (problem.qRows * problem.headSizeValue);
-    tiling.queryStrideN = problem.queryLayout == 2 ? problem.headSizeValue : problem.qRows * problem.headSizeValue;
+    tiling.queryStrideN =
+        problem.queryLayout == 2 ? problem.headSizeValue : problem.qRows * problem.headSizeValue;
     tiling.scoreRingOffset = 0;
     tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
@@ -387,7 +403,8 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128(const Problem &problem)
     tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 512)));
+    tiling.splits =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 512)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
@@ -440,14 +457,17 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128KeyPadded(const Problem &
     tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 512)));
+    tiling.splits =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 512)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
     tiling.headDim = problem.headSizeValue;
-    tiling.keyStrideU = problem.keyLayout == 2 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
-    tiling.keyStrideK = problem.keyLayout == 2 ? problem.headSizeValue : problem.kvRows * problem.headSizeValue;
+    tiling.keyStrideU =
+        problem.keyLayout == 2 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
+    tiling.keyStrideK =
+        problem.keyLayout == 2 ? problem.headSizeValue : problem.kvRows * problem.headSizeValue;
     tiling.keyStrideB =
         problem.keyLayout == 2
             ? problem.kvRows * (problem.kvHeads * problem.headSizeValue)
@@ -497,7 +517,8 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskPerHead11608
     tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 512)));
+    tiling.splits =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 512)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
@@ -554,7 +575,8 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskPerBatchCcd3
     tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 512)));
+    tiling.splits =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 512)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
@@ -620,7 +642,8 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskFullMaskType
     tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 512)));
+    tiling.splits =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 512)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
@@ -678,7 +701,8 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskColumnsMaskT
     tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 512)));
+    tiling.splits =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 512)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
@@ -734,7 +758,8 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskTypeSLIDINGWINDO
     tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 512)));
+    tiling.splits =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 512)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
@@ -790,7 +815,8 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128QueryPadded(const Problem
     tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 512)));
+    tiling.splits =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 512)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.batch * problem.qRows * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
@@ -803,19 +829,23 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128QueryPadded(const Problem
         problem.outputLayout == 2
             ? problem.qRows * (problem.headNum * problem.headSizeV)
             : problem.headNum * (problem.qRows * problem.headSizeV);
-    tiling.outputStrideN = problem.outputLayout == 2 ? problem.headSizeV : problem.qRows * problem.headSizeV;
-    tiling.outputStrideQ = problem.outputLayout == 2 ? problem.headNum * problem.headSizeV : problem.headSizeV;
+    tiling.outputStrideN =
+        problem.outputLayout == 2 ? problem.headSizeV : problem.qRows * problem.headSizeV;
+    tiling.outputStrideQ =
+        problem.outputLayout == 2 ? problem.headNum * problem.headSizeV : problem.headSizeV;
     tiling.queryHeads = problem.headNum;
     tiling.positions = problem.qRows;
     tiling.keyCapacity = problem.kvRows;
     tiling.seqLenLayoutIs1 = problem.seqLenLayout == 1;
     tiling.batchScalar = problem.batch;
-    tiling.queryStrideQ = problem.queryLayout == 2 ? problem.headNum * problem.headSizeValue : problem.headSizeValue;
+    tiling.queryStrideQ =
+        problem.queryLayout == 2 ? problem.headNum * problem.headSizeValue : problem.headSizeValue;
     tiling.queryStrideB =
         problem.queryLayout == 2
             ? problem.qRows * (problem.headNum * problem.headSizeValue)
             : problem.headNum * (problem.qRows * problem.headSizeValue);
-    tiling.queryStrideN = problem.queryLayout == 2 ? problem.headSizeValue : problem.qRows * problem.headSizeValue;
+    tiling.queryStrideN =
+        problem.queryLayout == 2 ? problem.headSizeValue : problem.qRows * problem.headSizeValue;
     tiling.scoreRingOffset = 0;
     tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 512 * 4, 512);
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
@@ -851,7 +881,8 @@ inline SelfAttentionPaEncoderTiling TileFloat16D128E128ValueMaskMaskTypeALIBI(co
     tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 512)));
+    tiling.splits =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 512)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
@@ -907,7 +938,8 @@ inline SelfAttentionPaEncoderTiling TileBfloat16D128E128ValueMaskMaskTypeNORM(co
     tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 512)));
+    tiling.splits =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 512)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
@@ -917,7 +949,10 @@ inline SelfAttentionPaEncoderTiling TileBfloat16D128E128ValueMaskMaskTypeNORM(co
     tiling.keyStrideK = problem.headSizeValue;
     tiling.maskPitch0 = problem.maskCols;
     tiling.factorMultiply =
-        (problem.maskType == 1 || problem.maskType == 3 || problem.maskType == 7 || problem.maskType == 8)
+        (problem.maskType == 1
+            || problem.maskType == 3
+            || problem.maskType == 7
+            || problem.maskType == 8)
             ? -3e+38f
             : 1.0f;
     tiling.valueDim = problem.headSizeV;
@@ -967,7 +1002,8 @@ inline SelfAttentionPaEncoderTiling TileBfloat16D128E128ValueMaskMaskPerBatchCcd
     tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 512)));
+    tiling.splits =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 512)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
@@ -978,7 +1014,10 @@ inline SelfAttentionPaEncoderTiling TileBfloat16D128E128ValueMaskMaskPerBatchCcd
     tiling.maskPitch0 = problem.maskRows * problem.maskCols;
     tiling.maskPitch1 = problem.maskCols;
     tiling.factorMultiply =
-        (problem.maskType == 1 || problem.maskType == 3 || problem.maskType == 7 || problem.maskType == 8)
+        (problem.maskType == 1
+            || problem.maskType == 3
+            || problem.maskType == 7
+            || problem.maskType == 8)
             ? -3e+38f
             : 1.0f;
     tiling.valueDim = problem.headSizeV;
@@ -1028,7 +1067,8 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueQkDescaleVpvDescaleQuan
     tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 128)));
+    tiling.splits =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 128)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
@@ -1085,7 +1125,8 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueMaskQkDescaleVpvDescale
     tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 128)));
+    tiling.splits =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 128)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
@@ -1143,7 +1184,8 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueSlopesQkDescaleVpvDesca
     tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 128)));
+    tiling.splits =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 128)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
@@ -1248,7 +1290,8 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueQkDescaleVpvDescaleClam
     tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 128)));
+    tiling.splits =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 128)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
@@ -1307,7 +1350,8 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128QkDescaleVpvDescaleQuantType
     tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 128)));
+    tiling.splits =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 128)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
@@ -1362,14 +1406,17 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128QkDescaleVpvDescaleKeyPadded
     tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 128)));
+    tiling.splits =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 128)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.qkScale = problem.qkScale;
     tiling.headDim = problem.headSizeValue;
-    tiling.keyStrideU = problem.keyLayout == 2 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
-    tiling.keyStrideK = problem.keyLayout == 2 ? problem.headSizeValue : problem.kvRows * problem.headSizeValue;
+    tiling.keyStrideU =
+        problem.keyLayout == 2 ? problem.kvHeads * problem.headSizeValue : problem.headSizeValue;
+    tiling.keyStrideK =
+        problem.keyLayout == 2 ? problem.headSizeValue : problem.kvRows * problem.headSizeValue;
     tiling.keyStrideB =
         problem.keyLayout == 2
             ? problem.kvRows * (problem.kvHeads * problem.headSizeValue)
@@ -1421,7 +1468,8 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueMaskQkDescaleVpvDescale
     tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 128)));
+    tiling.splits =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 128)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
@@ -1480,7 +1528,8 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueMaskQkDescaleVpvDescale
     tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 128)));
+    tiling.splits =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 128)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
@@ -1540,7 +1589,8 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128ValueMaskQkDescaleVpvDescale
     tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 128)));
+    tiling.splits =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 128)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
@@ -1598,7 +1648,8 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128QkDescaleVpvDescaleQueryPadd
     tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 128)));
+    tiling.splits =
+        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), CeilDiv(problem.kvRows, 128)));
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.batch * problem.qRows * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
@@ -1613,19 +1664,23 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128QkDescaleVpvDescaleQueryPadd
         problem.outputLayout == 2
             ? problem.qRows * (problem.headNum * problem.headSizeV)
             : problem.headNum * (problem.qRows * problem.headSizeV);
-    tiling.outputStrideN = problem.outputLayout == 2 ? problem.headSizeV : problem.qRows * problem.headSizeV;
-    tiling.outputStrideQ = problem.outputLayout == 2 ? problem.headNum * problem.headSizeV : problem.headSizeV;
+    tiling.outputStrideN =
+        problem.outputLayout == 2 ? problem.headSizeV : problem.qRows * problem.headSizeV;
+    tiling.outputStrideQ =
+        problem.outputLayout == 2 ? problem.headNum * problem.headSizeV : problem.headSizeV;
     tiling.queryHeads = problem.headNum;
     tiling.positions = problem.qRows;
     tiling.keyCapacity = problem.kvRows;
     tiling.seqLenLayoutIs1 = problem.seqLenLayout == 1;
     tiling.batchScalar = problem.batch;
-    tiling.queryStrideQ = problem.queryLayout == 2 ? problem.headNum * problem.headSizeValue : problem.headSizeValue;
+    tiling.queryStrideQ =
+        problem.queryLayout == 2 ? problem.headNum * problem.headSizeValue : problem.headSizeValue;
     tiling.queryStrideB =
         problem.queryLayout == 2
             ? problem.qRows * (problem.headNum * problem.headSizeValue)
             : problem.headNum * (problem.qRows * problem.headSizeValue);
-    tiling.queryStrideN = problem.queryLayout == 2 ? problem.headSizeValue : problem.qRows * problem.headSizeValue;
+    tiling.queryStrideN =
+        problem.queryLayout == 2 ? problem.headSizeValue : problem.qRows * problem.headSizeValue;
     tiling.scoreRingOffset = 0;
     tiling.scoreRingPart = RoundUp(3 * tiling.rowsPerTask * 128 * 4, 512);
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
@@ -1645,7 +1700,8 @@ inline SelfAttentionPaEncoderTiling TileInt8D128E128QkDescaleVpvDescaleQueryPadd
     return tiling;
 }
 
-// The kernel that takes a problem, and its launch. `empty`: nothing is to be computed, and one block finds that out.
+// The kernel that takes a problem, and its launch. `empty`: nothing is to be computed, and one
+// block finds that out.
 inline Plan PlanLaunch(const Problem &problem, bool empty = false)
 {
     // self_attention_pa_encoder_float16_d128_e128_value
@@ -1771,7 +1827,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         (problem.queryLayout == 0 || problem.queryLayout == 1) &&
         (problem.keyLayout == 2 || problem.keyLayout == 3) &&
         problem.clampType == 0) {
-        Plan plan{330270759200000080, 1, empty ? OneBlock() : TileFloat16D128E128KeyPadded(problem)};
+        Plan plan{330270759200000080, 1,
+            empty ? OneBlock() : TileFloat16D128E128KeyPadded(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -1790,7 +1847,9 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == 2 &&
         problem.clampType == 0) {
         Plan plan{376575791400003080, 1,
-            empty ? OneBlock() : TileFloat16D128E128ValueMaskMaskPerHead116087f5MaskTypeALIBI(problem)};
+            empty
+                ? OneBlock()
+                : TileFloat16D128E128ValueMaskMaskPerHead116087f5MaskTypeALIBI(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -1809,7 +1868,9 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == 1 &&
         problem.clampType == 0) {
         Plan plan{128628576600003080, 1,
-            empty ? OneBlock() : TileFloat16D128E128ValueMaskMaskPerBatchCcd31859MaskTypeNORM(problem)};
+            empty
+                ? OneBlock()
+                : TileFloat16D128E128ValueMaskMaskPerBatchCcd31859MaskTypeNORM(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -1862,7 +1923,9 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         (problem.maskType == 4 || problem.maskType == 5 || problem.maskType == 6) &&
         problem.clampType == 0) {
         Plan plan{157349419800003080, 1,
-            empty ? OneBlock() : TileFloat16D128E128ValueMaskMaskColumnsMaskTypeALIBICOMPRESS(problem)};
+            empty
+                ? OneBlock()
+                : TileFloat16D128E128ValueMaskMaskColumnsMaskTypeALIBICOMPRESS(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -1892,7 +1955,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         (problem.queryLayout == 2 || problem.queryLayout == 3) &&
         (problem.keyLayout == 0 || problem.keyLayout == 1) &&
         problem.clampType == 0) {
-        Plan plan{184114535200000080, 1, empty ? OneBlock() : TileFloat16D128E128QueryPadded(problem)};
+        Plan plan{184114535200000080, 1,
+            empty ? OneBlock() : TileFloat16D128E128QueryPadded(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2074,7 +2138,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         (problem.queryLayout == 0 || problem.queryLayout == 1) &&
         (problem.keyLayout == 2 || problem.keyLayout == 3) &&
         problem.clampType == 0) {
-        Plan plan{330270759200000081, 1, empty ? OneBlock() : TileFloat16D128E128KeyPadded(problem)};
+        Plan plan{330270759200000081, 1,
+            empty ? OneBlock() : TileFloat16D128E128KeyPadded(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2093,7 +2158,9 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == 2 &&
         problem.clampType == 0) {
         Plan plan{339508421600003081, 1,
-            empty ? OneBlock() : TileFloat16D128E128ValueMaskMaskPerHead116087f5MaskTypeALIBI(problem)};
+            empty
+                ? OneBlock()
+                : TileFloat16D128E128ValueMaskMaskPerHead116087f5MaskTypeALIBI(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2112,7 +2179,9 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == 1 &&
         problem.clampType == 0) {
         Plan plan{171986576400003081, 1,
-            empty ? OneBlock() : TileBfloat16D128E128ValueMaskMaskPerBatchCcd31859MaskTypeNORM(problem)};
+            empty
+                ? OneBlock()
+                : TileBfloat16D128E128ValueMaskMaskPerBatchCcd31859MaskTypeNORM(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2165,7 +2234,9 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         (problem.maskType == 4 || problem.maskType == 5 || problem.maskType == 6) &&
         problem.clampType == 0) {
         Plan plan{219460824400003081, 1,
-            empty ? OneBlock() : TileFloat16D128E128ValueMaskMaskColumnsMaskTypeALIBICOMPRESS(problem)};
+            empty
+                ? OneBlock()
+                : TileFloat16D128E128ValueMaskMaskColumnsMaskTypeALIBICOMPRESS(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2195,7 +2266,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         (problem.queryLayout == 2 || problem.queryLayout == 3) &&
         (problem.keyLayout == 0 || problem.keyLayout == 1) &&
         problem.clampType == 0) {
-        Plan plan{184114535200000081, 1, empty ? OneBlock() : TileFloat16D128E128QueryPadded(problem)};
+        Plan plan{184114535200000081, 1,
+            empty ? OneBlock() : TileFloat16D128E128QueryPadded(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2270,7 +2342,9 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.outDataType != 27 &&
         problem.clampType == 0) {
         Plan plan{130279157100025082, 1,
-            empty ? OneBlock() : TileInt8D128E128ValueQkDescaleVpvDescaleQuantTypeQKVONLINE(problem)};
+            empty
+                ? OneBlock()
+                : TileInt8D128E128ValueQkDescaleVpvDescaleQuantTypeQKVONLINE(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2339,7 +2413,9 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.outDataType != 27 &&
         problem.clampType == 0) {
         Plan plan{130279157100057082, 0,
-            empty ? OneBlock() : TileInt8D128E128ValueQkDescaleVpvDescalePScaleQuantTypeQKVOFFLINE(problem)};
+            empty
+                ? OneBlock()
+                : TileInt8D128E128ValueQkDescaleVpvDescalePScaleQuantTypeQKVOFFLINE(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2424,7 +2500,9 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.outDataType != 27 &&
         problem.clampType == 0) {
         Plan plan{422816758100024082, 1,
-            empty ? OneBlock() : TileInt8D128E128QkDescaleVpvDescaleKeyPaddedQuantTypeQKVONLINE(problem)};
+            empty
+                ? OneBlock()
+                : TileInt8D128E128QkDescaleVpvDescaleKeyPaddedQuantTypeQKVONLINE(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2543,7 +2621,9 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.outDataType != 27 &&
         problem.clampType == 0) {
         Plan plan{153779648300024082, 1,
-            empty ? OneBlock() : TileInt8D128E128QkDescaleVpvDescaleQueryPaddedQuantTypeQKVONLINE(problem)};
+            empty
+                ? OneBlock()
+                : TileInt8D128E128QkDescaleVpvDescaleQueryPaddedQuantTypeQKVONLINE(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -2636,7 +2716,9 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.outDataType == 27 &&
         problem.clampType == 0) {
         Plan plan{295384346500025082, 1,
-            empty ? OneBlock() : TileInt8D128E128ValueQkDescaleVpvDescaleQuantTypeQKVONLINE(problem)};
+            empty
+                ? OneBlock()
+                : TileInt8D128E128ValueQkDescaleVpvDescaleQuantTypeQKVONLINE(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }

@@ -4,10 +4,12 @@
  * Contract: ATB SelfAttentionOperation
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
- * Tensors in the contract's order, then results, workspace and tiling data; an absent tensor is a null pointer.
+ * Tensors in the contract's order, then results, workspace and tiling data; an absent tensor is a
+ * null pointer.
  * The tiling key tells which specialisation a call needs; the host picks it in
  * op_host/self_attention_pa_encoder_plan.h.
- * A package has one binary for each dtype column of the definition, whose build tells the dtype: kernels of
+ * A package has one binary for each dtype column of the definition, whose build tells the dtype:
+ * kernels of
  * others stay out of it.
  */
 #include "kernel_operator.h"
@@ -72,9 +74,9 @@
 #endif
 
 extern "C" __global__ __aicore__ void self_attention_pa_encoder_custom(GM_ADDR query, GM_ADDR key,
-    GM_ADDR value, GM_ADDR mask, GM_ADDR seqLen, GM_ADDR slopes, GM_ADDR qkDescale, GM_ADDR qkOffset,
-    GM_ADDR vpvDescale, GM_ADDR vpvOffset, GM_ADDR pScale, GM_ADDR logN, GM_ADDR output, GM_ADDR workspace,
-    GM_ADDR tiling)
+    GM_ADDR value, GM_ADDR mask, GM_ADDR seqLen, GM_ADDR slopes, GM_ADDR qkDescale,
+    GM_ADDR qkOffset, GM_ADDR vpvDescale, GM_ADDR vpvOffset, GM_ADDR pScale, GM_ADDR logN,
+    GM_ADDR output, GM_ADDR workspace, GM_ADDR tiling)
 {
     REGISTER_TILING_DEFAULT(SelfAttentionPaEncoderTiling);
     KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
@@ -84,177 +86,184 @@ extern "C" __global__ __aicore__ void self_attention_pa_encoder_custom(GM_ADDR q
     static_cast<void>(vpvOffset);  // no kernel here reads it
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_FLOAT16
     if (TILING_KEY_IS(92895136800001080)) {
-        self_attention_pa_encoder_d128_e128_value::Run<half>(query, key, value, seqLen, output, userWorkspace,
-            tilingData);
+        self_attention_pa_encoder_d128_e128_value::SelfAttentionPaEncoderKernel<half> kernel;
+        kernel.Run(query, key, value, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(374921317600003080)) {
-        self_attention_pa_encoder_d128_e128_value_mask_maskType_NORM::Run<half>(query, key, value, mask,
-            seqLen, output, userWorkspace, tilingData);
+        self_attention_pa_encoder_d128_e128_value_mask_maskType_NORM::SelfAttentionPaEncoderKernel<half> kernel;
+        kernel.Run(query, key, value, mask, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(76750906500005080)) {
-        self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS::Run<half>(query, key, value,
-            seqLen, slopes, output, userWorkspace, tilingData);
+        self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS::SelfAttentionPaEncoderKernel<half> kernel;
+        kernel.Run(query, key, value, seqLen, slopes, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(92895136800065080)) {
-        self_attention_pa_encoder_d128_e128_value_logN::Run<half>(query, key, value, seqLen, logN, output,
-            userWorkspace, tilingData);
+        self_attention_pa_encoder_d128_e128_value_logN::SelfAttentionPaEncoderKernel<half> kernel;
+        kernel.Run(query, key, value, seqLen, logN, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(107961468600001080)) {
-        self_attention_pa_encoder_d128_e128_value_clampType_MIN_MAX::Run<half>(query, key, value, seqLen,
-            output, userWorkspace, tilingData);
+        self_attention_pa_encoder_d128_e128_value_clampType_MIN_MAX::SelfAttentionPaEncoderKernel<half> kernel;
+        kernel.Run(query, key, value, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(150904969800001080)) {
-        self_attention_pa_encoder_d128_e128_value_key_BNSD_query_BNSD_value_BNSD::Run<half>(query, key, value,
-            seqLen, output, userWorkspace, tilingData);
+        self_attention_pa_encoder_d128_e128_value_key_BNSD_query_BNSD_value_BNSD::SelfAttentionPaEncoderKernel<half> kernel;
+        kernel.Run(query, key, value, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(347207478800000080)) {
-        self_attention_pa_encoder_d128_e128::Run<half>(query, key, seqLen, output, userWorkspace, tilingData);
+        self_attention_pa_encoder_d128_e128::SelfAttentionPaEncoderKernel<half> kernel;
+        kernel.Run(query, key, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(330270759200000080)) {
-        self_attention_pa_encoder_d128_e128_key_padded::Run<half>(query, key, seqLen, output, userWorkspace,
-            tilingData);
+        self_attention_pa_encoder_d128_e128_key_padded::SelfAttentionPaEncoderKernel<half> kernel;
+        kernel.Run(query, key, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(376575791400003080)) {
-        self_attention_pa_encoder_d128_e128_value_mask_mask_per_head_116087f5_maskType_ALIBI::Run<half>(query,
-            key, value, mask, seqLen, output, userWorkspace, tilingData);
+        self_attention_pa_encoder_d128_e128_value_mask_mask_per_head_116087f5_maskType_ALIBI::SelfAttentionPaEncoderKernel<half> kernel;
+        kernel.Run(query, key, value, mask, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(128628576600003080)) {
-        self_attention_pa_encoder_d128_e128_value_mask_mask_per_batch_ccd31859_maskType_NORM::Run<half>(query,
-            key, value, mask, seqLen, output, userWorkspace, tilingData);
+        self_attention_pa_encoder_d128_e128_value_mask_mask_per_batch_ccd31859_maskType_NORM::SelfAttentionPaEncoderKernel<half> kernel;
+        kernel.Run(query, key, value, mask, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(8824546500003080)) {
-        self_attention_pa_encoder_d128_e128_value_mask_mask_full_maskType_NORM::Run<half>(query, key, value,
-            mask, seqLen, output, userWorkspace, tilingData);
+        self_attention_pa_encoder_d128_e128_value_mask_mask_full_maskType_NORM::SelfAttentionPaEncoderKernel<half> kernel;
+        kernel.Run(query, key, value, mask, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(56260770500001080)) {
-        self_attention_pa_encoder_d128_e128_value_maskType_NORM_COMPRESS::Run<half>(query, key, value, seqLen,
-            output, userWorkspace, tilingData);
+        self_attention_pa_encoder_d128_e128_value_maskType_NORM_COMPRESS::SelfAttentionPaEncoderKernel<half> kernel;
+        kernel.Run(query, key, value, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(157349419800003080)) {
-        self_attention_pa_encoder_d128_e128_value_mask_mask_columns_maskType_ALIBI_COMPRESS::Run<half>(query,
-            key, value, mask, seqLen, output, userWorkspace, tilingData);
+        self_attention_pa_encoder_d128_e128_value_mask_mask_columns_maskType_ALIBI_COMPRESS::SelfAttentionPaEncoderKernel<half> kernel;
+        kernel.Run(query, key, value, mask, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(12004278000001080)) {
-        self_attention_pa_encoder_d128_e128_value_maskType_SLIDING_WINDOW_COMPRESS::Run<half>(query, key,
-            value, seqLen, output, userWorkspace, tilingData);
+        self_attention_pa_encoder_d128_e128_value_maskType_SLIDING_WINDOW_COMPRESS::SelfAttentionPaEncoderKernel<half> kernel;
+        kernel.Run(query, key, value, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(184114535200000080)) {
-        self_attention_pa_encoder_d128_e128_query_padded::Run<half>(query, key, seqLen, output, userWorkspace,
-            tilingData);
+        self_attention_pa_encoder_d128_e128_query_padded::SelfAttentionPaEncoderKernel<half> kernel;
+        kernel.Run(query, key, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(284565779700003080)) {
-        self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI::Run<half>(query, key, value, mask,
-            seqLen, output, userWorkspace, tilingData);
+        self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI::SelfAttentionPaEncoderKernel<half> kernel;
+        kernel.Run(query, key, value, mask, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(138352073000005080)) {
-        self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_SQRT::Run<half>(query, key,
-            value, seqLen, slopes, output, userWorkspace, tilingData);
+        self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_SQRT::SelfAttentionPaEncoderKernel<half> kernel;
+        kernel.Run(query, key, value, seqLen, slopes, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(352612900700005080)) {
-        self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_LEFT_ALIGN::Run<half>(query,
-            key, value, seqLen, slopes, output, userWorkspace, tilingData);
+        self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_LEFT_ALIGN::SelfAttentionPaEncoderKernel<half> kernel;
+        kernel.Run(query, key, value, seqLen, slopes, output, userWorkspace, tilingData);
     }
 #endif
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_BF16
     if (TILING_KEY_IS(92895136800001081)) {
-        self_attention_pa_encoder_d128_e128_value::Run<bfloat16_t>(query, key, value, seqLen, output,
-            userWorkspace, tilingData);
+        self_attention_pa_encoder_d128_e128_value::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
+        kernel.Run(query, key, value, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(411568015400003081)) {
-        self_attention_pa_encoder_d128_e128_value_mask_maskType_NORM::Run<bfloat16_t>(query, key, value, mask,
-            seqLen, output, userWorkspace, tilingData);
+        self_attention_pa_encoder_d128_e128_value_mask_maskType_NORM::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
+        kernel.Run(query, key, value, mask, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(76750906500005081)) {
-        self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS::Run<bfloat16_t>(query, key,
-            value, seqLen, slopes, output, userWorkspace, tilingData);
+        self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
+        kernel.Run(query, key, value, seqLen, slopes, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(92895136800065081)) {
-        self_attention_pa_encoder_d128_e128_value_logN::Run<bfloat16_t>(query, key, value, seqLen, logN,
-            output, userWorkspace, tilingData);
+        self_attention_pa_encoder_d128_e128_value_logN::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
+        kernel.Run(query, key, value, seqLen, logN, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(107961468600001081)) {
-        self_attention_pa_encoder_d128_e128_value_clampType_MIN_MAX::Run<bfloat16_t>(query, key, value,
-            seqLen, output, userWorkspace, tilingData);
+        self_attention_pa_encoder_d128_e128_value_clampType_MIN_MAX::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
+        kernel.Run(query, key, value, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(150904969800001081)) {
-        self_attention_pa_encoder_d128_e128_value_key_BNSD_query_BNSD_value_BNSD::Run<bfloat16_t>(query, key,
-            value, seqLen, output, userWorkspace, tilingData);
+        self_attention_pa_encoder_d128_e128_value_key_BNSD_query_BNSD_value_BNSD::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
+        kernel.Run(query, key, value, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(347207478800000081)) {
-        self_attention_pa_encoder_d128_e128::Run<bfloat16_t>(query, key, seqLen, output, userWorkspace,
-            tilingData);
+        self_attention_pa_encoder_d128_e128::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
+        kernel.Run(query, key, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(330270759200000081)) {
-        self_attention_pa_encoder_d128_e128_key_padded::Run<bfloat16_t>(query, key, seqLen, output,
-            userWorkspace, tilingData);
+        self_attention_pa_encoder_d128_e128_key_padded::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
+        kernel.Run(query, key, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(339508421600003081)) {
-        self_attention_pa_encoder_d128_e128_value_mask_mask_per_head_116087f5_maskType_ALIBI::Run<bfloat16_t>(query,
-            key, value, mask, seqLen, output, userWorkspace, tilingData);
+        self_attention_pa_encoder_d128_e128_value_mask_mask_per_head_116087f5_maskType_ALIBI::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
+        kernel.Run(query, key, value, mask, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(171986576400003081)) {
-        self_attention_pa_encoder_d128_e128_value_mask_mask_per_batch_ccd31859_maskType_NORM::Run<bfloat16_t>(query,
-            key, value, mask, seqLen, output, userWorkspace, tilingData);
+        self_attention_pa_encoder_d128_e128_value_mask_mask_per_batch_ccd31859_maskType_NORM::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
+        kernel.Run(query, key, value, mask, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(79552428300003081)) {
-        self_attention_pa_encoder_d128_e128_value_mask_mask_full_maskType_NORM::Run<bfloat16_t>(query, key,
-            value, mask, seqLen, output, userWorkspace, tilingData);
+        self_attention_pa_encoder_d128_e128_value_mask_mask_full_maskType_NORM::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
+        kernel.Run(query, key, value, mask, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(56260770500001081)) {
-        self_attention_pa_encoder_d128_e128_value_maskType_NORM_COMPRESS::Run<bfloat16_t>(query, key, value,
-            seqLen, output, userWorkspace, tilingData);
+        self_attention_pa_encoder_d128_e128_value_maskType_NORM_COMPRESS::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
+        kernel.Run(query, key, value, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(219460824400003081)) {
-        self_attention_pa_encoder_d128_e128_value_mask_mask_columns_maskType_ALIBI_COMPRESS::Run<bfloat16_t>(query,
-            key, value, mask, seqLen, output, userWorkspace, tilingData);
+        self_attention_pa_encoder_d128_e128_value_mask_mask_columns_maskType_ALIBI_COMPRESS::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
+        kernel.Run(query, key, value, mask, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(12004278000001081)) {
-        self_attention_pa_encoder_d128_e128_value_maskType_SLIDING_WINDOW_COMPRESS::Run<bfloat16_t>(query,
-            key, value, seqLen, output, userWorkspace, tilingData);
+        self_attention_pa_encoder_d128_e128_value_maskType_SLIDING_WINDOW_COMPRESS::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
+        kernel.Run(query, key, value, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(184114535200000081)) {
-        self_attention_pa_encoder_d128_e128_query_padded::Run<bfloat16_t>(query, key, seqLen, output,
-            userWorkspace, tilingData);
+        self_attention_pa_encoder_d128_e128_query_padded::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
+        kernel.Run(query, key, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(220970666300003081)) {
-        self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI::Run<bfloat16_t>(query, key, value,
-            mask, seqLen, output, userWorkspace, tilingData);
+        self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
+        kernel.Run(query, key, value, mask, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(138352073000005081)) {
-        self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_SQRT::Run<bfloat16_t>(query,
-            key, value, seqLen, slopes, output, userWorkspace, tilingData);
+        self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_SQRT::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
+        kernel.Run(query, key, value, seqLen, slopes, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(352612900700005081)) {
-        self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_LEFT_ALIGN::Run<bfloat16_t>(query,
-            key, value, seqLen, slopes, output, userWorkspace, tilingData);
+        self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_LEFT_ALIGN::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
+        kernel.Run(query, key, value, seqLen, slopes, output, userWorkspace, tilingData);
     }
 #endif
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_INT8
     if (TILING_KEY_IS(130279157100025082)) {
-        self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_quantType_QKV_ONLINE::Run(query,
-            key, value, seqLen, qkDescale, vpvDescale, output, userWorkspace, tilingData);
+        self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_quantType_QKV_ONLINE::SelfAttentionPaEncoderKernel kernel;
+        kernel.Run(query, key, value, seqLen, qkDescale, vpvDescale, output, userWorkspace,
+            tilingData);
     } else if (TILING_KEY_IS(41868342200027082)) {
-        self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_NORM_quantType_QKV_ONLINE::Run<half>(query,
-            key, value, mask, seqLen, qkDescale, vpvDescale, output, userWorkspace, tilingData);
+        self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_NORM_quantType_QKV_ONLINE::SelfAttentionPaEncoderKernel<half> kernel;
+        kernel.Run(query, key, value, mask, seqLen, qkDescale, vpvDescale, output, userWorkspace,
+            tilingData);
     } else if (TILING_KEY_IS(293002024100029082)) {
-        self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE::Run(
-            query,
-            key, value, seqLen, slopes, qkDescale, vpvDescale, output, userWorkspace, tilingData);
+        self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE::SelfAttentionPaEncoderKernel kernel;
+        kernel.Run(query, key, value, seqLen, slopes, qkDescale, vpvDescale, output, userWorkspace,
+            tilingData);
     } else if (TILING_KEY_IS(130279157100057082)) {
-        self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_pScale_quantType_QKV_OFFLINE::Run(
-            query,
-            key, value, seqLen, qkDescale, vpvDescale, pScale, output, userWorkspace, tilingData);
+        self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_pScale_quantType_QKV_OFFLINE::SelfAttentionPaEncoderKernel kernel;
+        kernel.Run(query, key, value, seqLen, qkDescale, vpvDescale, pScale, output, userWorkspace,
+            tilingData);
     } else if (TILING_KEY_IS(98357786100025082)) {
-        self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_clampType_MIN_MAX_quantType_QKV_ONLINE::Run(
-            query,
-            key, value, seqLen, qkDescale, vpvDescale, output, userWorkspace, tilingData);
+        self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_clampType_MIN_MAX_quantType_QKV_ONLINE::SelfAttentionPaEncoderKernel kernel;
+        kernel.Run(query, key, value, seqLen, qkDescale, vpvDescale, output, userWorkspace,
+            tilingData);
     } else if (TILING_KEY_IS(363527821200027082)) {
-        self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_NORM_quantType_QKV_ONLINE::Run<bfloat16_t>(query,
-            key, value, mask, seqLen, qkDescale, vpvDescale, output, userWorkspace, tilingData);
+        self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_NORM_quantType_QKV_ONLINE::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
+        kernel.Run(query, key, value, mask, seqLen, qkDescale, vpvDescale, output, userWorkspace,
+            tilingData);
     } else if (TILING_KEY_IS(202042731000024082)) {
-        self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_quantType_QKV_ONLINE::Run(query, key,
-            seqLen, qkDescale, vpvDescale, output, userWorkspace, tilingData);
+        self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_quantType_QKV_ONLINE::SelfAttentionPaEncoderKernel kernel;
+        kernel.Run(query, key, seqLen, qkDescale, vpvDescale, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(422816758100024082)) {
-        self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_key_padded_quantType_QKV_ONLINE::Run(
-            query,
-            key, seqLen, qkDescale, vpvDescale, output, userWorkspace, tilingData);
+        self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_key_padded_quantType_QKV_ONLINE::SelfAttentionPaEncoderKernel kernel;
+        kernel.Run(query, key, seqLen, qkDescale, vpvDescale, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(362849643000027082)) {
-        self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_head_116087f5_maskType_ALIBI_quantType_QKV_ONLINE::Run<half>(query,
-            key, value, mask, seqLen, qkDescale, vpvDescale, output, userWorkspace, tilingData);
+        self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_head_116087f5_maskType_ALIBI_quantType_QKV_ONLINE::SelfAttentionPaEncoderKernel<half> kernel;
+        kernel.Run(query, key, value, mask, seqLen, qkDescale, vpvDescale, output, userWorkspace,
+            tilingData);
     } else if (TILING_KEY_IS(293877920500027082)) {
-        self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_batch_ccd31859_maskType_NORM_quantType_QKV_ONLINE::Run<half>(query,
-            key, value, mask, seqLen, qkDescale, vpvDescale, output, userWorkspace, tilingData);
+        self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_batch_ccd31859_maskType_NORM_quantType_QKV_ONLINE::SelfAttentionPaEncoderKernel<half> kernel;
+        kernel.Run(query, key, value, mask, seqLen, qkDescale, vpvDescale, output, userWorkspace,
+            tilingData);
     } else if (TILING_KEY_IS(42768058400027082)) {
-        self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_full_maskType_NORM_quantType_QKV_ONLINE::Run<half>(query,
-            key, value, mask, seqLen, qkDescale, vpvDescale, output, userWorkspace, tilingData);
+        self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_full_maskType_NORM_quantType_QKV_ONLINE::SelfAttentionPaEncoderKernel<half> kernel;
+        kernel.Run(query, key, value, mask, seqLen, qkDescale, vpvDescale, output, userWorkspace,
+            tilingData);
     } else if (TILING_KEY_IS(419672092600027082)) {
-        self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_columns_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE::Run<bfloat16_t>(query,
-            key, value, mask, seqLen, qkDescale, vpvDescale, output, userWorkspace, tilingData);
+        self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_columns_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
+        kernel.Run(query, key, value, mask, seqLen, qkDescale, vpvDescale, output, userWorkspace,
+            tilingData);
     } else if (TILING_KEY_IS(153779648300024082)) {
-        self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_query_padded_quantType_QKV_ONLINE::Run(
-            query,
-            key, seqLen, qkDescale, vpvDescale, output, userWorkspace, tilingData);
+        self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_query_padded_quantType_QKV_ONLINE::SelfAttentionPaEncoderKernel kernel;
+        kernel.Run(query, key, seqLen, qkDescale, vpvDescale, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(184664963500027082)) {
-        self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_ALIBI_quantType_QKV_ONLINE::Run<half>(query,
-            key, value, mask, seqLen, qkDescale, vpvDescale, output, userWorkspace, tilingData);
+        self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_ALIBI_quantType_QKV_ONLINE::SelfAttentionPaEncoderKernel<half> kernel;
+        kernel.Run(query, key, value, mask, seqLen, qkDescale, vpvDescale, output, userWorkspace,
+            tilingData);
     } else if (TILING_KEY_IS(351358669000029082)) {
-        self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_SQRT_quantType_QKV_ONLINE::Run(
-            query,
-            key, value, seqLen, slopes, qkDescale, vpvDescale, output, userWorkspace, tilingData);
+        self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_SQRT_quantType_QKV_ONLINE::SelfAttentionPaEncoderKernel kernel;
+        kernel.Run(query, key, value, seqLen, slopes, qkDescale, vpvDescale, output, userWorkspace,
+            tilingData);
     } else if (TILING_KEY_IS(136260626300029082)) {
-        self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_LEFT_ALIGN_quantType_QKV_ONLINE::Run(
-            query,
-            key, value, seqLen, slopes, qkDescale, vpvDescale, output, userWorkspace, tilingData);
+        self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_LEFT_ALIGN_quantType_QKV_ONLINE::SelfAttentionPaEncoderKernel kernel;
+        kernel.Run(query, key, value, seqLen, slopes, qkDescale, vpvDescale, output, userWorkspace,
+            tilingData);
     } else if (TILING_KEY_IS(295384346500025082)) {
-        self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_outDataType_BF16_quantType_QKV_ONLINE::Run(
-            query,
-            key, value, seqLen, qkDescale, vpvDescale, output, userWorkspace, tilingData);
+        self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_outDataType_BF16_quantType_QKV_ONLINE::SelfAttentionPaEncoderKernel kernel;
+        kernel.Run(query, key, value, seqLen, qkDescale, vpvDescale, output, userWorkspace,
+            tilingData);
     }
 #endif
 }

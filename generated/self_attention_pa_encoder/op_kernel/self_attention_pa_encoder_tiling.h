@@ -1,4 +1,5 @@
-// Tiling data of self_attention_pa_encoder: computed on the host, read by every core. Each kernel reads what it needs.
+// Tiling data of self_attention_pa_encoder: computed on the host, read by every core. Each kernel
+// reads what it needs.
 #ifndef ATTNDSL_SELF_ATTENTION_PA_ENCODER_TILING_H
 #define ATTNDSL_SELF_ATTENTION_PA_ENCODER_TILING_H
 
@@ -36,7 +37,8 @@ struct SelfAttentionPaEncoderTiling {
     int64_t queryStrideN;  // elements between neighbours of query along N
     int64_t scoreRingOffset;  // bytes from the workspace to the ring of score tiles, cube to vector
     int64_t scoreRingPart;  // bytes of one block's scoreRing
-    int64_t probRingOffset;  // bytes from the workspace to the ring of probability tiles, vector to cube
+    // bytes from the workspace to the ring of probability tiles, vector to cube
+    int64_t probRingOffset;
     int64_t probRingPart;  // bytes of one block's probRing
     int64_t outRingOffset;  // bytes from the workspace to the ring of weighted sums, cube to vector
     int64_t outRingPart;  // bytes of one block's outRing
@@ -45,7 +47,8 @@ struct SelfAttentionPaEncoderTiling {
     int64_t partialOutOffset;  // bytes from the workspace to the weighted sums of key splits
     int64_t workspaceBytes;  // bytes of the user workspace
     int64_t maskPitch0;  // elements of mask behind dimension 0
-    // -3e+38 if kernelType == 1 and (calcType == 0 or calcType == 1 or calcType == 3) and (maskType == 1 or maskType == 3 or maskType == 7 or maskType == 8) else 1.0
+    // -3e+38 if kernelType == 1 and (calcType == 0 or calcType == 1 or calcType == 3) and (maskType
+    // == 1 or maskType == 3 or maskType == 7 or maskType == 8) else 1.0
     float factorMultiply;
     int64_t slopesStrideN;  // elements between neighbours of slopes along N
     float clampMin;  // clampMin

@@ -1,4 +1,5 @@
-// How self_attention_prefix_encoder is launched: which kernel, how many blocks, which workspace. Plain C++17, no CANN headers.
+// How self_attention_prefix_encoder is launched: which kernel, how many blocks, which workspace.
+// Plain C++17, no CANN headers.
 #ifndef ATTNDSL_SELF_ATTENTION_PREFIX_ENCODER_PLAN_H
 #define ATTNDSL_SELF_ATTENTION_PREFIX_ENCODER_PLAN_H
 
@@ -16,7 +17,8 @@ struct Problem {
     int64_t slopesGiven = 0;  // whether slopes is passed
     int64_t maskType = 0;  // maskType
     int64_t clampType = 0;  // clampType
-    // layout(mask); 0: square, 1: per head, 2: per batch, 3: full, 4: 128, 5: 256, 6: columns, 7: 512
+    // layout(mask); 0: square, 1: per head, 2: per batch, 3: full, 4: 128, 5: 256, 6: columns, 7:
+    // 512
     int64_t maskLayout = 0;
     int64_t kvHeads = 0;  // size kvHeads of the contract
     int64_t headNum = 0;  // parameter headNum
@@ -31,7 +33,8 @@ struct Problem {
     int64_t maskRows = 0;  // size maskRows of the contract
 };
 
-// A launch. `key` tells the kernel, 0 if none is generated for the problem; `scheduleMode` 1: blocks wait for each
+// A launch. `key` tells the kernel, 0 if none is generated for the problem; `scheduleMode` 1:
+// blocks wait for each
 // other, so all of them have to start together. Blocks and workspace are in `tiling`.
 struct Plan {
     uint64_t key = 0;
@@ -226,7 +229,8 @@ inline SelfAttentionPrefixEncoderTiling TileFloat16D128SlopesMaskTypeALIBICOMPRE
     return tiling;
 }
 
-// The kernel that takes a problem, and its launch. `empty`: nothing is to be computed, and one block finds that out.
+// The kernel that takes a problem, and its launch. `empty`: nothing is to be computed, and one
+// block finds that out.
 inline Plan PlanLaunch(const Problem &problem, bool empty = false)
 {
     // self_attention_prefix_encoder_float16_d128_maskType_CAUSAL_MASK
@@ -234,7 +238,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.headSize > 112 && problem.headSize <= 128 &&
         (problem.maskType == 3 || problem.maskType == 9) &&
         problem.clampType == 0) {
-        Plan plan{18752440100000080, 1, empty ? OneBlock() : TileFloat16D128MaskTypeCAUSALMASK(problem)};
+        Plan plan{18752440100000080, 1,
+            empty ? OneBlock() : TileFloat16D128MaskTypeCAUSALMASK(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }
@@ -279,7 +284,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.headSize > 112 && problem.headSize <= 128 &&
         (problem.maskType == 3 || problem.maskType == 9) &&
         problem.clampType == 0) {
-        Plan plan{18752440100000081, 1, empty ? OneBlock() : TileFloat16D128MaskTypeCAUSALMASK(problem)};
+        Plan plan{18752440100000081, 1,
+            empty ? OneBlock() : TileFloat16D128MaskTypeCAUSALMASK(problem)};
         plan.tiling.key = plan.key;
         return plan;
     }

@@ -1,4 +1,5 @@
-// Tiling data of self_attention_prefix_encoder: computed on the host, read by every core. Each kernel reads what it needs.
+// Tiling data of self_attention_prefix_encoder: computed on the host, read by every core. Each
+// kernel reads what it needs.
 #ifndef ATTNDSL_SELF_ATTENTION_PREFIX_ENCODER_TILING_H
 #define ATTNDSL_SELF_ATTENTION_PREFIX_ENCODER_TILING_H
 
@@ -37,7 +38,8 @@ struct SelfAttentionPrefixEncoderTiling {
     int64_t queryStrideN;  // elements between neighbours of query along N
     int64_t scoreRingOffset;  // bytes from the workspace to the ring of score tiles, cube to vector
     int64_t scoreRingPart;  // bytes of one block's scoreRing
-    int64_t probRingOffset;  // bytes from the workspace to the ring of probability tiles, vector to cube
+    // bytes from the workspace to the ring of probability tiles, vector to cube
+    int64_t probRingOffset;
     int64_t probRingPart;  // bytes of one block's probRing
     int64_t outRingOffset;  // bytes from the workspace to the ring of weighted sums, cube to vector
     int64_t outRingPart;  // bytes of one block's outRing
