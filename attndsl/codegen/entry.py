@@ -10,7 +10,7 @@ from attndsl.codegen.dtype_parameter import dtype_parameter, text_name
 from attndsl.codegen.identifiers import comment
 from attndsl.codegen.kernel import class_name
 from attndsl.codegen.problem_members import io_tensor
-from attndsl.codegen.tiling_keys import tiling_key
+from attndsl.codegen.tiling_keys import key_name, tiling_key
 from attndsl.schedule.compile import Compiled
 from attndsl.tile.instructions.base import cxx
 
@@ -23,6 +23,7 @@ class Branch:
     text: str
     dtype: str
     key: int
+    key_name: str
     arguments: tuple[str, ...]
 
 
@@ -113,4 +114,4 @@ def _branches(kernels: Sequence[Compiled], names: Names, lists: tuple[str, ...])
             arguments.append(_only(name) if name in lists and not tensor.listed else name)
         parameter = dtype_parameter(compiled)
         dtype = "" if parameter is None else cxx(parameter.own)
-        yield Branch(text_name(compiled), dtype, tiling_key(compiled), tuple(arguments))
+        yield Branch(text_name(compiled), dtype, tiling_key(compiled), key_name(compiled), tuple(arguments))

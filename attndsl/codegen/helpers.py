@@ -26,24 +26,14 @@ class Helper:
         return "static " if self.static else ""
 
 
-_BODIES = {
-    "min": "a < b ? a : b",
-    "max": "a > b ? a : b",
-    "ceil_div": "(a + b - 1) / b",
-    "round_up": "(a + b - 1) / b * b",
-    "floor_div": "a / b - (a % b != 0 && (a % b < 0) != (b < 0) ? 1 : 0)",
-    "floor_mod": "a % b + (a % b != 0 && (a % b < 0) != (b < 0) ? b : 0)",
-}
+_FUNCTIONS = ("min", "max", "ceil_div", "round_up", "floor_div", "floor_mod")
+"""Operations that C++ spells as calls of functions in ``op_host/arithmetic.h``."""
 
 
-def used_helpers(exprs: Iterable[Expr]) -> tuple[Helper, ...]:
+def used_helpers(exprs: Iterable[Expr]) -> tuple[str, ...]:
     """The functions of two numbers that some expressions call, in a fixed order."""
     used = {node.op for expr in exprs for node in expr.walk() if isinstance(node, Binary)}
-    return tuple(
-        Helper(CALLS[op][True], "int64_t a, int64_t b", (f"return {body};",))
-        for op, body in _BODIES.items()
-        if op in used
-    )
+    return tuple(CALLS[op][True] for op in _FUNCTIONS if op in used)
 
 
 def kernel_helpers(exprs: Iterable[Expr]) -> tuple[Helper, ...]:

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import zlib
 
+from attndsl.codegen.arguments import names_of
+from attndsl.codegen.identifiers import pascal
+from attndsl.codegen.kernel import kernel_name
 from attndsl.codegen.problem_members import VALUE_SIZE, io_tensor
 from attndsl.codegen.selectors import selectors
 from attndsl.hardware import ATLAS_A2
 from attndsl.schedule.compile import Compiled
 from attndsl.schedule.specialisation import feature_names
+
+
+def key_name(compiled: Compiled) -> str:
+    """The name of a kernel's tiling key."""
+    suffix = kernel_name(compiled).removeprefix(f"{names_of(compiled.operator).op}_")
+    return f"k{pascal(suffix)}"
 
 
 def tiling_key(compiled: Compiled) -> int:

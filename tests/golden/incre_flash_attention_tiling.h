@@ -5,6 +5,11 @@
 
 #include <cstdint>
 
+// The kernels by their tiling keys.
+enum class IncreFlashAttentionTilingKey : uint64_t {
+    kFloat16D64AttnMask = 21904911100001040,
+};
+
 struct IncreFlashAttentionTiling {
     uint64_t key;  // the tiling key, for launches that have no other way to tell it
     int64_t kvHeads;  // key/value heads
