@@ -103,7 +103,7 @@ class HostText:
 def host_text(kernels: Sequence[Compiled]) -> HostText:
     """The host side of the kernels of one operator."""
     operator = kernels[0].operator
-    names, words = names_of(operator), problem_words(kernels)
+    names, words = names_of(operator), problem_words(operator)
     keys = tuple((key_name(compiled), tiling_key(compiled)) for compiled in kernels)
     if len({key for _, key in keys}) != len(keys) or len({name for name, _ in keys}) != len(keys):
         raise InternalError(f"two kernels of {operator.name} have the same tiling key, or name of it")

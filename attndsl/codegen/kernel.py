@@ -6,6 +6,7 @@ import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from attndsl.c_names import plain
 from attndsl.codegen.arguments import Names, names_of
@@ -22,9 +23,16 @@ from attndsl.codegen.naming import (
 )
 from attndsl.codegen.segments import Member, Segment, Shared, keys_of, share
 from attndsl.codegen.statements import Function, Writer
+from attndsl.graph.decisions import decisions
 from attndsl.hardware import ATLAS_A2, Core
 from attndsl.schedule.compile import Compiled
-from attndsl.schedule.specialisation import Specialisation, feature_names, kernel_suffix
+from attndsl.schedule.specialisation import (
+    Specialisation,
+    feature_names,
+    kernel_inputs,
+    kernel_suffix,
+    settings_of,
+)
 from attndsl.spec.operator import Operator
 from attndsl.spec.settings import spelled
 from attndsl.symbolic import Const, Expr
@@ -226,7 +234,19 @@ def _specialisation(compiled: Compiled) -> Iterator[str]:
         yield f"with {features}"
     for name, value in special.settings:
         if value is not None:
-            yield comment(f"{name} = {spelled(operator, name, value)}")
+            yield from map(comment, _setting(operator, special, name, value))
+
+
+def _setting(operator: Operator, special: Specialisation, name: str, value: Any) -> Iterator[str]:
+    """What calls have in common by a setting: its value, or of a number what is asked of it."""
+    param = operator.find_param(name)
+    if param is None or param.choices or param.type not in (int, float):
+        yield f"{name} = {spelled(operator, name, value)}"
+        return
+    present = kernel_inputs(operator, special.features)
+    for condition, holds in decisions(operator.roots, present, settings_of(operator, special)):
+        if name in condition.symbols():
+            yield str(condition) if holds else f"not {condition}"
 
 
 def _choice(line: str) -> str:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from attndsl.codegen.identifiers import pascal
 from attndsl.codegen.problem_members import counted, io_tensor, member_of
 from attndsl.questions import dtype_of, layout_of
-from attndsl.schedule.compile import Compiled
 from attndsl.schedule.host_scalars import layout_choice
 from attndsl.spec.operator import Operator
 from attndsl.symbolic import Compare, Const, Expr, Named, Symbol
@@ -34,9 +33,8 @@ class Words:
         return None
 
 
-def problem_words(kernels: Sequence[Compiled]) -> dict[str, Words]:
+def problem_words(operator: Operator) -> dict[str, Words]:
     """The words of an operator by the symbols that expressions of its hosts have for them."""
-    operator = kernels[0].operator
     found: dict[str, Words] = {}
     for symbol, values in _worded(operator):
         constants = tuple(_constants(values))

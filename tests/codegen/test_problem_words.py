@@ -8,8 +8,6 @@ from attndsl import ops
 from attndsl.codegen.arguments import DTYPE_ROWS
 from attndsl.codegen.problem_words import Words, problem_words, with_words
 from attndsl.codegen.render import runtime
-from attndsl.schedule.compile import compile_operator
-from attndsl.schedule.specialisation import Specialisation
 from attndsl.symbolic import Expr, Symbol
 
 MASK = Words("maskType", "MaskType", (("kUndefined", 0), ("kNorm", 1)))
@@ -33,10 +31,7 @@ def test_comparisons_with_words_have_their_names(value: Expr, text: str) -> None
 
 
 def test_words_of_an_operator() -> None:
-    special = Specialisation(
-        dtype="float16", bucket=64, value_bucket=64, features=frozenset({"key", "value"})
-    )
-    words = problem_words([compile_operator(ops.self_attention, special)])
+    words = problem_words(ops.self_attention)
     assert words["maskType"].constant(1).cxx_name == "values::MaskType::kNorm"
     assert words["layout(cacheK)"] == words["host.cacheKLayout"]
     assert dict(words["layout(cacheK)"].constants)["kLayers"] == 0

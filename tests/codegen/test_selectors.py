@@ -10,6 +10,7 @@ import pytest
 from attndsl import ops
 from attndsl.codegen.kernel_request import KernelRequest, specialisation_of_choice, wanted_specialisations
 from attndsl.codegen.problem_members import dtype_member, given_member, io_tensor, member_of, number_of_value
+from attndsl.codegen.problem_words import problem_words
 from attndsl.codegen.selectors import selectors_of
 from attndsl.schedule.specialisation import feature_names, kernel_inputs, settings_of
 from attndsl.spec.covering import choosable, nearest_choice
@@ -46,8 +47,22 @@ def takes(operator, special, problem):
     """The conditions, evaluated; sizes aside, which say nothing of the computation."""
     texts = [item.test for item in selectors_of(operator, special)]
     text = " and ".join(f"({each})" for each in texts if "headSize" not in each and "valueSize" not in each)
+    found = evaluated(text, problem=problem)
+    shown = [item.shown(problem_words(operator)) for item in selectors_of(operator, special)]
+    named = " and ".join(f"({each})" for each in shown if "headSize" not in each and "valueSize" not in each)
+    assert evaluated(named.replace("::", "."), problem=problem, values=values_of(operator)) == found
+    return found
+
+
+def evaluated(text, **names):
     text = text.replace("&&", " and ").replace("||", " or ").replace("!(", " not (")
-    return eval(text, {"problem": problem})
+    return bool(eval(text, names))
+
+
+def values_of(operator):
+    """The constants of the plan, by struct."""
+    words = problem_words(operator).values()
+    return SimpleNamespace(**{each.name: SimpleNamespace(**dict(each.constants)) for each in words})
 
 
 @pytest.mark.parametrize("operator", EVERY, ids=lambda each: each.name)

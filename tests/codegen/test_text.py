@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 import attndsl
 from attndsl import ops
 from attndsl.codegen.device_files import device_files, kernel_path
-from attndsl.codegen.kernel import kernel_name
+from attndsl.codegen.kernel import kernel_name, kernel_text
 from attndsl.codegen.line_breaks import WIDTH, wrap
 from attndsl.codegen.render import render
 from attndsl.emulator.toolchain import INCLUDE, find_compiler
@@ -29,6 +29,7 @@ from attndsl.hardware import ATLAS_A2
 from attndsl.resources import generated_dir
 from attndsl.schedule.compile import Compiled, compile_operator
 from attndsl.schedule.specialisation import Specialisation
+from attndsl.spec import Operator, attend
 from attndsl.tile.printer import print_program
 
 SPECIALS = (
@@ -170,6 +171,30 @@ def test_the_buffer_map_is_the_memory_plan(special):
         assert places[f"{name}Slot"] == buffer.slot_stride, buffer.name
     for memory in ATLAS_A2.memories:
         assert places[f"k{memory.space.value.capitalize()}End"] == program.used_bytes(memory.space)
+
+
+def windowed() -> Operator:
+    """A number decides the computation: whether it is above 0."""
+    op = Operator("windowed", summary="A window above 0 doubles the scores.")
+    B, N, K, T, D = op.dims("B N K T D")
+    op.axes(B=B, N=N, K=K, T=T, D=D, E=D)
+    query = op.input("query", "B N D", dtype="float16", axes="B N D")
+    key = op.input("key", "B K T D", dtype=query, axes="B K T D")
+    value = op.input("value", "B K T D", dtype=query, axes="B K T E")
+    window = op.param("window", int, default=0, ge=0)
+    s = attend.scores(query, attend.rows(key))
+    s = attend.when(window > 0, s * 2.0, s)
+    op.output("out", attend.softmax(s) @ attend.rows(value), like=query)
+    return op
+
+
+@pytest.mark.parametrize(("value", "line"), [(1, "window > 0"), (5, "window > 0"), (None, "")])
+def test_the_header_says_what_is_asked_of_a_number(value, line):
+    """A kernel for a window of 1 takes any above 0."""
+    settings = (("window", value),) if value else ()
+    special = Specialisation(dtype="float16", bucket=16, settings=settings)
+    lines = kernel_text(compile_operator(windowed(), special)).specialisation
+    assert [each for each in lines if "window" in each] == ([line] if line else [])
 
 
 @pytest.mark.parametrize("special", SPECIALS, ids=str)
