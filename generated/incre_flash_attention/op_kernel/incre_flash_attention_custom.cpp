@@ -56,6 +56,7 @@ extern "C" __global__ __aicore__ void incre_flash_attention_custom(GM_ADDR query
     REGISTER_TILING_DEFAULT(IncreFlashAttentionTiling);
     KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
     GET_TILING_DATA_WITH_STRUCT(IncreFlashAttentionTiling, tilingData, tiling);
+    using Key = IncreFlashAttentionTilingKey;  // CANN's build reads keys as numbers, no names
     GM_ADDR userWorkspace = AscendC::GetUserWorkspace(workspace);
     static_cast<void>(dequant_scale1);  // no kernel here reads it
     static_cast<void>(quant_scale1);  // no kernel here reads it
@@ -64,84 +65,124 @@ extern "C" __global__ __aicore__ void incre_flash_attention_custom(GM_ADDR query
     GM_ADDR valueOnly = OnlyTensor(value);
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_FLOAT16
     if (TILING_KEY_IS(21904911100000080)) {
+        static_assert(21904911100000080 == static_cast<uint64_t>(
+            Key::kFloat16D128));
         incre_flash_attention_d128::IncreFlashAttentionKernel<half> kernel;
         kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, attention_out, userWorkspace,
             tilingData);
     } else if (TILING_KEY_IS(21904911100001080)) {
+        static_assert(21904911100001080 == static_cast<uint64_t>(
+            Key::kFloat16D128AttnMask));
         incre_flash_attention_d128_attn_mask::IncreFlashAttentionKernel<half> kernel;
         kernel.Run(query, keyOnly, valueOnly, attn_mask, actual_seq_lengths, attention_out,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(21904911100002080)) {
+        static_assert(21904911100002080 == static_cast<uint64_t>(
+            Key::kFloat16D128PseShift));
         incre_flash_attention_d128_pse_shift::IncreFlashAttentionKernel<half> kernel;
         kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, pse_shift, attention_out,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(21904911100004080)) {
+        static_assert(21904911100004080 == static_cast<uint64_t>(
+            Key::kFloat16D128QuantScale2));
         incre_flash_attention_d128_quant_scale2::IncreFlashAttentionKernel<half> kernel;
         kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, quant_scale2, attention_out,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(21904911100012080)) {
+        static_assert(21904911100012080 == static_cast<uint64_t>(
+            Key::kFloat16D128QuantScale2QuantOffset2));
         incre_flash_attention_d128_quant_scale2_quant_offset2::IncreFlashAttentionKernel<half> kernel;
         kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, quant_scale2, quant_offset2,
             attention_out, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(21904911100016080)) {
+        static_assert(21904911100016080 == static_cast<uint64_t>(
+            Key::kFloat16D128AntiquantScale));
         incre_flash_attention_d128_antiquant_scale::IncreFlashAttentionKernel<half> kernel;
         kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, antiquant_scale, attention_out,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(21904911100048080)) {
+        static_assert(21904911100048080 == static_cast<uint64_t>(
+            Key::kFloat16D128AntiquantScaleAntiquantOffset));
         incre_flash_attention_d128_antiquant_scale_antiquant_offset::IncreFlashAttentionKernel<half> kernel;
         kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, antiquant_scale, antiquant_offset,
             attention_out, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(185486996900064080)) {
+        static_assert(185486996900064080 == static_cast<uint64_t>(
+            Key::kFloat16D128BlockTable));
         incre_flash_attention_d128_block_table::IncreFlashAttentionKernel<half> kernel;
         kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, block_table, attention_out,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(21904911100128080)) {
+        static_assert(21904911100128080 == static_cast<uint64_t>(
+            Key::kFloat16D128KvPaddingSize));
         incre_flash_attention_d128_kv_padding_size::IncreFlashAttentionKernel<half> kernel;
         kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, kv_padding_size, attention_out,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(421397943000000080)) {
+        static_assert(421397943000000080 == static_cast<uint64_t>(
+            Key::kFloat16D128KeyListValueList));
         incre_flash_attention_d128_key_list_value_list::IncreFlashAttentionKernel<half> kernel;
         kernel.Run(query, key, value, actual_seq_lengths, attention_out, userWorkspace, tilingData);
     }
 #endif
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_BF16
     if (TILING_KEY_IS(21904911100000081)) {
+        static_assert(21904911100000081 == static_cast<uint64_t>(
+            Key::kBfloat16D128));
         incre_flash_attention_d128::IncreFlashAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, attention_out, userWorkspace,
             tilingData);
     } else if (TILING_KEY_IS(21904911100001081)) {
+        static_assert(21904911100001081 == static_cast<uint64_t>(
+            Key::kBfloat16D128AttnMask));
         incre_flash_attention_d128_attn_mask::IncreFlashAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, keyOnly, valueOnly, attn_mask, actual_seq_lengths, attention_out,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(21904911100002081)) {
+        static_assert(21904911100002081 == static_cast<uint64_t>(
+            Key::kBfloat16D128PseShift));
         incre_flash_attention_d128_pse_shift::IncreFlashAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, pse_shift, attention_out,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(21904911100004081)) {
+        static_assert(21904911100004081 == static_cast<uint64_t>(
+            Key::kBfloat16D128QuantScale2));
         incre_flash_attention_d128_quant_scale2::IncreFlashAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, quant_scale2, attention_out,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(21904911100012081)) {
+        static_assert(21904911100012081 == static_cast<uint64_t>(
+            Key::kBfloat16D128QuantScale2QuantOffset2));
         incre_flash_attention_d128_quant_scale2_quant_offset2::IncreFlashAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, quant_scale2, quant_offset2,
             attention_out, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(21904911100016081)) {
+        static_assert(21904911100016081 == static_cast<uint64_t>(
+            Key::kBfloat16D128AntiquantScale));
         incre_flash_attention_d128_antiquant_scale::IncreFlashAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, antiquant_scale, attention_out,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(21904911100048081)) {
+        static_assert(21904911100048081 == static_cast<uint64_t>(
+            Key::kBfloat16D128AntiquantScaleAntiquantOffset));
         incre_flash_attention_d128_antiquant_scale_antiquant_offset::IncreFlashAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, antiquant_scale, antiquant_offset,
             attention_out, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(185486996900064081)) {
+        static_assert(185486996900064081 == static_cast<uint64_t>(
+            Key::kBfloat16D128BlockTable));
         incre_flash_attention_d128_block_table::IncreFlashAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, block_table, attention_out,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(21904911100128081)) {
+        static_assert(21904911100128081 == static_cast<uint64_t>(
+            Key::kBfloat16D128KvPaddingSize));
         incre_flash_attention_d128_kv_padding_size::IncreFlashAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, kv_padding_size, attention_out,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(421397943000000081)) {
+        static_assert(421397943000000081 == static_cast<uint64_t>(
+            Key::kBfloat16D128KeyListValueList));
         incre_flash_attention_d128_key_list_value_list::IncreFlashAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, actual_seq_lengths, attention_out, userWorkspace, tilingData);
     }

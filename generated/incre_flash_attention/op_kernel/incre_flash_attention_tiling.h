@@ -5,6 +5,30 @@
 
 #include <cstdint>
 
+// The kernels by their tiling keys.
+enum class IncreFlashAttentionTilingKey : uint64_t {
+    kFloat16D128 = 21904911100000080,
+    kFloat16D128AttnMask = 21904911100001080,
+    kFloat16D128PseShift = 21904911100002080,
+    kFloat16D128QuantScale2 = 21904911100004080,
+    kFloat16D128QuantScale2QuantOffset2 = 21904911100012080,
+    kFloat16D128AntiquantScale = 21904911100016080,
+    kFloat16D128AntiquantScaleAntiquantOffset = 21904911100048080,
+    kFloat16D128BlockTable = 185486996900064080,
+    kFloat16D128KvPaddingSize = 21904911100128080,
+    kFloat16D128KeyListValueList = 421397943000000080,
+    kBfloat16D128 = 21904911100000081,
+    kBfloat16D128AttnMask = 21904911100001081,
+    kBfloat16D128PseShift = 21904911100002081,
+    kBfloat16D128QuantScale2 = 21904911100004081,
+    kBfloat16D128QuantScale2QuantOffset2 = 21904911100012081,
+    kBfloat16D128AntiquantScale = 21904911100016081,
+    kBfloat16D128AntiquantScaleAntiquantOffset = 21904911100048081,
+    kBfloat16D128BlockTable = 185486996900064081,
+    kBfloat16D128KvPaddingSize = 21904911100128081,
+    kBfloat16D128KeyListValueList = 421397943000000081,
+};
+
 struct IncreFlashAttentionTiling {
     uint64_t key;  // the tiling key, for launches that have no other way to tell it
     int64_t kvHeads;  // key/value heads

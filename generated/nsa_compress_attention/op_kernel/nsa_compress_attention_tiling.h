@@ -5,6 +5,16 @@
 
 #include <cstdint>
 
+// The kernels by their tiling keys.
+enum class NsaCompressAttentionTilingKey : uint64_t {
+    kFloat16D128E128 = 274752041900000080,
+    kFloat16D128E128TopkMask = 274752041900001080,
+    kFloat16D128E128AttenMask = 274752041900002080,
+    kBfloat16D128E128 = 274752041900000081,
+    kBfloat16D128E128TopkMask = 274752041900001081,
+    kBfloat16D128E128AttenMask = 274752041900002081,
+};
+
 struct NsaCompressAttentionTiling {
     uint64_t key;  // the tiling key, for launches that have no other way to tell it
     int64_t kvHeads;  // key/value heads

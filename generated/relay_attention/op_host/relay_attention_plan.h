@@ -6,8 +6,17 @@
 #include <cstdint>
 
 #include "../op_kernel/relay_attention_tiling.h"
+#include "arithmetic.h"
 
 namespace relay_attention_host {
+
+// What numbers of a problem stand for.
+namespace values {
+struct QueryDtype {
+    static constexpr int64_t kFloat16 = 0;
+    static constexpr int64_t kBfloat16 = 1;
+};
+}  // namespace values
 
 // What the launch depends on.
 struct Problem {
@@ -41,13 +50,20 @@ inline RelayAttentionTiling OneBlock()
     return tiling;
 }
 
-inline RelayAttentionTiling TileFloat16D128(const Problem &problem)
-{
-    [[maybe_unused]] const auto MinOf = [](int64_t a, int64_t b) { return a < b ? a : b; };
-    [[maybe_unused]] const auto MaxOf = [](int64_t a, int64_t b) { return a > b ? a : b; };
-    [[maybe_unused]] const auto CeilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    [[maybe_unused]] const auto RoundUp = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
+// What the launches of the kernels differ in. A form tells which of several expressions some fields
+// have.
+struct Kernel {
+    RelayAttentionTilingKey key;
+    uint32_t scheduleMode;
+};
 
+// The tiling data of a launch; a kernel reads the fields that it needs.
+inline RelayAttentionTiling Tile(const Problem &problem, [[maybe_unused]] const Kernel &kernel)
+{
+    using attndsl::MinOf;
+    using attndsl::MaxOf;
+    using attndsl::CeilDiv;
+    using attndsl::RoundUp;
     RelayAttentionTiling tiling{};
     tiling.kvHeads = problem.N;
     tiling.group = problem.headNum / problem.N;
@@ -120,23 +136,30 @@ inline RelayAttentionTiling TileFloat16D128(const Problem &problem)
     return tiling;
 }
 
+// A launch of a kernel, whose tiling data is `tiling`.
+inline Plan PlanOf(const Kernel &kernel, const RelayAttentionTiling &tiling)
+{
+    Plan plan{static_cast<uint64_t>(kernel.key), kernel.scheduleMode, tiling};
+    plan.tiling.key = plan.key;
+    return plan;
+}
+
 // The kernel that takes a problem, and its launch. `empty`: nothing is to be computed, and one
 // block finds that out.
 inline Plan PlanLaunch(const Problem &problem, bool empty = false)
 {
+    using Key = RelayAttentionTilingKey;
     // relay_attention_float16_d128
-    if (problem.queryDtype == 0 &&
+    if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 112 && problem.headSize <= 128) {
-        Plan plan{80, 1, empty ? OneBlock() : TileFloat16D128(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        constexpr Kernel kernel{Key::kFloat16D128, 1};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // relay_attention_bfloat16_d128
-    if (problem.queryDtype == 1 &&
+    if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
         problem.headSize > 112 && problem.headSize <= 128) {
-        Plan plan{81, 1, empty ? OneBlock() : TileFloat16D128(problem)};
-        plan.tiling.key = plan.key;
-        return plan;
+        constexpr Kernel kernel{Key::kBfloat16D128, 1};
+        return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     return Plan{};
 }

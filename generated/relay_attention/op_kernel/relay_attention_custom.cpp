@@ -29,9 +29,12 @@ extern "C" __global__ __aicore__ void relay_attention_custom(GM_ADDR query, GM_A
     REGISTER_TILING_DEFAULT(RelayAttentionTiling);
     KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
     GET_TILING_DATA_WITH_STRUCT(RelayAttentionTiling, tilingData, tiling);
+    using Key = RelayAttentionTilingKey;  // CANN's build reads keys as numbers, no names
     GM_ADDR userWorkspace = AscendC::GetUserWorkspace(workspace);
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_FLOAT16
     if (TILING_KEY_IS(80)) {
+        static_assert(80 == static_cast<uint64_t>(
+            Key::kFloat16D128));
         relay_attention_d128::RelayAttentionKernel<half> kernel;
         kernel.Run(query, key, value, keyShare, valueShare, attentionMask, seqLen, kvSeqLen,
             kvShareMap, kvShareLen, out, userWorkspace, tilingData);
@@ -39,6 +42,8 @@ extern "C" __global__ __aicore__ void relay_attention_custom(GM_ADDR query, GM_A
 #endif
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_BF16
     if (TILING_KEY_IS(81)) {
+        static_assert(81 == static_cast<uint64_t>(
+            Key::kBfloat16D128));
         relay_attention_d128::RelayAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, keyShare, valueShare, attentionMask, seqLen, kvSeqLen,
             kvShareMap, kvShareLen, out, userWorkspace, tilingData);

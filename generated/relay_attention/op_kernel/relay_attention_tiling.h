@@ -5,6 +5,12 @@
 
 #include <cstdint>
 
+// The kernels by their tiling keys.
+enum class RelayAttentionTilingKey : uint64_t {
+    kFloat16D128 = 80,
+    kBfloat16D128 = 81,
+};
+
 struct RelayAttentionTiling {
     uint64_t key;  // the tiling key, for launches that have no other way to tell it
     int64_t kvHeads;  // key/value heads

@@ -16,10 +16,6 @@
 //   attentionMask: must hide what the window hides and nothing else (reads attentionMask)
 //   attentionMask: must have the bias of the compressed form on and below the diagonal, and hide
 //   above it (reads attentionMask)
-//   attentionMask: must have the bias of the compressed form on and below the diagonal, and hide
-//   above it (reads attentionMask)
-//   attentionMask: must have the bias of the compressed form on and below the diagonal, and hide
-//   above it (reads attentionMask)
 #ifndef ATTNDSL_SELF_ATTENTION_CHECK_H
 #define ATTNDSL_SELF_ATTENTION_CHECK_H
 

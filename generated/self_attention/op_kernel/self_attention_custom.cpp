@@ -69,6 +69,7 @@ extern "C" __global__ __aicore__ void self_attention_custom(GM_ADDR query, GM_AD
     REGISTER_TILING_DEFAULT(SelfAttentionTiling);
     KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
     GET_TILING_DATA_WITH_STRUCT(SelfAttentionTiling, tilingData, tiling);
+    using Key = SelfAttentionTilingKey;  // CANN's build reads keys as numbers, no names
     GM_ADDR userWorkspace = AscendC::GetUserWorkspace(workspace);
     static_cast<void>(cacheKRef);  // no kernel here reads it
     static_cast<void>(cacheVRef);  // no kernel here reads it
@@ -76,70 +77,104 @@ extern "C" __global__ __aicore__ void self_attention_custom(GM_ADDR query, GM_AD
     GM_ADDR cacheVOnly = OnlyTensor(cacheV);
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_FLOAT16
     if (TILING_KEY_IS(385801121600003080)) {
+        static_assert(385801121600003080 == static_cast<uint64_t>(
+            Key::kFloat16D128E128KeyValue));
         self_attention_d128_e128_key_value::SelfAttentionKernel<half> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(64595551100007080)) {
+        static_assert(64595551100007080 == static_cast<uint64_t>(
+            Key::kFloat16D128E128KeyValueAttentionMaskMaskTypeNORM));
         self_attention_d128_e128_key_value_attentionMask_maskType_NORM::SelfAttentionKernel<half> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
             layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(274490037500011080)) {
+        static_assert(274490037500011080 == static_cast<uint64_t>(
+            Key::kFloat16D128E128KeyValueBatchStatusCacheKLayerCacheVLayer));
         self_attention_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer::SelfAttentionKernel<half> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId,
             batchStatus, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(405326239300019080)) {
+        static_assert(405326239300019080 == static_cast<uint64_t>(
+            Key::kFloat16D128E128KeyValueLogN));
         self_attention_d128_e128_key_value_logN::SelfAttentionKernel<half> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, logN,
             output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(252771030800003080)) {
+        static_assert(252771030800003080 == static_cast<uint64_t>(
+            Key::kFloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDINGWINDOWNORM));
         self_attention_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM::SelfAttentionKernel<half> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(107688706400003080)) {
+        static_assert(107688706400003080 == static_cast<uint64_t>(
+            Key::kFloat16D128E128KeyValueClampTypeMINMAX));
         self_attention_d128_e128_key_value_clampType_MIN_MAX::SelfAttentionKernel<half> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(141286857800004080)) {
+        static_assert(141286857800004080 == static_cast<uint64_t>(
+            Key::kFloat16D128E128AttentionMaskInputLayoutBNSDQueryBNSDMaskTypeNORM));
         self_attention_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM::SelfAttentionKernel<half> kernel;
         kernel.Run(query, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId,
             output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(48362329400000080)) {
+        static_assert(48362329400000080 == static_cast<uint64_t>(
+            Key::kFloat16D128E128));
         self_attention_d128_e128::SelfAttentionKernel<half> kernel;
         kernel.Run(query, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(113020822100007080)) {
+        static_assert(113020822100007080 == static_cast<uint64_t>(
+            Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerHead116087f5MaskTypeALIBI));
         self_attention_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_ALIBI::SelfAttentionKernel<half> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
             layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(70660474900007080)) {
+        static_assert(70660474900007080 == static_cast<uint64_t>(
+            Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchCcd31859MaskTypeNORM));
         self_attention_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_NORM::SelfAttentionKernel<half> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
             layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(74364683200007080)) {
+        static_assert(74364683200007080 == static_cast<uint64_t>(
+            Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM));
         self_attention_d128_e128_key_value_attentionMask_attentionMask_full_maskType_NORM::SelfAttentionKernel<half> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
             layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(171670734100003080)) {
+        static_assert(171670734100003080 == static_cast<uint64_t>(
+            Key::kFloat16D128E128KeyValueMaskTypeNORMCOMPRESS));
         self_attention_d128_e128_key_value_maskType_NORM_COMPRESS::SelfAttentionKernel<half> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(86315166000003080)) {
+        static_assert(86315166000003080 == static_cast<uint64_t>(
+            Key::kFloat16D128E128KeyValueMaskTypeSLIDINGWINDOWCOMPRESS));
         self_attention_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS::SelfAttentionKernel<half> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(90451218200003080)) {
+        static_assert(90451218200003080 == static_cast<uint64_t>(
+            Key::kFloat16D128E128KeyValueKeyPaddedValuePadded));
         self_attention_d128_e128_key_value_key_padded_value_padded::SelfAttentionKernel<half> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(134757375400003080)) {
+        static_assert(134757375400003080 == static_cast<uint64_t>(
+            Key::kFloat16D128E128KeyValueQueryPadded));
         self_attention_d128_e128_key_value_query_padded::SelfAttentionKernel<half> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(115889443200007080)) {
+        static_assert(115889443200007080 == static_cast<uint64_t>(
+            Key::kFloat16D128E128KeyValueAttentionMaskMaskTypeALIBI));
         self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI::SelfAttentionKernel<half> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
             layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(282588125900000080)) {
+        static_assert(282588125900000080 == static_cast<uint64_t>(
+            Key::kFloat16D128E128CacheKListCacheVList));
         self_attention_d128_e128_cacheK_list_cacheV_list::SelfAttentionKernel<half> kernel;
         kernel.Run(query, cacheK, cacheV, tokenOffset, seqLen, layerId, output, userWorkspace,
             tilingData);
@@ -147,70 +182,104 @@ extern "C" __global__ __aicore__ void self_attention_custom(GM_ADDR query, GM_AD
 #endif
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_BF16
     if (TILING_KEY_IS(385801121600003081)) {
+        static_assert(385801121600003081 == static_cast<uint64_t>(
+            Key::kBfloat16D128E128KeyValue));
         self_attention_d128_e128_key_value::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(64595551100007081)) {
+        static_assert(64595551100007081 == static_cast<uint64_t>(
+            Key::kBfloat16D128E128KeyValueAttentionMaskMaskTypeNORM));
         self_attention_d128_e128_key_value_attentionMask_maskType_NORM::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
             layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(274490037500011081)) {
+        static_assert(274490037500011081 == static_cast<uint64_t>(
+            Key::kBfloat16D128E128KeyValueBatchStatusCacheKLayerCacheVLayer));
         self_attention_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId,
             batchStatus, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(405326239300019081)) {
+        static_assert(405326239300019081 == static_cast<uint64_t>(
+            Key::kBfloat16D128E128KeyValueLogN));
         self_attention_d128_e128_key_value_logN::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, logN,
             output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(252771030800003081)) {
+        static_assert(252771030800003081 == static_cast<uint64_t>(
+            Key::kBfloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDINGWINDOWNORM));
         self_attention_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(107688706400003081)) {
+        static_assert(107688706400003081 == static_cast<uint64_t>(
+            Key::kBfloat16D128E128KeyValueClampTypeMINMAX));
         self_attention_d128_e128_key_value_clampType_MIN_MAX::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(141286857800004081)) {
+        static_assert(141286857800004081 == static_cast<uint64_t>(
+            Key::kBfloat16D128E128AttentionMaskInputLayoutBNSDQueryBNSDMaskTypeNORM));
         self_attention_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId,
             output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(48362329400000081)) {
+        static_assert(48362329400000081 == static_cast<uint64_t>(
+            Key::kBfloat16D128E128));
         self_attention_d128_e128::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(113020822100007081)) {
+        static_assert(113020822100007081 == static_cast<uint64_t>(
+            Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerHead116087f5MaskTypeALIBI));
         self_attention_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_ALIBI::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
             layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(70660474900007081)) {
+        static_assert(70660474900007081 == static_cast<uint64_t>(
+            Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchCcd31859MaskTypeNORM));
         self_attention_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_NORM::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
             layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(74364683200007081)) {
+        static_assert(74364683200007081 == static_cast<uint64_t>(
+            Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM));
         self_attention_d128_e128_key_value_attentionMask_attentionMask_full_maskType_NORM::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
             layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(171670734100003081)) {
+        static_assert(171670734100003081 == static_cast<uint64_t>(
+            Key::kBfloat16D128E128KeyValueMaskTypeNORMCOMPRESS));
         self_attention_d128_e128_key_value_maskType_NORM_COMPRESS::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(86315166000003081)) {
+        static_assert(86315166000003081 == static_cast<uint64_t>(
+            Key::kBfloat16D128E128KeyValueMaskTypeSLIDINGWINDOWCOMPRESS));
         self_attention_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(90451218200003081)) {
+        static_assert(90451218200003081 == static_cast<uint64_t>(
+            Key::kBfloat16D128E128KeyValueKeyPaddedValuePadded));
         self_attention_d128_e128_key_value_key_padded_value_padded::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(134757375400003081)) {
+        static_assert(134757375400003081 == static_cast<uint64_t>(
+            Key::kBfloat16D128E128KeyValueQueryPadded));
         self_attention_d128_e128_key_value_query_padded::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(115889443200007081)) {
+        static_assert(115889443200007081 == static_cast<uint64_t>(
+            Key::kBfloat16D128E128KeyValueAttentionMaskMaskTypeALIBI));
         self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
             layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(282588125900000081)) {
+        static_assert(282588125900000081 == static_cast<uint64_t>(
+            Key::kBfloat16D128E128CacheKListCacheVList));
         self_attention_d128_e128_cacheK_list_cacheV_list::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, cacheK, cacheV, tokenOffset, seqLen, layerId, output, userWorkspace,
             tilingData);

@@ -5,6 +5,48 @@
 
 #include <cstdint>
 
+// The kernels by their tiling keys.
+enum class SelfAttentionTilingKey : uint64_t {
+    kFloat16D128E128KeyValue = 385801121600003080,
+    kFloat16D128E128KeyValueAttentionMaskMaskTypeNORM = 64595551100007080,
+    kFloat16D128E128KeyValueBatchStatusCacheKLayerCacheVLayer = 274490037500011080,
+    kFloat16D128E128KeyValueLogN = 405326239300019080,
+    kFloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDINGWINDOWNORM = 252771030800003080,
+    kFloat16D128E128KeyValueClampTypeMINMAX = 107688706400003080,
+    kFloat16D128E128AttentionMaskInputLayoutBNSDQueryBNSDMaskTypeNORM = 141286857800004080,
+    kFloat16D128E128 = 48362329400000080,
+    kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerHead116087f5MaskTypeALIBI =
+        113020822100007080,
+    kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchCcd31859MaskTypeNORM =
+        70660474900007080,
+    kFloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM = 74364683200007080,
+    kFloat16D128E128KeyValueMaskTypeNORMCOMPRESS = 171670734100003080,
+    kFloat16D128E128KeyValueMaskTypeSLIDINGWINDOWCOMPRESS = 86315166000003080,
+    kFloat16D128E128KeyValueKeyPaddedValuePadded = 90451218200003080,
+    kFloat16D128E128KeyValueQueryPadded = 134757375400003080,
+    kFloat16D128E128KeyValueAttentionMaskMaskTypeALIBI = 115889443200007080,
+    kFloat16D128E128CacheKListCacheVList = 282588125900000080,
+    kBfloat16D128E128KeyValue = 385801121600003081,
+    kBfloat16D128E128KeyValueAttentionMaskMaskTypeNORM = 64595551100007081,
+    kBfloat16D128E128KeyValueBatchStatusCacheKLayerCacheVLayer = 274490037500011081,
+    kBfloat16D128E128KeyValueLogN = 405326239300019081,
+    kBfloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDINGWINDOWNORM = 252771030800003081,
+    kBfloat16D128E128KeyValueClampTypeMINMAX = 107688706400003081,
+    kBfloat16D128E128AttentionMaskInputLayoutBNSDQueryBNSDMaskTypeNORM = 141286857800004081,
+    kBfloat16D128E128 = 48362329400000081,
+    kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerHead116087f5MaskTypeALIBI =
+        113020822100007081,
+    kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchCcd31859MaskTypeNORM =
+        70660474900007081,
+    kBfloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM = 74364683200007081,
+    kBfloat16D128E128KeyValueMaskTypeNORMCOMPRESS = 171670734100003081,
+    kBfloat16D128E128KeyValueMaskTypeSLIDINGWINDOWCOMPRESS = 86315166000003081,
+    kBfloat16D128E128KeyValueKeyPaddedValuePadded = 90451218200003081,
+    kBfloat16D128E128KeyValueQueryPadded = 134757375400003081,
+    kBfloat16D128E128KeyValueAttentionMaskMaskTypeALIBI = 115889443200007081,
+    kBfloat16D128E128CacheKListCacheVList = 282588125900000081,
+};
+
 struct SelfAttentionTiling {
     uint64_t key;  // the tiling key, for launches that have no other way to tell it
     int64_t kvHeads;  // key/value heads

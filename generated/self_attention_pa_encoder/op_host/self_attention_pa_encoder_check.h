@@ -15,10 +15,6 @@
 //   mask: must hide what the window hides and nothing else (reads mask)
 //   mask: must have the bias of the compressed form on and below the diagonal, and hide above it
 //   (reads mask)
-//   mask: must have the bias of the compressed form on and below the diagonal, and hide above it
-//   (reads mask)
-//   mask: must have the bias of the compressed form on and below the diagonal, and hide above it
-//   (reads mask)
 #ifndef ATTNDSL_SELF_ATTENTION_PA_ENCODER_CHECK_H
 #define ATTNDSL_SELF_ATTENTION_PA_ENCODER_CHECK_H
 

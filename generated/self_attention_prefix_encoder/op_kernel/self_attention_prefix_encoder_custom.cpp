@@ -34,21 +34,31 @@ extern "C" __global__ __aicore__ void self_attention_prefix_encoder_custom(GM_AD
     REGISTER_TILING_DEFAULT(SelfAttentionPrefixEncoderTiling);
     KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
     GET_TILING_DATA_WITH_STRUCT(SelfAttentionPrefixEncoderTiling, tilingData, tiling);
+    // CANN's build reads keys as numbers, no names
+    using Key = SelfAttentionPrefixEncoderTilingKey;
     GM_ADDR userWorkspace = AscendC::GetUserWorkspace(workspace);
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_FLOAT16
     if (TILING_KEY_IS(18752440100000080)) {
+        static_assert(18752440100000080 == static_cast<uint64_t>(
+            Key::kFloat16D128MaskTypeCAUSALMASK));
         self_attention_prefix_encoder_d128_maskType_CAUSAL_MASK::SelfAttentionPrefixEncoderKernel<half> kernel;
         kernel.Run(query, key, value, blockTables, seqLen, kvSeqLen, output, userWorkspace,
             tilingData);
     } else if (TILING_KEY_IS(59458269400001080)) {
+        static_assert(59458269400001080 == static_cast<uint64_t>(
+            Key::kFloat16D128MaskMaskColumnsMaskTypeALIBICOMPRESS));
         self_attention_prefix_encoder_d128_mask_mask_columns_maskType_ALIBI_COMPRESS::SelfAttentionPrefixEncoderKernel<half> kernel;
         kernel.Run(query, key, value, blockTables, mask, seqLen, kvSeqLen, output, userWorkspace,
             tilingData);
     } else if (TILING_KEY_IS(63799146900002080)) {
+        static_assert(63799146900002080 == static_cast<uint64_t>(
+            Key::kFloat16D128SlopesMaskTypeALIBICOMPRESS));
         self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS::SelfAttentionPrefixEncoderKernel<half> kernel;
         kernel.Run(query, key, value, blockTables, seqLen, kvSeqLen, slopes, output, userWorkspace,
             tilingData);
     } else if (TILING_KEY_IS(150676319800002080)) {
+        static_assert(150676319800002080 == static_cast<uint64_t>(
+            Key::kFloat16D128SlopesMaskTypeALIBICOMPRESSSQRT));
         self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS_SQRT::SelfAttentionPrefixEncoderKernel<half> kernel;
         kernel.Run(query, key, value, blockTables, seqLen, kvSeqLen, slopes, output, userWorkspace,
             tilingData);
@@ -56,18 +66,26 @@ extern "C" __global__ __aicore__ void self_attention_prefix_encoder_custom(GM_AD
 #endif
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_BF16
     if (TILING_KEY_IS(18752440100000081)) {
+        static_assert(18752440100000081 == static_cast<uint64_t>(
+            Key::kBfloat16D128MaskTypeCAUSALMASK));
         self_attention_prefix_encoder_d128_maskType_CAUSAL_MASK::SelfAttentionPrefixEncoderKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, blockTables, seqLen, kvSeqLen, output, userWorkspace,
             tilingData);
     } else if (TILING_KEY_IS(59458269400001081)) {
+        static_assert(59458269400001081 == static_cast<uint64_t>(
+            Key::kBfloat16D128MaskMaskColumnsMaskTypeALIBICOMPRESS));
         self_attention_prefix_encoder_d128_mask_mask_columns_maskType_ALIBI_COMPRESS::SelfAttentionPrefixEncoderKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, blockTables, mask, seqLen, kvSeqLen, output, userWorkspace,
             tilingData);
     } else if (TILING_KEY_IS(63799146900002081)) {
+        static_assert(63799146900002081 == static_cast<uint64_t>(
+            Key::kBfloat16D128SlopesMaskTypeALIBICOMPRESS));
         self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS::SelfAttentionPrefixEncoderKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, blockTables, seqLen, kvSeqLen, slopes, output, userWorkspace,
             tilingData);
     } else if (TILING_KEY_IS(150676319800002081)) {
+        static_assert(150676319800002081 == static_cast<uint64_t>(
+            Key::kBfloat16D128SlopesMaskTypeALIBICOMPRESSSQRT));
         self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS_SQRT::SelfAttentionPrefixEncoderKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, blockTables, seqLen, kvSeqLen, slopes, output, userWorkspace,
             tilingData);

@@ -5,6 +5,18 @@
 
 #include <cstdint>
 
+// The kernels by their tiling keys.
+enum class SelfAttentionPrefixEncoderTilingKey : uint64_t {
+    kFloat16D128MaskTypeCAUSALMASK = 18752440100000080,
+    kFloat16D128MaskMaskColumnsMaskTypeALIBICOMPRESS = 59458269400001080,
+    kFloat16D128SlopesMaskTypeALIBICOMPRESS = 63799146900002080,
+    kFloat16D128SlopesMaskTypeALIBICOMPRESSSQRT = 150676319800002080,
+    kBfloat16D128MaskTypeCAUSALMASK = 18752440100000081,
+    kBfloat16D128MaskMaskColumnsMaskTypeALIBICOMPRESS = 59458269400001081,
+    kBfloat16D128SlopesMaskTypeALIBICOMPRESS = 63799146900002081,
+    kBfloat16D128SlopesMaskTypeALIBICOMPRESSSQRT = 150676319800002081,
+};
+
 struct SelfAttentionPrefixEncoderTiling {
     uint64_t key;  // the tiling key, for launches that have no other way to tell it
     int64_t kvHeads;  // key/value heads
