@@ -275,7 +275,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
-        constexpr Kernel kernel{Key::kFloat16D128, 1, 0, 0};
+        constexpr Kernel kernel{
+            Key::kFloat16D128, 1, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // incre_flash_attention_float16_d128_attn_mask
@@ -289,7 +290,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
-        constexpr Kernel kernel{Key::kFloat16D128AttnMask, 1, 0, 0};
+        constexpr Kernel kernel{
+            Key::kFloat16D128AttnMask, 1, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // incre_flash_attention_float16_d128_pse_shift
@@ -303,7 +305,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
-        constexpr Kernel kernel{Key::kFloat16D128PseShift, 1, 0, 0};
+        constexpr Kernel kernel{
+            Key::kFloat16D128PseShift, 1, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // incre_flash_attention_float16_d128_quant_scale2
@@ -318,7 +321,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
-        constexpr Kernel kernel{Key::kFloat16D128QuantScale2, 1, 0, 0};
+        constexpr Kernel kernel{
+            Key::kFloat16D128QuantScale2, 1, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // incre_flash_attention_float16_d128_quant_scale2_quant_offset2
@@ -333,7 +337,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
-        constexpr Kernel kernel{Key::kFloat16D128QuantScale2QuantOffset2, 1, 0, 0};
+        constexpr Kernel kernel{
+            Key::kFloat16D128QuantScale2QuantOffset2, 1, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // incre_flash_attention_float16_d128_antiquant_scale
@@ -348,7 +353,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
-        constexpr Kernel kernel{Key::kFloat16D128AntiquantScale, 1, 0, 1};
+        constexpr Kernel kernel{
+            Key::kFloat16D128AntiquantScale, 1, 0, 1};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // incre_flash_attention_float16_d128_antiquant_scale_antiquant_offset
@@ -363,7 +369,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
-        constexpr Kernel kernel{Key::kFloat16D128AntiquantScaleAntiquantOffset, 1, 0, 1};
+        constexpr Kernel kernel{
+            Key::kFloat16D128AntiquantScaleAntiquantOffset, 1, 0, 1};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // incre_flash_attention_float16_d128_block_table
@@ -375,7 +382,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.antiquantScaleGiven == 0 &&
         problem.blockTableGiven != 0 &&
         problem.valueSplit == 0) {
-        constexpr Kernel kernel{Key::kFloat16D128BlockTable, 1, 1, 0};
+        constexpr Kernel kernel{
+            Key::kFloat16D128BlockTable, 1, 1, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // incre_flash_attention_float16_d128_kv_padding_size
@@ -389,7 +397,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.kvPaddingSizeGiven != 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
-        constexpr Kernel kernel{Key::kFloat16D128KvPaddingSize, 1, 0, 0};
+        constexpr Kernel kernel{
+            Key::kFloat16D128KvPaddingSize, 1, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // incre_flash_attention_float16_d128_key_list_value_list
@@ -401,7 +410,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.antiquantScaleGiven == 0 &&
         problem.keySplit == 1 &&
         problem.valueSplit == 1) {
-        constexpr Kernel kernel{Key::kFloat16D128KeyListValueList, 1, 0, 0};
+        constexpr Kernel kernel{
+            Key::kFloat16D128KeyListValueList, 1, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // incre_flash_attention_bfloat16_d128
@@ -415,7 +425,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
-        constexpr Kernel kernel{Key::kBfloat16D128, 1, 0, 0};
+        constexpr Kernel kernel{
+            Key::kBfloat16D128, 1, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // incre_flash_attention_bfloat16_d128_attn_mask
@@ -429,7 +440,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
-        constexpr Kernel kernel{Key::kBfloat16D128AttnMask, 1, 0, 0};
+        constexpr Kernel kernel{
+            Key::kBfloat16D128AttnMask, 1, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // incre_flash_attention_bfloat16_d128_pse_shift
@@ -443,7 +455,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
-        constexpr Kernel kernel{Key::kBfloat16D128PseShift, 1, 0, 0};
+        constexpr Kernel kernel{
+            Key::kBfloat16D128PseShift, 1, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // incre_flash_attention_bfloat16_d128_quant_scale2
@@ -458,7 +471,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
-        constexpr Kernel kernel{Key::kBfloat16D128QuantScale2, 1, 0, 0};
+        constexpr Kernel kernel{
+            Key::kBfloat16D128QuantScale2, 1, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // incre_flash_attention_bfloat16_d128_quant_scale2_quant_offset2
@@ -473,7 +487,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
-        constexpr Kernel kernel{Key::kBfloat16D128QuantScale2QuantOffset2, 1, 0, 0};
+        constexpr Kernel kernel{
+            Key::kBfloat16D128QuantScale2QuantOffset2, 1, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // incre_flash_attention_bfloat16_d128_antiquant_scale
@@ -488,7 +503,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
-        constexpr Kernel kernel{Key::kBfloat16D128AntiquantScale, 1, 0, 1};
+        constexpr Kernel kernel{
+            Key::kBfloat16D128AntiquantScale, 1, 0, 1};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // incre_flash_attention_bfloat16_d128_antiquant_scale_antiquant_offset
@@ -503,7 +519,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.kvPaddingSizeGiven == 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
-        constexpr Kernel kernel{Key::kBfloat16D128AntiquantScaleAntiquantOffset, 1, 0, 1};
+        constexpr Kernel kernel{
+            Key::kBfloat16D128AntiquantScaleAntiquantOffset, 1, 0, 1};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // incre_flash_attention_bfloat16_d128_block_table
@@ -515,7 +532,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.antiquantScaleGiven == 0 &&
         problem.blockTableGiven != 0 &&
         problem.valueSplit == 0) {
-        constexpr Kernel kernel{Key::kBfloat16D128BlockTable, 1, 1, 0};
+        constexpr Kernel kernel{
+            Key::kBfloat16D128BlockTable, 1, 1, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // incre_flash_attention_bfloat16_d128_kv_padding_size
@@ -529,7 +547,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.kvPaddingSizeGiven != 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
-        constexpr Kernel kernel{Key::kBfloat16D128KvPaddingSize, 1, 0, 0};
+        constexpr Kernel kernel{
+            Key::kBfloat16D128KvPaddingSize, 1, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // incre_flash_attention_bfloat16_d128_key_list_value_list
@@ -541,7 +560,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.antiquantScaleGiven == 0 &&
         problem.keySplit == 1 &&
         problem.valueSplit == 1) {
-        constexpr Kernel kernel{Key::kBfloat16D128KeyListValueList, 1, 0, 0};
+        constexpr Kernel kernel{
+            Key::kBfloat16D128KeyListValueList, 1, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     return Plan{};

@@ -67,61 +67,71 @@ extern "C" __global__ __aicore__ void incre_flash_attention_custom(GM_ADDR query
     if (TILING_KEY_IS(21904911100000080)) {
         static_assert(21904911100000080 == static_cast<uint64_t>(
             Key::kFloat16D128));
-        incre_flash_attention_d128::IncreFlashAttentionKernel<half> kernel;
+        namespace chosen = incre_flash_attention_d128;
+        chosen::IncreFlashAttentionKernel<half> kernel;
         kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, attention_out, userWorkspace,
             tilingData);
     } else if (TILING_KEY_IS(21904911100001080)) {
         static_assert(21904911100001080 == static_cast<uint64_t>(
             Key::kFloat16D128AttnMask));
-        incre_flash_attention_d128_attn_mask::IncreFlashAttentionKernel<half> kernel;
+        namespace chosen = incre_flash_attention_d128_attn_mask;
+        chosen::IncreFlashAttentionKernel<half> kernel;
         kernel.Run(query, keyOnly, valueOnly, attn_mask, actual_seq_lengths, attention_out,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(21904911100002080)) {
         static_assert(21904911100002080 == static_cast<uint64_t>(
             Key::kFloat16D128PseShift));
-        incre_flash_attention_d128_pse_shift::IncreFlashAttentionKernel<half> kernel;
+        namespace chosen = incre_flash_attention_d128_pse_shift;
+        chosen::IncreFlashAttentionKernel<half> kernel;
         kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, pse_shift, attention_out,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(21904911100004080)) {
         static_assert(21904911100004080 == static_cast<uint64_t>(
             Key::kFloat16D128QuantScale2));
-        incre_flash_attention_d128_quant_scale2::IncreFlashAttentionKernel<half> kernel;
+        namespace chosen = incre_flash_attention_d128_quant_scale2;
+        chosen::IncreFlashAttentionKernel<half> kernel;
         kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, quant_scale2, attention_out,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(21904911100012080)) {
         static_assert(21904911100012080 == static_cast<uint64_t>(
             Key::kFloat16D128QuantScale2QuantOffset2));
-        incre_flash_attention_d128_quant_scale2_quant_offset2::IncreFlashAttentionKernel<half> kernel;
+        namespace chosen = incre_flash_attention_d128_quant_scale2_quant_offset2;
+        chosen::IncreFlashAttentionKernel<half> kernel;
         kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, quant_scale2, quant_offset2,
             attention_out, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(21904911100016080)) {
         static_assert(21904911100016080 == static_cast<uint64_t>(
             Key::kFloat16D128AntiquantScale));
-        incre_flash_attention_d128_antiquant_scale::IncreFlashAttentionKernel<half> kernel;
+        namespace chosen = incre_flash_attention_d128_antiquant_scale;
+        chosen::IncreFlashAttentionKernel<half> kernel;
         kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, antiquant_scale, attention_out,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(21904911100048080)) {
         static_assert(21904911100048080 == static_cast<uint64_t>(
             Key::kFloat16D128AntiquantScaleAntiquantOffset));
-        incre_flash_attention_d128_antiquant_scale_antiquant_offset::IncreFlashAttentionKernel<half> kernel;
+        namespace chosen = incre_flash_attention_d128_antiquant_scale_antiquant_offset;
+        chosen::IncreFlashAttentionKernel<half> kernel;
         kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, antiquant_scale, antiquant_offset,
             attention_out, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(185486996900064080)) {
         static_assert(185486996900064080 == static_cast<uint64_t>(
             Key::kFloat16D128BlockTable));
-        incre_flash_attention_d128_block_table::IncreFlashAttentionKernel<half> kernel;
+        namespace chosen = incre_flash_attention_d128_block_table;
+        chosen::IncreFlashAttentionKernel<half> kernel;
         kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, block_table, attention_out,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(21904911100128080)) {
         static_assert(21904911100128080 == static_cast<uint64_t>(
             Key::kFloat16D128KvPaddingSize));
-        incre_flash_attention_d128_kv_padding_size::IncreFlashAttentionKernel<half> kernel;
+        namespace chosen = incre_flash_attention_d128_kv_padding_size;
+        chosen::IncreFlashAttentionKernel<half> kernel;
         kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, kv_padding_size, attention_out,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(421397943000000080)) {
         static_assert(421397943000000080 == static_cast<uint64_t>(
             Key::kFloat16D128KeyListValueList));
-        incre_flash_attention_d128_key_list_value_list::IncreFlashAttentionKernel<half> kernel;
+        namespace chosen = incre_flash_attention_d128_key_list_value_list;
+        chosen::IncreFlashAttentionKernel<half> kernel;
         kernel.Run(query, key, value, actual_seq_lengths, attention_out, userWorkspace, tilingData);
     }
 #endif
@@ -129,61 +139,71 @@ extern "C" __global__ __aicore__ void incre_flash_attention_custom(GM_ADDR query
     if (TILING_KEY_IS(21904911100000081)) {
         static_assert(21904911100000081 == static_cast<uint64_t>(
             Key::kBfloat16D128));
-        incre_flash_attention_d128::IncreFlashAttentionKernel<bfloat16_t> kernel;
+        namespace chosen = incre_flash_attention_d128;
+        chosen::IncreFlashAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, attention_out, userWorkspace,
             tilingData);
     } else if (TILING_KEY_IS(21904911100001081)) {
         static_assert(21904911100001081 == static_cast<uint64_t>(
             Key::kBfloat16D128AttnMask));
-        incre_flash_attention_d128_attn_mask::IncreFlashAttentionKernel<bfloat16_t> kernel;
+        namespace chosen = incre_flash_attention_d128_attn_mask;
+        chosen::IncreFlashAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, keyOnly, valueOnly, attn_mask, actual_seq_lengths, attention_out,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(21904911100002081)) {
         static_assert(21904911100002081 == static_cast<uint64_t>(
             Key::kBfloat16D128PseShift));
-        incre_flash_attention_d128_pse_shift::IncreFlashAttentionKernel<bfloat16_t> kernel;
+        namespace chosen = incre_flash_attention_d128_pse_shift;
+        chosen::IncreFlashAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, pse_shift, attention_out,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(21904911100004081)) {
         static_assert(21904911100004081 == static_cast<uint64_t>(
             Key::kBfloat16D128QuantScale2));
-        incre_flash_attention_d128_quant_scale2::IncreFlashAttentionKernel<bfloat16_t> kernel;
+        namespace chosen = incre_flash_attention_d128_quant_scale2;
+        chosen::IncreFlashAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, quant_scale2, attention_out,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(21904911100012081)) {
         static_assert(21904911100012081 == static_cast<uint64_t>(
             Key::kBfloat16D128QuantScale2QuantOffset2));
-        incre_flash_attention_d128_quant_scale2_quant_offset2::IncreFlashAttentionKernel<bfloat16_t> kernel;
+        namespace chosen = incre_flash_attention_d128_quant_scale2_quant_offset2;
+        chosen::IncreFlashAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, quant_scale2, quant_offset2,
             attention_out, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(21904911100016081)) {
         static_assert(21904911100016081 == static_cast<uint64_t>(
             Key::kBfloat16D128AntiquantScale));
-        incre_flash_attention_d128_antiquant_scale::IncreFlashAttentionKernel<bfloat16_t> kernel;
+        namespace chosen = incre_flash_attention_d128_antiquant_scale;
+        chosen::IncreFlashAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, antiquant_scale, attention_out,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(21904911100048081)) {
         static_assert(21904911100048081 == static_cast<uint64_t>(
             Key::kBfloat16D128AntiquantScaleAntiquantOffset));
-        incre_flash_attention_d128_antiquant_scale_antiquant_offset::IncreFlashAttentionKernel<bfloat16_t> kernel;
+        namespace chosen = incre_flash_attention_d128_antiquant_scale_antiquant_offset;
+        chosen::IncreFlashAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, antiquant_scale, antiquant_offset,
             attention_out, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(185486996900064081)) {
         static_assert(185486996900064081 == static_cast<uint64_t>(
             Key::kBfloat16D128BlockTable));
-        incre_flash_attention_d128_block_table::IncreFlashAttentionKernel<bfloat16_t> kernel;
+        namespace chosen = incre_flash_attention_d128_block_table;
+        chosen::IncreFlashAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, block_table, attention_out,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(21904911100128081)) {
         static_assert(21904911100128081 == static_cast<uint64_t>(
             Key::kBfloat16D128KvPaddingSize));
-        incre_flash_attention_d128_kv_padding_size::IncreFlashAttentionKernel<bfloat16_t> kernel;
+        namespace chosen = incre_flash_attention_d128_kv_padding_size;
+        chosen::IncreFlashAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, keyOnly, valueOnly, actual_seq_lengths, kv_padding_size, attention_out,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(421397943000000081)) {
         static_assert(421397943000000081 == static_cast<uint64_t>(
             Key::kBfloat16D128KeyListValueList));
-        incre_flash_attention_d128_key_list_value_list::IncreFlashAttentionKernel<bfloat16_t> kernel;
+        namespace chosen = incre_flash_attention_d128_key_list_value_list;
+        chosen::IncreFlashAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, actual_seq_lengths, attention_out, userWorkspace, tilingData);
     }
 #endif

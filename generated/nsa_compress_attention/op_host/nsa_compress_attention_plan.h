@@ -166,7 +166,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.topkMaskGiven == 0 &&
         problem.attenMaskGiven == 0) {
-        constexpr Kernel kernel{Key::kFloat16D128E128, 0};
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // nsa_compress_attention_float16_d128_e128_topk_mask
@@ -175,7 +176,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.topkMaskGiven != 0 &&
         problem.attenMaskGiven == 0) {
-        constexpr Kernel kernel{Key::kFloat16D128E128TopkMask, 0};
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128TopkMask, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // nsa_compress_attention_float16_d128_e128_atten_mask
@@ -184,7 +186,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.topkMaskGiven == 0 &&
         problem.attenMaskGiven != 0) {
-        constexpr Kernel kernel{Key::kFloat16D128E128AttenMask, 0};
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128AttenMask, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // nsa_compress_attention_bfloat16_d128_e128
@@ -193,7 +196,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.topkMaskGiven == 0 &&
         problem.attenMaskGiven == 0) {
-        constexpr Kernel kernel{Key::kBfloat16D128E128, 0};
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // nsa_compress_attention_bfloat16_d128_e128_topk_mask
@@ -202,7 +206,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.topkMaskGiven != 0 &&
         problem.attenMaskGiven == 0) {
-        constexpr Kernel kernel{Key::kBfloat16D128E128TopkMask, 0};
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128TopkMask, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // nsa_compress_attention_bfloat16_d128_e128_atten_mask
@@ -211,7 +216,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.valueSize > 112 && problem.valueSize <= 128 &&
         problem.topkMaskGiven == 0 &&
         problem.attenMaskGiven != 0) {
-        constexpr Kernel kernel{Key::kBfloat16D128E128AttenMask, 0};
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128AttenMask, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     return Plan{};

@@ -40,21 +40,24 @@ extern "C" __global__ __aicore__ void nsa_compress_attention_custom(GM_ADDR quer
     if (TILING_KEY_IS(274752041900000080)) {
         static_assert(274752041900000080 == static_cast<uint64_t>(
             Key::kFloat16D128E128));
-        nsa_compress_attention_d128_e128::NsaCompressAttentionKernel<half> kernel;
+        namespace chosen = nsa_compress_attention_d128_e128;
+        chosen::NsaCompressAttentionKernel<half> kernel;
         kernel.Run(query, key, value, actual_seq_qlen, actual_cmp_seq_kvlen, actual_sel_seq_kvlen,
             attention_out, topk_indices_out, softmax_max_out, softmax_sum_out, userWorkspace,
             tilingData);
     } else if (TILING_KEY_IS(274752041900001080)) {
         static_assert(274752041900001080 == static_cast<uint64_t>(
             Key::kFloat16D128E128TopkMask));
-        nsa_compress_attention_d128_e128_topk_mask::NsaCompressAttentionKernel<half> kernel;
+        namespace chosen = nsa_compress_attention_d128_e128_topk_mask;
+        chosen::NsaCompressAttentionKernel<half> kernel;
         kernel.Run(query, key, value, topk_mask, actual_seq_qlen, actual_cmp_seq_kvlen,
             actual_sel_seq_kvlen, attention_out, topk_indices_out, softmax_max_out, softmax_sum_out,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(274752041900002080)) {
         static_assert(274752041900002080 == static_cast<uint64_t>(
             Key::kFloat16D128E128AttenMask));
-        nsa_compress_attention_d128_e128_atten_mask::NsaCompressAttentionKernel<half> kernel;
+        namespace chosen = nsa_compress_attention_d128_e128_atten_mask;
+        chosen::NsaCompressAttentionKernel<half> kernel;
         kernel.Run(query, key, value, atten_mask, actual_seq_qlen, actual_cmp_seq_kvlen,
             actual_sel_seq_kvlen, attention_out, topk_indices_out, softmax_max_out, softmax_sum_out,
             userWorkspace, tilingData);
@@ -64,21 +67,24 @@ extern "C" __global__ __aicore__ void nsa_compress_attention_custom(GM_ADDR quer
     if (TILING_KEY_IS(274752041900000081)) {
         static_assert(274752041900000081 == static_cast<uint64_t>(
             Key::kBfloat16D128E128));
-        nsa_compress_attention_d128_e128::NsaCompressAttentionKernel<bfloat16_t> kernel;
+        namespace chosen = nsa_compress_attention_d128_e128;
+        chosen::NsaCompressAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, actual_seq_qlen, actual_cmp_seq_kvlen, actual_sel_seq_kvlen,
             attention_out, topk_indices_out, softmax_max_out, softmax_sum_out, userWorkspace,
             tilingData);
     } else if (TILING_KEY_IS(274752041900001081)) {
         static_assert(274752041900001081 == static_cast<uint64_t>(
             Key::kBfloat16D128E128TopkMask));
-        nsa_compress_attention_d128_e128_topk_mask::NsaCompressAttentionKernel<bfloat16_t> kernel;
+        namespace chosen = nsa_compress_attention_d128_e128_topk_mask;
+        chosen::NsaCompressAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, topk_mask, actual_seq_qlen, actual_cmp_seq_kvlen,
             actual_sel_seq_kvlen, attention_out, topk_indices_out, softmax_max_out, softmax_sum_out,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(274752041900002081)) {
         static_assert(274752041900002081 == static_cast<uint64_t>(
             Key::kBfloat16D128E128AttenMask));
-        nsa_compress_attention_d128_e128_atten_mask::NsaCompressAttentionKernel<bfloat16_t> kernel;
+        namespace chosen = nsa_compress_attention_d128_e128_atten_mask;
+        chosen::NsaCompressAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, atten_mask, actual_seq_qlen, actual_cmp_seq_kvlen,
             actual_sel_seq_kvlen, attention_out, topk_indices_out, softmax_max_out, softmax_sum_out,
             userWorkspace, tilingData);

@@ -152,13 +152,15 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
     // relay_attention_float16_d128
     if (problem.queryDtype == values::QueryDtype::kFloat16 &&
         problem.headSize > 112 && problem.headSize <= 128) {
-        constexpr Kernel kernel{Key::kFloat16D128, 1};
+        constexpr Kernel kernel{
+            Key::kFloat16D128, 1};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // relay_attention_bfloat16_d128
     if (problem.queryDtype == values::QueryDtype::kBfloat16 &&
         problem.headSize > 112 && problem.headSize <= 128) {
-        constexpr Kernel kernel{Key::kBfloat16D128, 1};
+        constexpr Kernel kernel{
+            Key::kBfloat16D128, 1};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     return Plan{};

@@ -35,7 +35,8 @@ extern "C" __global__ __aicore__ void relay_attention_custom(GM_ADDR query, GM_A
     if (TILING_KEY_IS(80)) {
         static_assert(80 == static_cast<uint64_t>(
             Key::kFloat16D128));
-        relay_attention_d128::RelayAttentionKernel<half> kernel;
+        namespace chosen = relay_attention_d128;
+        chosen::RelayAttentionKernel<half> kernel;
         kernel.Run(query, key, value, keyShare, valueShare, attentionMask, seqLen, kvSeqLen,
             kvShareMap, kvShareLen, out, userWorkspace, tilingData);
     }
@@ -44,7 +45,8 @@ extern "C" __global__ __aicore__ void relay_attention_custom(GM_ADDR query, GM_A
     if (TILING_KEY_IS(81)) {
         static_assert(81 == static_cast<uint64_t>(
             Key::kBfloat16D128));
-        relay_attention_d128::RelayAttentionKernel<bfloat16_t> kernel;
+        namespace chosen = relay_attention_d128;
+        chosen::RelayAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, keyShare, valueShare, attentionMask, seqLen, kvSeqLen,
             kvShareMap, kvShareLen, out, userWorkspace, tilingData);
     }

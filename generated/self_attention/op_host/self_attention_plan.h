@@ -405,7 +405,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
-        constexpr Kernel kernel{Key::kFloat16D128E128KeyValue, 1, 0, 0, 0, 0, 0};
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128KeyValue, 1, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_float16_d128_e128_key_value_attentionMask_maskType_NORM
@@ -432,8 +433,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
-        constexpr Kernel kernel{Key::kFloat16D128E128KeyValueAttentionMaskMaskTypeNORM, 1, 0, 0, 0,
-            0, 0};
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128KeyValueAttentionMaskMaskTypeNORM, 1, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_float16_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer
@@ -456,8 +457,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.inputLayoutValue == values::InputLayoutValue::kBsnd &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0) {
-        constexpr Kernel kernel{Key::kFloat16D128E128KeyValueBatchStatusCacheKLayerCacheVLayer, 1,
-            0, 1, 0, 0, 0};
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128KeyValueBatchStatusCacheKLayerCacheVLayer, 1, 0, 1, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_float16_d128_e128_key_value_logN
@@ -484,7 +485,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
-        constexpr Kernel kernel{Key::kFloat16D128E128KeyValueLogN, 1, 0, 0, 0, 0, 0};
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128KeyValueLogN, 1, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_float16_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM
@@ -511,8 +513,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
-        constexpr Kernel kernel{Key::kFloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDINGWINDOWNORM,
-            1, 0, 0, 0, 0, 0};
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDINGWINDOWNORM, 1, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_float16_d128_e128_key_value_clampType_MIN_MAX
@@ -538,7 +540,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
-        constexpr Kernel kernel{Key::kFloat16D128E128KeyValueClampTypeMINMAX, 1, 0, 0, 0, 0, 0};
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128KeyValueClampTypeMINMAX, 1, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_float16_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM
@@ -563,8 +566,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
-        constexpr Kernel kernel{Key::kFloat16D128E128AttentionMaskInputLayoutBNSDQueryBNSDMaskTypeNORM,
-            1, 1, 0, 0, 0, 0};
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128AttentionMaskInputLayoutBNSDQueryBNSDMaskTypeNORM, 1, 1, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_float16_d128_e128
@@ -588,7 +591,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
-        constexpr Kernel kernel{Key::kFloat16D128E128, 1, 0, 0, 0, 0, 0};
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128, 1, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_ALIBI
@@ -615,8 +619,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
-        constexpr Kernel kernel{Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerHead116087f5MaskTypeALIBI,
-            1, 0, 0, 1, 0, 0};
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerHead116087f5MaskTypeALIBI, 1, 0, 0, 1, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_NORM
@@ -643,8 +647,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
-        constexpr Kernel kernel{Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchCcd31859MaskTypeNORM,
-            1, 0, 0, 1, 0, 0};
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchCcd31859MaskTypeNORM, 1, 0, 0, 1, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_float16_d128_e128_key_value_attentionMask_attentionMask_full_maskType_NORM
@@ -671,8 +675,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
-        constexpr Kernel kernel{Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM,
-            1, 0, 0, 2, 0, 1};
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM, 1, 0, 0, 2, 0, 1};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_float16_d128_e128_key_value_maskType_NORM_COMPRESS
@@ -697,8 +701,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
-        constexpr Kernel kernel{Key::kFloat16D128E128KeyValueMaskTypeNORMCOMPRESS, 1, 0, 0, 0, 0,
-            0};
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128KeyValueMaskTypeNORMCOMPRESS, 1, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_float16_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS
@@ -725,8 +729,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
-        constexpr Kernel kernel{Key::kFloat16D128E128KeyValueMaskTypeSLIDINGWINDOWCOMPRESS, 1, 0, 0,
-            0, 0, 0};
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128KeyValueMaskTypeSLIDINGWINDOWCOMPRESS, 1, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_float16_d128_e128_key_value_key_padded_value_padded
@@ -752,8 +756,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
-        constexpr Kernel kernel{Key::kFloat16D128E128KeyValueKeyPaddedValuePadded, 1, 0, 0, 0, 0,
-            0};
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128KeyValueKeyPaddedValuePadded, 1, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_float16_d128_e128_key_value_query_padded
@@ -779,7 +783,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
-        constexpr Kernel kernel{Key::kFloat16D128E128KeyValueQueryPadded, 1, 1, 0, 0, 0, 0};
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128KeyValueQueryPadded, 1, 1, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_float16_d128_e128_key_value_attentionMask_maskType_ALIBI
@@ -806,8 +811,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
-        constexpr Kernel kernel{Key::kFloat16D128E128KeyValueAttentionMaskMaskTypeALIBI, 1, 0, 0, 0,
-            0, 0};
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128KeyValueAttentionMaskMaskTypeALIBI, 1, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_float16_d128_e128_cacheK_list_cacheV_list
@@ -831,7 +836,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
-        constexpr Kernel kernel{Key::kFloat16D128E128CacheKListCacheVList, 1, 0, 0, 0, 0, 0};
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128CacheKListCacheVList, 1, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_bfloat16_d128_e128_key_value
@@ -857,7 +863,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
-        constexpr Kernel kernel{Key::kBfloat16D128E128KeyValue, 1, 0, 0, 0, 0, 0};
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128KeyValue, 1, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_bfloat16_d128_e128_key_value_attentionMask_maskType_NORM
@@ -884,8 +891,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
-        constexpr Kernel kernel{Key::kBfloat16D128E128KeyValueAttentionMaskMaskTypeNORM, 1, 0, 0, 0,
-            1, 0};
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128KeyValueAttentionMaskMaskTypeNORM, 1, 0, 0, 0, 1, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_bfloat16_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer
@@ -908,8 +915,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.inputLayoutValue == values::InputLayoutValue::kBsnd &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0) {
-        constexpr Kernel kernel{Key::kBfloat16D128E128KeyValueBatchStatusCacheKLayerCacheVLayer, 1,
-            0, 1, 0, 0, 0};
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128KeyValueBatchStatusCacheKLayerCacheVLayer, 1, 0, 1, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_bfloat16_d128_e128_key_value_logN
@@ -936,7 +943,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
-        constexpr Kernel kernel{Key::kBfloat16D128E128KeyValueLogN, 1, 0, 0, 0, 0, 0};
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128KeyValueLogN, 1, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_bfloat16_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM
@@ -963,8 +971,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
-        constexpr Kernel kernel{Key::kBfloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDINGWINDOWNORM,
-            1, 0, 0, 0, 0, 0};
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDINGWINDOWNORM, 1, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_bfloat16_d128_e128_key_value_clampType_MIN_MAX
@@ -990,7 +998,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
-        constexpr Kernel kernel{Key::kBfloat16D128E128KeyValueClampTypeMINMAX, 1, 0, 0, 0, 0, 0};
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128KeyValueClampTypeMINMAX, 1, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_bfloat16_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM
@@ -1015,8 +1024,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
-        constexpr Kernel kernel{Key::kBfloat16D128E128AttentionMaskInputLayoutBNSDQueryBNSDMaskTypeNORM,
-            1, 1, 0, 0, 1, 0};
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128AttentionMaskInputLayoutBNSDQueryBNSDMaskTypeNORM, 1, 1, 0, 0, 1, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_bfloat16_d128_e128
@@ -1040,7 +1049,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
-        constexpr Kernel kernel{Key::kBfloat16D128E128, 1, 0, 0, 0, 0, 0};
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128, 1, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_bfloat16_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_ALIBI
@@ -1067,8 +1077,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
-        constexpr Kernel kernel{Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerHead116087f5MaskTypeALIBI,
-            1, 0, 0, 1, 0, 0};
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerHead116087f5MaskTypeALIBI, 1, 0, 0, 1, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_bfloat16_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_NORM
@@ -1095,8 +1105,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
-        constexpr Kernel kernel{Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchCcd31859MaskTypeNORM,
-            1, 0, 0, 1, 1, 0};
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchCcd31859MaskTypeNORM, 1, 0, 0, 1, 1, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_bfloat16_d128_e128_key_value_attentionMask_attentionMask_full_maskType_NORM
@@ -1123,8 +1133,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
-        constexpr Kernel kernel{Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM,
-            1, 0, 0, 2, 0, 1};
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM, 1, 0, 0, 2, 0, 1};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_bfloat16_d128_e128_key_value_maskType_NORM_COMPRESS
@@ -1149,8 +1159,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
-        constexpr Kernel kernel{Key::kBfloat16D128E128KeyValueMaskTypeNORMCOMPRESS, 1, 0, 0, 0, 0,
-            0};
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128KeyValueMaskTypeNORMCOMPRESS, 1, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_bfloat16_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS
@@ -1177,8 +1187,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
-        constexpr Kernel kernel{Key::kBfloat16D128E128KeyValueMaskTypeSLIDINGWINDOWCOMPRESS, 1, 0,
-            0, 0, 0, 0};
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128KeyValueMaskTypeSLIDINGWINDOWCOMPRESS, 1, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_bfloat16_d128_e128_key_value_key_padded_value_padded
@@ -1204,8 +1214,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
-        constexpr Kernel kernel{Key::kBfloat16D128E128KeyValueKeyPaddedValuePadded, 1, 0, 0, 0, 0,
-            0};
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128KeyValueKeyPaddedValuePadded, 1, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_bfloat16_d128_e128_key_value_query_padded
@@ -1231,7 +1241,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
-        constexpr Kernel kernel{Key::kBfloat16D128E128KeyValueQueryPadded, 1, 1, 0, 0, 0, 0};
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128KeyValueQueryPadded, 1, 1, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_bfloat16_d128_e128_key_value_attentionMask_maskType_ALIBI
@@ -1258,8 +1269,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
-        constexpr Kernel kernel{Key::kBfloat16D128E128KeyValueAttentionMaskMaskTypeALIBI, 1, 0, 0,
-            0, 0, 0};
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128KeyValueAttentionMaskMaskTypeALIBI, 1, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_bfloat16_d128_e128_cacheK_list_cacheV_list
@@ -1283,7 +1294,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.cacheKLayout == values::CacheKLayout::kLayers) &&
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers)) {
-        constexpr Kernel kernel{Key::kBfloat16D128E128CacheKListCacheVList, 1, 0, 0, 0, 0, 0};
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128CacheKListCacheVList, 1, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     return Plan{};

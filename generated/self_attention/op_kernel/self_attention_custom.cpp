@@ -79,103 +79,125 @@ extern "C" __global__ __aicore__ void self_attention_custom(GM_ADDR query, GM_AD
     if (TILING_KEY_IS(385801121600003080)) {
         static_assert(385801121600003080 == static_cast<uint64_t>(
             Key::kFloat16D128E128KeyValue));
-        self_attention_d128_e128_key_value::SelfAttentionKernel<half> kernel;
+        namespace chosen = self_attention_d128_e128_key_value;
+        chosen::SelfAttentionKernel<half> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(64595551100007080)) {
         static_assert(64595551100007080 == static_cast<uint64_t>(
             Key::kFloat16D128E128KeyValueAttentionMaskMaskTypeNORM));
-        self_attention_d128_e128_key_value_attentionMask_maskType_NORM::SelfAttentionKernel<half> kernel;
+        namespace chosen = self_attention_d128_e128_key_value_attentionMask_maskType_NORM;
+        chosen::SelfAttentionKernel<half> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
             layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(274490037500011080)) {
         static_assert(274490037500011080 == static_cast<uint64_t>(
             Key::kFloat16D128E128KeyValueBatchStatusCacheKLayerCacheVLayer));
-        self_attention_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer::SelfAttentionKernel<half> kernel;
+        namespace chosen = self_attention_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer;
+        chosen::SelfAttentionKernel<half> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId,
             batchStatus, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(405326239300019080)) {
         static_assert(405326239300019080 == static_cast<uint64_t>(
             Key::kFloat16D128E128KeyValueLogN));
-        self_attention_d128_e128_key_value_logN::SelfAttentionKernel<half> kernel;
+        namespace chosen = self_attention_d128_e128_key_value_logN;
+        chosen::SelfAttentionKernel<half> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, logN,
             output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(252771030800003080)) {
         static_assert(252771030800003080 == static_cast<uint64_t>(
             Key::kFloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDINGWINDOWNORM));
-        self_attention_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM::SelfAttentionKernel<half> kernel;
+        namespace chosen =
+            self_attention_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM;
+        chosen::SelfAttentionKernel<half> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(107688706400003080)) {
         static_assert(107688706400003080 == static_cast<uint64_t>(
             Key::kFloat16D128E128KeyValueClampTypeMINMAX));
-        self_attention_d128_e128_key_value_clampType_MIN_MAX::SelfAttentionKernel<half> kernel;
+        namespace chosen = self_attention_d128_e128_key_value_clampType_MIN_MAX;
+        chosen::SelfAttentionKernel<half> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(141286857800004080)) {
         static_assert(141286857800004080 == static_cast<uint64_t>(
             Key::kFloat16D128E128AttentionMaskInputLayoutBNSDQueryBNSDMaskTypeNORM));
-        self_attention_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM::SelfAttentionKernel<half> kernel;
+        namespace chosen =
+            self_attention_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM;
+        chosen::SelfAttentionKernel<half> kernel;
         kernel.Run(query, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId,
             output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(48362329400000080)) {
         static_assert(48362329400000080 == static_cast<uint64_t>(
             Key::kFloat16D128E128));
-        self_attention_d128_e128::SelfAttentionKernel<half> kernel;
+        namespace chosen = self_attention_d128_e128;
+        chosen::SelfAttentionKernel<half> kernel;
         kernel.Run(query, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(113020822100007080)) {
         static_assert(113020822100007080 == static_cast<uint64_t>(
             Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerHead116087f5MaskTypeALIBI));
-        self_attention_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_ALIBI::SelfAttentionKernel<half> kernel;
+        namespace chosen =
+            self_attention_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_ALIBI;
+        chosen::SelfAttentionKernel<half> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
             layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(70660474900007080)) {
         static_assert(70660474900007080 == static_cast<uint64_t>(
             Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchCcd31859MaskTypeNORM));
-        self_attention_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_NORM::SelfAttentionKernel<half> kernel;
+        namespace chosen =
+            self_attention_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_NORM;
+        chosen::SelfAttentionKernel<half> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
             layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(74364683200007080)) {
         static_assert(74364683200007080 == static_cast<uint64_t>(
             Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM));
-        self_attention_d128_e128_key_value_attentionMask_attentionMask_full_maskType_NORM::SelfAttentionKernel<half> kernel;
+        namespace chosen =
+            self_attention_d128_e128_key_value_attentionMask_attentionMask_full_maskType_NORM;
+        chosen::SelfAttentionKernel<half> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
             layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(171670734100003080)) {
         static_assert(171670734100003080 == static_cast<uint64_t>(
             Key::kFloat16D128E128KeyValueMaskTypeNORMCOMPRESS));
-        self_attention_d128_e128_key_value_maskType_NORM_COMPRESS::SelfAttentionKernel<half> kernel;
+        namespace chosen = self_attention_d128_e128_key_value_maskType_NORM_COMPRESS;
+        chosen::SelfAttentionKernel<half> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(86315166000003080)) {
         static_assert(86315166000003080 == static_cast<uint64_t>(
             Key::kFloat16D128E128KeyValueMaskTypeSLIDINGWINDOWCOMPRESS));
-        self_attention_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS::SelfAttentionKernel<half> kernel;
+        namespace chosen = self_attention_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS;
+        chosen::SelfAttentionKernel<half> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(90451218200003080)) {
         static_assert(90451218200003080 == static_cast<uint64_t>(
             Key::kFloat16D128E128KeyValueKeyPaddedValuePadded));
-        self_attention_d128_e128_key_value_key_padded_value_padded::SelfAttentionKernel<half> kernel;
+        namespace chosen = self_attention_d128_e128_key_value_key_padded_value_padded;
+        chosen::SelfAttentionKernel<half> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(134757375400003080)) {
         static_assert(134757375400003080 == static_cast<uint64_t>(
             Key::kFloat16D128E128KeyValueQueryPadded));
-        self_attention_d128_e128_key_value_query_padded::SelfAttentionKernel<half> kernel;
+        namespace chosen = self_attention_d128_e128_key_value_query_padded;
+        chosen::SelfAttentionKernel<half> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(115889443200007080)) {
         static_assert(115889443200007080 == static_cast<uint64_t>(
             Key::kFloat16D128E128KeyValueAttentionMaskMaskTypeALIBI));
-        self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI::SelfAttentionKernel<half> kernel;
+        namespace chosen = self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI;
+        chosen::SelfAttentionKernel<half> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
             layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(282588125900000080)) {
         static_assert(282588125900000080 == static_cast<uint64_t>(
             Key::kFloat16D128E128CacheKListCacheVList));
-        self_attention_d128_e128_cacheK_list_cacheV_list::SelfAttentionKernel<half> kernel;
+        namespace chosen = self_attention_d128_e128_cacheK_list_cacheV_list;
+        chosen::SelfAttentionKernel<half> kernel;
         kernel.Run(query, cacheK, cacheV, tokenOffset, seqLen, layerId, output, userWorkspace,
             tilingData);
     }
@@ -184,103 +206,125 @@ extern "C" __global__ __aicore__ void self_attention_custom(GM_ADDR query, GM_AD
     if (TILING_KEY_IS(385801121600003081)) {
         static_assert(385801121600003081 == static_cast<uint64_t>(
             Key::kBfloat16D128E128KeyValue));
-        self_attention_d128_e128_key_value::SelfAttentionKernel<bfloat16_t> kernel;
+        namespace chosen = self_attention_d128_e128_key_value;
+        chosen::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(64595551100007081)) {
         static_assert(64595551100007081 == static_cast<uint64_t>(
             Key::kBfloat16D128E128KeyValueAttentionMaskMaskTypeNORM));
-        self_attention_d128_e128_key_value_attentionMask_maskType_NORM::SelfAttentionKernel<bfloat16_t> kernel;
+        namespace chosen = self_attention_d128_e128_key_value_attentionMask_maskType_NORM;
+        chosen::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
             layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(274490037500011081)) {
         static_assert(274490037500011081 == static_cast<uint64_t>(
             Key::kBfloat16D128E128KeyValueBatchStatusCacheKLayerCacheVLayer));
-        self_attention_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer::SelfAttentionKernel<bfloat16_t> kernel;
+        namespace chosen = self_attention_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer;
+        chosen::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId,
             batchStatus, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(405326239300019081)) {
         static_assert(405326239300019081 == static_cast<uint64_t>(
             Key::kBfloat16D128E128KeyValueLogN));
-        self_attention_d128_e128_key_value_logN::SelfAttentionKernel<bfloat16_t> kernel;
+        namespace chosen = self_attention_d128_e128_key_value_logN;
+        chosen::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, logN,
             output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(252771030800003081)) {
         static_assert(252771030800003081 == static_cast<uint64_t>(
             Key::kBfloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDINGWINDOWNORM));
-        self_attention_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM::SelfAttentionKernel<bfloat16_t> kernel;
+        namespace chosen =
+            self_attention_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM;
+        chosen::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(107688706400003081)) {
         static_assert(107688706400003081 == static_cast<uint64_t>(
             Key::kBfloat16D128E128KeyValueClampTypeMINMAX));
-        self_attention_d128_e128_key_value_clampType_MIN_MAX::SelfAttentionKernel<bfloat16_t> kernel;
+        namespace chosen = self_attention_d128_e128_key_value_clampType_MIN_MAX;
+        chosen::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(141286857800004081)) {
         static_assert(141286857800004081 == static_cast<uint64_t>(
             Key::kBfloat16D128E128AttentionMaskInputLayoutBNSDQueryBNSDMaskTypeNORM));
-        self_attention_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM::SelfAttentionKernel<bfloat16_t> kernel;
+        namespace chosen =
+            self_attention_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM;
+        chosen::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen, layerId,
             output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(48362329400000081)) {
         static_assert(48362329400000081 == static_cast<uint64_t>(
             Key::kBfloat16D128E128));
-        self_attention_d128_e128::SelfAttentionKernel<bfloat16_t> kernel;
+        namespace chosen = self_attention_d128_e128;
+        chosen::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(113020822100007081)) {
         static_assert(113020822100007081 == static_cast<uint64_t>(
             Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerHead116087f5MaskTypeALIBI));
-        self_attention_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_ALIBI::SelfAttentionKernel<bfloat16_t> kernel;
+        namespace chosen =
+            self_attention_d128_e128_key_value_attentionMask_attentionMask_per_head_116087f5_maskType_ALIBI;
+        chosen::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
             layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(70660474900007081)) {
         static_assert(70660474900007081 == static_cast<uint64_t>(
             Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchCcd31859MaskTypeNORM));
-        self_attention_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_NORM::SelfAttentionKernel<bfloat16_t> kernel;
+        namespace chosen =
+            self_attention_d128_e128_key_value_attentionMask_attentionMask_per_batch_ccd31859_maskType_NORM;
+        chosen::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
             layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(74364683200007081)) {
         static_assert(74364683200007081 == static_cast<uint64_t>(
             Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM));
-        self_attention_d128_e128_key_value_attentionMask_attentionMask_full_maskType_NORM::SelfAttentionKernel<bfloat16_t> kernel;
+        namespace chosen =
+            self_attention_d128_e128_key_value_attentionMask_attentionMask_full_maskType_NORM;
+        chosen::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
             layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(171670734100003081)) {
         static_assert(171670734100003081 == static_cast<uint64_t>(
             Key::kBfloat16D128E128KeyValueMaskTypeNORMCOMPRESS));
-        self_attention_d128_e128_key_value_maskType_NORM_COMPRESS::SelfAttentionKernel<bfloat16_t> kernel;
+        namespace chosen = self_attention_d128_e128_key_value_maskType_NORM_COMPRESS;
+        chosen::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(86315166000003081)) {
         static_assert(86315166000003081 == static_cast<uint64_t>(
             Key::kBfloat16D128E128KeyValueMaskTypeSLIDINGWINDOWCOMPRESS));
-        self_attention_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS::SelfAttentionKernel<bfloat16_t> kernel;
+        namespace chosen = self_attention_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS;
+        chosen::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(90451218200003081)) {
         static_assert(90451218200003081 == static_cast<uint64_t>(
             Key::kBfloat16D128E128KeyValueKeyPaddedValuePadded));
-        self_attention_d128_e128_key_value_key_padded_value_padded::SelfAttentionKernel<bfloat16_t> kernel;
+        namespace chosen = self_attention_d128_e128_key_value_key_padded_value_padded;
+        chosen::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(134757375400003081)) {
         static_assert(134757375400003081 == static_cast<uint64_t>(
             Key::kBfloat16D128E128KeyValueQueryPadded));
-        self_attention_d128_e128_key_value_query_padded::SelfAttentionKernel<bfloat16_t> kernel;
+        namespace chosen = self_attention_d128_e128_key_value_query_padded;
+        chosen::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(115889443200007081)) {
         static_assert(115889443200007081 == static_cast<uint64_t>(
             Key::kBfloat16D128E128KeyValueAttentionMaskMaskTypeALIBI));
-        self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI::SelfAttentionKernel<bfloat16_t> kernel;
+        namespace chosen = self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI;
+        chosen::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
             layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(282588125900000081)) {
         static_assert(282588125900000081 == static_cast<uint64_t>(
             Key::kBfloat16D128E128CacheKListCacheVList));
-        self_attention_d128_e128_cacheK_list_cacheV_list::SelfAttentionKernel<bfloat16_t> kernel;
+        namespace chosen = self_attention_d128_e128_cacheK_list_cacheV_list;
+        chosen::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, cacheK, cacheV, tokenOffset, seqLen, layerId, output, userWorkspace,
             tilingData);
     }

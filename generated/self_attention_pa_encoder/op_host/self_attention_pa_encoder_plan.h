@@ -388,7 +388,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         (problem.valueLayout == values::ValueLayout::kTokens
             || problem.valueLayout == values::ValueLayout::kMerged) &&
         problem.clampType == values::ClampType::kUndefined) {
-        constexpr Kernel kernel{Key::kFloat16D128E128Value, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128Value, 1, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_value_mask_maskType_NORM
@@ -408,8 +409,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskDtype == values::MaskDtype::kFloat16 &&
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined) {
-        constexpr Kernel kernel{Key::kFloat16D128E128ValueMaskMaskTypeNORM, 1, 0, 0, 0, 0, 0, 0, 0,
-            0};
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128ValueMaskMaskTypeNORM, 1, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_value_slopes_maskType_ALIBI_COMPRESS
@@ -428,8 +429,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kAlibiCompress &&
         problem.clampType == values::ClampType::kUndefined &&
         problem.maskLayout != values::MaskLayout::kColumns) {
-        constexpr Kernel kernel{Key::kFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS, 1, 0, 0, 0,
-            0, 0, 0, 0, 0};
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS, 1, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_value_logN
@@ -446,7 +447,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         (problem.valueLayout == values::ValueLayout::kTokens
             || problem.valueLayout == values::ValueLayout::kMerged) &&
         problem.clampType == values::ClampType::kUndefined) {
-        constexpr Kernel kernel{Key::kFloat16D128E128ValueLogN, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128ValueLogN, 1, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_value_clampType_MIN_MAX
@@ -463,8 +465,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         (problem.valueLayout == values::ValueLayout::kTokens
             || problem.valueLayout == values::ValueLayout::kMerged) &&
         problem.clampType == values::ClampType::kMinMax) {
-        constexpr Kernel kernel{Key::kFloat16D128E128ValueClampTypeMINMAX, 1, 0, 0, 0, 0, 0, 0, 0,
-            0};
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128ValueClampTypeMINMAX, 1, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_value_key_BNSD_query_BNSD_value_BNSD
@@ -481,8 +483,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         (problem.valueLayout == values::ValueLayout::kPadded
             || problem.valueLayout == values::ValueLayout::kBnsd) &&
         problem.clampType == values::ClampType::kUndefined) {
-        constexpr Kernel kernel{Key::kFloat16D128E128ValueKeyBNSDQueryBNSDValueBNSD, 1, 0, 1, 1, 0,
-            0, 0, 0, 0};
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128ValueKeyBNSDQueryBNSDValueBNSD, 1, 0, 1, 1, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128
@@ -497,7 +499,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         (problem.keyLayout == values::KeyLayout::kTokens
             || problem.keyLayout == values::KeyLayout::kMerged) &&
         problem.clampType == values::ClampType::kUndefined) {
-        constexpr Kernel kernel{Key::kFloat16D128E128, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128, 1, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_key_padded
@@ -512,7 +515,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         (problem.keyLayout == values::KeyLayout::kPadded
             || problem.keyLayout == values::KeyLayout::kBnsd) &&
         problem.clampType == values::ClampType::kUndefined) {
-        constexpr Kernel kernel{Key::kFloat16D128E128KeyPadded, 1, 0, 0, 1, 0, 0, 0, 0, 0};
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128KeyPadded, 1, 0, 0, 1, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_value_mask_mask_per_head_116087f5_maskType_ALIBI
@@ -532,8 +536,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskDtype == values::MaskDtype::kFloat16 &&
         problem.maskType == values::MaskType::kAlibi &&
         problem.clampType == values::ClampType::kUndefined) {
-        constexpr Kernel kernel{Key::kFloat16D128E128ValueMaskMaskPerHead116087f5MaskTypeALIBI, 1,
-            0, 0, 0, 0, 0, 1, 0, 0};
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128ValueMaskMaskPerHead116087f5MaskTypeALIBI, 1, 0, 0, 0, 0, 0, 1, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_value_mask_mask_per_batch_ccd31859_maskType_NORM
@@ -553,8 +557,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskDtype == values::MaskDtype::kFloat16 &&
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined) {
-        constexpr Kernel kernel{Key::kFloat16D128E128ValueMaskMaskPerBatchCcd31859MaskTypeNORM, 1,
-            0, 0, 0, 0, 0, 1, 0, 0};
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128ValueMaskMaskPerBatchCcd31859MaskTypeNORM, 1, 0, 0, 0, 0, 0, 1, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_value_mask_mask_full_maskType_NORM
@@ -574,8 +578,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskDtype == values::MaskDtype::kFloat16 &&
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined) {
-        constexpr Kernel kernel{Key::kFloat16D128E128ValueMaskMaskFullMaskTypeNORM, 1, 0, 0, 0, 0,
-            0, 2, 0, 1};
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128ValueMaskMaskFullMaskTypeNORM, 1, 0, 0, 0, 0, 0, 2, 0, 1};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_value_maskType_NORM_COMPRESS
@@ -592,8 +596,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.valueLayout == values::ValueLayout::kMerged) &&
         problem.maskType == values::MaskType::kNormCompress &&
         problem.clampType == values::ClampType::kUndefined) {
-        constexpr Kernel kernel{Key::kFloat16D128E128ValueMaskTypeNORMCOMPRESS, 1, 0, 0, 0, 0, 0, 0,
-            0, 0};
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128ValueMaskTypeNORMCOMPRESS, 1, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_value_mask_mask_columns_maskType_ALIBI_COMPRESS
@@ -615,8 +619,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.maskType == values::MaskType::kAlibiCompressSqrt
             || problem.maskType == values::MaskType::kAlibiCompressLeftAlign) &&
         problem.clampType == values::ClampType::kUndefined) {
-        constexpr Kernel kernel{Key::kFloat16D128E128ValueMaskMaskColumnsMaskTypeALIBICOMPRESS, 1,
-            0, 0, 0, 0, 0, 3, 0, 0};
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128ValueMaskMaskColumnsMaskTypeALIBICOMPRESS, 1, 0, 0, 0, 0, 0, 3, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_value_maskType_SLIDING_WINDOW_COMPRESS
@@ -634,8 +638,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         (problem.maskType == values::MaskType::kSlidingWindowNorm
             || problem.maskType == values::MaskType::kSlidingWindowCompress) &&
         problem.clampType == values::ClampType::kUndefined) {
-        constexpr Kernel kernel{Key::kFloat16D128E128ValueMaskTypeSLIDINGWINDOWCOMPRESS, 1, 0, 0, 0,
-            0, 0, 0, 0, 0};
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128ValueMaskTypeSLIDINGWINDOWCOMPRESS, 1, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_query_padded
@@ -650,7 +654,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         (problem.keyLayout == values::KeyLayout::kTokens
             || problem.keyLayout == values::KeyLayout::kMerged) &&
         problem.clampType == values::ClampType::kUndefined) {
-        constexpr Kernel kernel{Key::kFloat16D128E128QueryPadded, 1, 0, 1, 0, 0, 0, 0, 0, 0};
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128QueryPadded, 1, 0, 1, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_value_mask_maskType_ALIBI
@@ -670,8 +675,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskDtype == values::MaskDtype::kFloat16 &&
         problem.maskType == values::MaskType::kAlibi &&
         problem.clampType == values::ClampType::kUndefined) {
-        constexpr Kernel kernel{Key::kFloat16D128E128ValueMaskMaskTypeALIBI, 1, 0, 0, 0, 0, 0, 0, 0,
-            0};
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128ValueMaskMaskTypeALIBI, 1, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_SQRT
@@ -690,8 +695,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kAlibiCompressSqrt &&
         problem.clampType == values::ClampType::kUndefined &&
         problem.maskLayout != values::MaskLayout::kColumns) {
-        constexpr Kernel kernel{Key::kFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSSQRT, 1, 0, 0,
-            0, 0, 0, 0, 0, 0};
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSSQRT, 1, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_float16_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_LEFT_ALIGN
@@ -710,8 +715,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kAlibiCompressLeftAlign &&
         problem.clampType == values::ClampType::kUndefined &&
         problem.maskLayout != values::MaskLayout::kColumns) {
-        constexpr Kernel kernel{Key::kFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSLEFTALIGN, 1,
-            0, 0, 0, 0, 0, 0, 0, 0};
+        constexpr Kernel kernel{
+            Key::kFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSLEFTALIGN, 1, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value
@@ -728,7 +733,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         (problem.valueLayout == values::ValueLayout::kTokens
             || problem.valueLayout == values::ValueLayout::kMerged) &&
         problem.clampType == values::ClampType::kUndefined) {
-        constexpr Kernel kernel{Key::kBfloat16D128E128Value, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128Value, 1, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_mask_maskType_NORM
@@ -748,8 +754,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskDtype == values::MaskDtype::kBfloat16 &&
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined) {
-        constexpr Kernel kernel{Key::kBfloat16D128E128ValueMaskMaskTypeNORM, 1, 0, 0, 0, 0, 0, 0, 1,
-            0};
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128ValueMaskMaskTypeNORM, 1, 0, 0, 0, 0, 0, 0, 1, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_slopes_maskType_ALIBI_COMPRESS
@@ -768,8 +774,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kAlibiCompress &&
         problem.clampType == values::ClampType::kUndefined &&
         problem.maskLayout != values::MaskLayout::kColumns) {
-        constexpr Kernel kernel{Key::kBfloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS, 1, 0, 0, 0,
-            0, 0, 0, 0, 0};
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS, 1, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_logN
@@ -786,7 +792,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         (problem.valueLayout == values::ValueLayout::kTokens
             || problem.valueLayout == values::ValueLayout::kMerged) &&
         problem.clampType == values::ClampType::kUndefined) {
-        constexpr Kernel kernel{Key::kBfloat16D128E128ValueLogN, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128ValueLogN, 1, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_clampType_MIN_MAX
@@ -803,8 +810,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         (problem.valueLayout == values::ValueLayout::kTokens
             || problem.valueLayout == values::ValueLayout::kMerged) &&
         problem.clampType == values::ClampType::kMinMax) {
-        constexpr Kernel kernel{Key::kBfloat16D128E128ValueClampTypeMINMAX, 1, 0, 0, 0, 0, 0, 0, 0,
-            0};
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128ValueClampTypeMINMAX, 1, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_key_BNSD_query_BNSD_value_BNSD
@@ -821,8 +828,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         (problem.valueLayout == values::ValueLayout::kPadded
             || problem.valueLayout == values::ValueLayout::kBnsd) &&
         problem.clampType == values::ClampType::kUndefined) {
-        constexpr Kernel kernel{Key::kBfloat16D128E128ValueKeyBNSDQueryBNSDValueBNSD, 1, 0, 1, 1, 0,
-            0, 0, 0, 0};
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128ValueKeyBNSDQueryBNSDValueBNSD, 1, 0, 1, 1, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128
@@ -837,7 +844,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         (problem.keyLayout == values::KeyLayout::kTokens
             || problem.keyLayout == values::KeyLayout::kMerged) &&
         problem.clampType == values::ClampType::kUndefined) {
-        constexpr Kernel kernel{Key::kBfloat16D128E128, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128, 1, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_key_padded
@@ -852,7 +860,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         (problem.keyLayout == values::KeyLayout::kPadded
             || problem.keyLayout == values::KeyLayout::kBnsd) &&
         problem.clampType == values::ClampType::kUndefined) {
-        constexpr Kernel kernel{Key::kBfloat16D128E128KeyPadded, 1, 0, 0, 1, 0, 0, 0, 0, 0};
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128KeyPadded, 1, 0, 0, 1, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_mask_mask_per_head_116087f5_maskType_ALIBI
@@ -872,8 +881,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskDtype == values::MaskDtype::kBfloat16 &&
         problem.maskType == values::MaskType::kAlibi &&
         problem.clampType == values::ClampType::kUndefined) {
-        constexpr Kernel kernel{Key::kBfloat16D128E128ValueMaskMaskPerHead116087f5MaskTypeALIBI, 1,
-            0, 0, 0, 0, 0, 1, 0, 0};
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128ValueMaskMaskPerHead116087f5MaskTypeALIBI, 1, 0, 0, 0, 0, 0, 1, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_mask_mask_per_batch_ccd31859_maskType_NORM
@@ -893,8 +902,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskDtype == values::MaskDtype::kBfloat16 &&
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined) {
-        constexpr Kernel kernel{Key::kBfloat16D128E128ValueMaskMaskPerBatchCcd31859MaskTypeNORM, 1,
-            0, 0, 0, 0, 0, 1, 1, 0};
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128ValueMaskMaskPerBatchCcd31859MaskTypeNORM, 1, 0, 0, 0, 0, 0, 1, 1, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_mask_mask_full_maskType_NORM
@@ -914,8 +923,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskDtype == values::MaskDtype::kBfloat16 &&
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined) {
-        constexpr Kernel kernel{Key::kBfloat16D128E128ValueMaskMaskFullMaskTypeNORM, 1, 0, 0, 0, 0,
-            0, 2, 0, 1};
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128ValueMaskMaskFullMaskTypeNORM, 1, 0, 0, 0, 0, 0, 2, 0, 1};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_maskType_NORM_COMPRESS
@@ -932,8 +941,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.valueLayout == values::ValueLayout::kMerged) &&
         problem.maskType == values::MaskType::kNormCompress &&
         problem.clampType == values::ClampType::kUndefined) {
-        constexpr Kernel kernel{Key::kBfloat16D128E128ValueMaskTypeNORMCOMPRESS, 1, 0, 0, 0, 0, 0,
-            0, 0, 0};
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128ValueMaskTypeNORMCOMPRESS, 1, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_mask_mask_columns_maskType_ALIBI_COMPRESS
@@ -955,8 +964,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.maskType == values::MaskType::kAlibiCompressSqrt
             || problem.maskType == values::MaskType::kAlibiCompressLeftAlign) &&
         problem.clampType == values::ClampType::kUndefined) {
-        constexpr Kernel kernel{Key::kBfloat16D128E128ValueMaskMaskColumnsMaskTypeALIBICOMPRESS, 1,
-            0, 0, 0, 0, 0, 3, 0, 0};
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128ValueMaskMaskColumnsMaskTypeALIBICOMPRESS, 1, 0, 0, 0, 0, 0, 3, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_maskType_SLIDING_WINDOW_COMPRESS
@@ -974,8 +983,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         (problem.maskType == values::MaskType::kSlidingWindowNorm
             || problem.maskType == values::MaskType::kSlidingWindowCompress) &&
         problem.clampType == values::ClampType::kUndefined) {
-        constexpr Kernel kernel{Key::kBfloat16D128E128ValueMaskTypeSLIDINGWINDOWCOMPRESS, 1, 0, 0,
-            0, 0, 0, 0, 0, 0};
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128ValueMaskTypeSLIDINGWINDOWCOMPRESS, 1, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_query_padded
@@ -990,7 +999,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         (problem.keyLayout == values::KeyLayout::kTokens
             || problem.keyLayout == values::KeyLayout::kMerged) &&
         problem.clampType == values::ClampType::kUndefined) {
-        constexpr Kernel kernel{Key::kBfloat16D128E128QueryPadded, 1, 0, 1, 0, 0, 0, 0, 0, 0};
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128QueryPadded, 1, 0, 1, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_mask_maskType_ALIBI
@@ -1010,8 +1020,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskDtype == values::MaskDtype::kBfloat16 &&
         problem.maskType == values::MaskType::kAlibi &&
         problem.clampType == values::ClampType::kUndefined) {
-        constexpr Kernel kernel{Key::kBfloat16D128E128ValueMaskMaskTypeALIBI, 1, 0, 0, 0, 0, 0, 0,
-            0, 0};
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128ValueMaskMaskTypeALIBI, 1, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_SQRT
@@ -1030,8 +1040,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kAlibiCompressSqrt &&
         problem.clampType == values::ClampType::kUndefined &&
         problem.maskLayout != values::MaskLayout::kColumns) {
-        constexpr Kernel kernel{Key::kBfloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSSQRT, 1, 0, 0,
-            0, 0, 0, 0, 0, 0};
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSSQRT, 1, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_bfloat16_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_LEFT_ALIGN
@@ -1050,8 +1060,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kAlibiCompressLeftAlign &&
         problem.clampType == values::ClampType::kUndefined &&
         problem.maskLayout != values::MaskLayout::kColumns) {
-        constexpr Kernel kernel{Key::kBfloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSLEFTALIGN, 1,
-            0, 0, 0, 0, 0, 0, 0, 0};
+        constexpr Kernel kernel{
+            Key::kBfloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSLEFTALIGN, 1, 0, 0, 0, 0, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_quantType_QKV_ONLINE
@@ -1072,8 +1082,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.quantType != values::QuantType::kUndefined &&
         problem.outDataType != values::OutDataType::kBf16 &&
         problem.clampType == values::ClampType::kUndefined) {
-        constexpr Kernel kernel{Key::kInt8D128E128ValueQkDescaleVpvDescaleQuantTypeQKVONLINE, 1, 1,
-            0, 0, 1, 0, 0, 0, 0};
+        constexpr Kernel kernel{
+            Key::kInt8D128E128ValueQkDescaleVpvDescaleQuantTypeQKVONLINE, 1, 1, 0, 0, 1, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_NORM_quantType_QKV_ONLINE
@@ -1097,8 +1107,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.outDataType != values::OutDataType::kBf16 &&
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined) {
-        constexpr Kernel kernel{Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeNORMQuantTypeQKVONLINE,
-            1, 1, 0, 0, 1, 0, 0, 0, 0};
+        constexpr Kernel kernel{
+            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeNORMQuantTypeQKVONLINE, 1, 1, 0, 0, 1, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE
@@ -1121,8 +1131,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kAlibiCompress &&
         problem.clampType == values::ClampType::kUndefined &&
         problem.maskLayout != values::MaskLayout::kColumns) {
-        constexpr Kernel kernel{Key::kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSQuantTypeQKVONLINE,
-            1, 1, 0, 0, 1, 0, 0, 0, 0};
+        constexpr Kernel kernel{
+            Key::kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSQuantTypeQKVONLINE, 1, 1, 0, 0, 1, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_pScale_quantType_QKV_OFFLINE
@@ -1143,8 +1153,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.quantType != values::QuantType::kUndefined &&
         problem.outDataType != values::OutDataType::kBf16 &&
         problem.clampType == values::ClampType::kUndefined) {
-        constexpr Kernel kernel{Key::kInt8D128E128ValueQkDescaleVpvDescalePScaleQuantTypeQKVOFFLINE,
-            0, 2, 0, 0, 1, 1, 0, 0, 0};
+        constexpr Kernel kernel{
+            Key::kInt8D128E128ValueQkDescaleVpvDescalePScaleQuantTypeQKVOFFLINE, 0, 2, 0, 0, 1, 1, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_clampType_MIN_MAX_quantType_QKV_ONLINE
@@ -1165,8 +1175,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.quantType != values::QuantType::kUndefined &&
         problem.outDataType != values::OutDataType::kBf16 &&
         problem.clampType == values::ClampType::kMinMax) {
-        constexpr Kernel kernel{Key::kInt8D128E128ValueQkDescaleVpvDescaleClampTypeMINMAXQuantTypeQKVONLINE,
-            1, 1, 0, 0, 1, 0, 0, 0, 0};
+        constexpr Kernel kernel{
+            Key::kInt8D128E128ValueQkDescaleVpvDescaleClampTypeMINMAXQuantTypeQKVONLINE, 1, 1, 0, 0, 1, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_bfloat16_maskType_NORM_quantType_QKV_ONLINE
@@ -1190,8 +1200,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.outDataType != values::OutDataType::kBf16 &&
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined) {
-        constexpr Kernel kernel{Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskBfloat16MaskTypeNORMQuantTypeQKVONLINE,
-            1, 1, 0, 0, 1, 0, 0, 0, 0};
+        constexpr Kernel kernel{
+            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskBfloat16MaskTypeNORMQuantTypeQKVONLINE, 1, 1, 0, 0, 1, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_quantType_QKV_ONLINE
@@ -1210,8 +1220,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.quantType != values::QuantType::kUndefined &&
         problem.outDataType != values::OutDataType::kBf16 &&
         problem.clampType == values::ClampType::kUndefined) {
-        constexpr Kernel kernel{Key::kInt8D128E128QkDescaleVpvDescaleQuantTypeQKVONLINE, 1, 1, 0, 0,
-            1, 0, 0, 0, 0};
+        constexpr Kernel kernel{
+            Key::kInt8D128E128QkDescaleVpvDescaleQuantTypeQKVONLINE, 1, 1, 0, 0, 1, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_key_padded_quantType_QKV_ONLINE
@@ -1230,8 +1240,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.quantType != values::QuantType::kUndefined &&
         problem.outDataType != values::OutDataType::kBf16 &&
         problem.clampType == values::ClampType::kUndefined) {
-        constexpr Kernel kernel{Key::kInt8D128E128QkDescaleVpvDescaleKeyPaddedQuantTypeQKVONLINE, 1,
-            1, 0, 1, 1, 0, 0, 0, 0};
+        constexpr Kernel kernel{
+            Key::kInt8D128E128QkDescaleVpvDescaleKeyPaddedQuantTypeQKVONLINE, 1, 1, 0, 1, 1, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_head_116087f5_maskType_ALIBI_quantType_QKV_ONLINE
@@ -1255,8 +1265,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.outDataType != values::OutDataType::kBf16 &&
         problem.maskType == values::MaskType::kAlibi &&
         problem.clampType == values::ClampType::kUndefined) {
-        constexpr Kernel kernel{Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerHead116087f5MaskTypeALIBIQuantTypeQKVONLINE,
-            1, 1, 0, 0, 1, 0, 1, 0, 0};
+        constexpr Kernel kernel{
+            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerHead116087f5MaskTypeALIBIQuantTypeQKVONLINE, 1, 1, 0, 0, 1, 0, 1, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_batch_ccd31859_maskType_NORM_quantType_QKV_ONLINE
@@ -1280,8 +1290,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.outDataType != values::OutDataType::kBf16 &&
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined) {
-        constexpr Kernel kernel{Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerBatchCcd31859MaskTypeNORMQuantTypeQKVONLINE,
-            1, 1, 0, 0, 1, 0, 1, 0, 0};
+        constexpr Kernel kernel{
+            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerBatchCcd31859MaskTypeNORMQuantTypeQKVONLINE, 1, 1, 0, 0, 1, 0, 1, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_full_maskType_NORM_quantType_QKV_ONLINE
@@ -1305,8 +1315,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.outDataType != values::OutDataType::kBf16 &&
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined) {
-        constexpr Kernel kernel{Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskFullMaskTypeNORMQuantTypeQKVONLINE,
-            1, 1, 0, 0, 1, 0, 2, 0, 1};
+        constexpr Kernel kernel{
+            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskFullMaskTypeNORMQuantTypeQKVONLINE, 1, 1, 0, 0, 1, 0, 2, 0, 1};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_bfloat16_mask_columns_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE
@@ -1332,8 +1342,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
             || problem.maskType == values::MaskType::kAlibiCompressSqrt
             || problem.maskType == values::MaskType::kAlibiCompressLeftAlign) &&
         problem.clampType == values::ClampType::kUndefined) {
-        constexpr Kernel kernel{Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskBfloat16MaskColumnsMaskTypeALIBICOMPRESSQuantTypeQKVONLINE,
-            1, 1, 0, 0, 1, 0, 3, 0, 0};
+        constexpr Kernel kernel{
+            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskBfloat16MaskColumnsMaskTypeALIBICOMPRESSQuantTypeQKVONLINE, 1, 1, 0, 0, 1, 0, 3, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_query_padded_quantType_QKV_ONLINE
@@ -1352,8 +1362,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.quantType != values::QuantType::kUndefined &&
         problem.outDataType != values::OutDataType::kBf16 &&
         problem.clampType == values::ClampType::kUndefined) {
-        constexpr Kernel kernel{Key::kInt8D128E128QkDescaleVpvDescaleQueryPaddedQuantTypeQKVONLINE,
-            1, 1, 1, 0, 1, 0, 0, 0, 0};
+        constexpr Kernel kernel{
+            Key::kInt8D128E128QkDescaleVpvDescaleQueryPaddedQuantTypeQKVONLINE, 1, 1, 1, 0, 1, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_ALIBI_quantType_QKV_ONLINE
@@ -1377,8 +1387,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.outDataType != values::OutDataType::kBf16 &&
         problem.maskType == values::MaskType::kAlibi &&
         problem.clampType == values::ClampType::kUndefined) {
-        constexpr Kernel kernel{Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeALIBIQuantTypeQKVONLINE,
-            1, 1, 0, 0, 1, 0, 0, 0, 0};
+        constexpr Kernel kernel{
+            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeALIBIQuantTypeQKVONLINE, 1, 1, 0, 0, 1, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_SQRT_quantType_QKV_ONLINE
@@ -1401,8 +1411,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kAlibiCompressSqrt &&
         problem.clampType == values::ClampType::kUndefined &&
         problem.maskLayout != values::MaskLayout::kColumns) {
-        constexpr Kernel kernel{Key::kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSSQRTQuantTypeQKVONLINE,
-            1, 1, 0, 0, 1, 0, 0, 0, 0};
+        constexpr Kernel kernel{
+            Key::kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSSQRTQuantTypeQKVONLINE, 1, 1, 0, 0, 1, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_LEFT_ALIGN_quantType_QKV_ONLINE
@@ -1425,8 +1435,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kAlibiCompressLeftAlign &&
         problem.clampType == values::ClampType::kUndefined &&
         problem.maskLayout != values::MaskLayout::kColumns) {
-        constexpr Kernel kernel{Key::kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSLEFTALIGNQuantTypeQKVONLINE,
-            1, 1, 0, 0, 1, 0, 0, 0, 0};
+        constexpr Kernel kernel{
+            Key::kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSLEFTALIGNQuantTypeQKVONLINE, 1, 1, 0, 0, 1, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_outDataType_BF16_quantType_QKV_ONLINE
@@ -1447,8 +1457,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.quantType != values::QuantType::kUndefined &&
         problem.outDataType == values::OutDataType::kBf16 &&
         problem.clampType == values::ClampType::kUndefined) {
-        constexpr Kernel kernel{Key::kInt8D128E128ValueQkDescaleVpvDescaleOutDataTypeBF16QuantTypeQKVONLINE,
-            1, 1, 0, 0, 1, 0, 0, 0, 0};
+        constexpr Kernel kernel{
+            Key::kInt8D128E128ValueQkDescaleVpvDescaleOutDataTypeBF16QuantTypeQKVONLINE, 1, 1, 0, 0, 1, 0, 0, 0, 0};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     return Plan{};

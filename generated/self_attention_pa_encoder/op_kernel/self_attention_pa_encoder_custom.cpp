@@ -89,92 +89,116 @@ extern "C" __global__ __aicore__ void self_attention_pa_encoder_custom(GM_ADDR q
     if (TILING_KEY_IS(92895136800001080)) {
         static_assert(92895136800001080 == static_cast<uint64_t>(
             Key::kFloat16D128E128Value));
-        self_attention_pa_encoder_d128_e128_value::SelfAttentionPaEncoderKernel<half> kernel;
+        namespace chosen = self_attention_pa_encoder_d128_e128_value;
+        chosen::SelfAttentionPaEncoderKernel<half> kernel;
         kernel.Run(query, key, value, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(374921317600003080)) {
         static_assert(374921317600003080 == static_cast<uint64_t>(
             Key::kFloat16D128E128ValueMaskMaskTypeNORM));
-        self_attention_pa_encoder_d128_e128_value_mask_maskType_NORM::SelfAttentionPaEncoderKernel<half> kernel;
+        namespace chosen = self_attention_pa_encoder_d128_e128_value_mask_maskType_NORM;
+        chosen::SelfAttentionPaEncoderKernel<half> kernel;
         kernel.Run(query, key, value, mask, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(76750906500005080)) {
         static_assert(76750906500005080 == static_cast<uint64_t>(
             Key::kFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS));
-        self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS::SelfAttentionPaEncoderKernel<half> kernel;
+        namespace chosen = self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS;
+        chosen::SelfAttentionPaEncoderKernel<half> kernel;
         kernel.Run(query, key, value, seqLen, slopes, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(92895136800065080)) {
         static_assert(92895136800065080 == static_cast<uint64_t>(
             Key::kFloat16D128E128ValueLogN));
-        self_attention_pa_encoder_d128_e128_value_logN::SelfAttentionPaEncoderKernel<half> kernel;
+        namespace chosen = self_attention_pa_encoder_d128_e128_value_logN;
+        chosen::SelfAttentionPaEncoderKernel<half> kernel;
         kernel.Run(query, key, value, seqLen, logN, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(107961468600001080)) {
         static_assert(107961468600001080 == static_cast<uint64_t>(
             Key::kFloat16D128E128ValueClampTypeMINMAX));
-        self_attention_pa_encoder_d128_e128_value_clampType_MIN_MAX::SelfAttentionPaEncoderKernel<half> kernel;
+        namespace chosen = self_attention_pa_encoder_d128_e128_value_clampType_MIN_MAX;
+        chosen::SelfAttentionPaEncoderKernel<half> kernel;
         kernel.Run(query, key, value, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(150904969800001080)) {
         static_assert(150904969800001080 == static_cast<uint64_t>(
             Key::kFloat16D128E128ValueKeyBNSDQueryBNSDValueBNSD));
-        self_attention_pa_encoder_d128_e128_value_key_BNSD_query_BNSD_value_BNSD::SelfAttentionPaEncoderKernel<half> kernel;
+        namespace chosen = self_attention_pa_encoder_d128_e128_value_key_BNSD_query_BNSD_value_BNSD;
+        chosen::SelfAttentionPaEncoderKernel<half> kernel;
         kernel.Run(query, key, value, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(347207478800000080)) {
         static_assert(347207478800000080 == static_cast<uint64_t>(
             Key::kFloat16D128E128));
-        self_attention_pa_encoder_d128_e128::SelfAttentionPaEncoderKernel<half> kernel;
+        namespace chosen = self_attention_pa_encoder_d128_e128;
+        chosen::SelfAttentionPaEncoderKernel<half> kernel;
         kernel.Run(query, key, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(330270759200000080)) {
         static_assert(330270759200000080 == static_cast<uint64_t>(
             Key::kFloat16D128E128KeyPadded));
-        self_attention_pa_encoder_d128_e128_key_padded::SelfAttentionPaEncoderKernel<half> kernel;
+        namespace chosen = self_attention_pa_encoder_d128_e128_key_padded;
+        chosen::SelfAttentionPaEncoderKernel<half> kernel;
         kernel.Run(query, key, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(376575791400003080)) {
         static_assert(376575791400003080 == static_cast<uint64_t>(
             Key::kFloat16D128E128ValueMaskMaskPerHead116087f5MaskTypeALIBI));
-        self_attention_pa_encoder_d128_e128_value_mask_mask_per_head_116087f5_maskType_ALIBI::SelfAttentionPaEncoderKernel<half> kernel;
+        namespace chosen =
+            self_attention_pa_encoder_d128_e128_value_mask_mask_per_head_116087f5_maskType_ALIBI;
+        chosen::SelfAttentionPaEncoderKernel<half> kernel;
         kernel.Run(query, key, value, mask, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(128628576600003080)) {
         static_assert(128628576600003080 == static_cast<uint64_t>(
             Key::kFloat16D128E128ValueMaskMaskPerBatchCcd31859MaskTypeNORM));
-        self_attention_pa_encoder_d128_e128_value_mask_mask_per_batch_ccd31859_maskType_NORM::SelfAttentionPaEncoderKernel<half> kernel;
+        namespace chosen =
+            self_attention_pa_encoder_d128_e128_value_mask_mask_per_batch_ccd31859_maskType_NORM;
+        chosen::SelfAttentionPaEncoderKernel<half> kernel;
         kernel.Run(query, key, value, mask, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(8824546500003080)) {
         static_assert(8824546500003080 == static_cast<uint64_t>(
             Key::kFloat16D128E128ValueMaskMaskFullMaskTypeNORM));
-        self_attention_pa_encoder_d128_e128_value_mask_mask_full_maskType_NORM::SelfAttentionPaEncoderKernel<half> kernel;
+        namespace chosen = self_attention_pa_encoder_d128_e128_value_mask_mask_full_maskType_NORM;
+        chosen::SelfAttentionPaEncoderKernel<half> kernel;
         kernel.Run(query, key, value, mask, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(56260770500001080)) {
         static_assert(56260770500001080 == static_cast<uint64_t>(
             Key::kFloat16D128E128ValueMaskTypeNORMCOMPRESS));
-        self_attention_pa_encoder_d128_e128_value_maskType_NORM_COMPRESS::SelfAttentionPaEncoderKernel<half> kernel;
+        namespace chosen = self_attention_pa_encoder_d128_e128_value_maskType_NORM_COMPRESS;
+        chosen::SelfAttentionPaEncoderKernel<half> kernel;
         kernel.Run(query, key, value, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(157349419800003080)) {
         static_assert(157349419800003080 == static_cast<uint64_t>(
             Key::kFloat16D128E128ValueMaskMaskColumnsMaskTypeALIBICOMPRESS));
-        self_attention_pa_encoder_d128_e128_value_mask_mask_columns_maskType_ALIBI_COMPRESS::SelfAttentionPaEncoderKernel<half> kernel;
+        namespace chosen =
+            self_attention_pa_encoder_d128_e128_value_mask_mask_columns_maskType_ALIBI_COMPRESS;
+        chosen::SelfAttentionPaEncoderKernel<half> kernel;
         kernel.Run(query, key, value, mask, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(12004278000001080)) {
         static_assert(12004278000001080 == static_cast<uint64_t>(
             Key::kFloat16D128E128ValueMaskTypeSLIDINGWINDOWCOMPRESS));
-        self_attention_pa_encoder_d128_e128_value_maskType_SLIDING_WINDOW_COMPRESS::SelfAttentionPaEncoderKernel<half> kernel;
+        namespace chosen =
+            self_attention_pa_encoder_d128_e128_value_maskType_SLIDING_WINDOW_COMPRESS;
+        chosen::SelfAttentionPaEncoderKernel<half> kernel;
         kernel.Run(query, key, value, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(184114535200000080)) {
         static_assert(184114535200000080 == static_cast<uint64_t>(
             Key::kFloat16D128E128QueryPadded));
-        self_attention_pa_encoder_d128_e128_query_padded::SelfAttentionPaEncoderKernel<half> kernel;
+        namespace chosen = self_attention_pa_encoder_d128_e128_query_padded;
+        chosen::SelfAttentionPaEncoderKernel<half> kernel;
         kernel.Run(query, key, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(284565779700003080)) {
         static_assert(284565779700003080 == static_cast<uint64_t>(
             Key::kFloat16D128E128ValueMaskMaskTypeALIBI));
-        self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI::SelfAttentionPaEncoderKernel<half> kernel;
+        namespace chosen = self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI;
+        chosen::SelfAttentionPaEncoderKernel<half> kernel;
         kernel.Run(query, key, value, mask, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(138352073000005080)) {
         static_assert(138352073000005080 == static_cast<uint64_t>(
             Key::kFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSSQRT));
-        self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_SQRT::SelfAttentionPaEncoderKernel<half> kernel;
+        namespace chosen =
+            self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_SQRT;
+        chosen::SelfAttentionPaEncoderKernel<half> kernel;
         kernel.Run(query, key, value, seqLen, slopes, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(352612900700005080)) {
         static_assert(352612900700005080 == static_cast<uint64_t>(
             Key::kFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSLEFTALIGN));
-        self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_LEFT_ALIGN::SelfAttentionPaEncoderKernel<half> kernel;
+        namespace chosen =
+            self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_LEFT_ALIGN;
+        chosen::SelfAttentionPaEncoderKernel<half> kernel;
         kernel.Run(query, key, value, seqLen, slopes, output, userWorkspace, tilingData);
     }
 #endif
@@ -182,92 +206,116 @@ extern "C" __global__ __aicore__ void self_attention_pa_encoder_custom(GM_ADDR q
     if (TILING_KEY_IS(92895136800001081)) {
         static_assert(92895136800001081 == static_cast<uint64_t>(
             Key::kBfloat16D128E128Value));
-        self_attention_pa_encoder_d128_e128_value::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
+        namespace chosen = self_attention_pa_encoder_d128_e128_value;
+        chosen::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(411568015400003081)) {
         static_assert(411568015400003081 == static_cast<uint64_t>(
             Key::kBfloat16D128E128ValueMaskMaskTypeNORM));
-        self_attention_pa_encoder_d128_e128_value_mask_maskType_NORM::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
+        namespace chosen = self_attention_pa_encoder_d128_e128_value_mask_maskType_NORM;
+        chosen::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, mask, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(76750906500005081)) {
         static_assert(76750906500005081 == static_cast<uint64_t>(
             Key::kBfloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS));
-        self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
+        namespace chosen = self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS;
+        chosen::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, seqLen, slopes, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(92895136800065081)) {
         static_assert(92895136800065081 == static_cast<uint64_t>(
             Key::kBfloat16D128E128ValueLogN));
-        self_attention_pa_encoder_d128_e128_value_logN::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
+        namespace chosen = self_attention_pa_encoder_d128_e128_value_logN;
+        chosen::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, seqLen, logN, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(107961468600001081)) {
         static_assert(107961468600001081 == static_cast<uint64_t>(
             Key::kBfloat16D128E128ValueClampTypeMINMAX));
-        self_attention_pa_encoder_d128_e128_value_clampType_MIN_MAX::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
+        namespace chosen = self_attention_pa_encoder_d128_e128_value_clampType_MIN_MAX;
+        chosen::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(150904969800001081)) {
         static_assert(150904969800001081 == static_cast<uint64_t>(
             Key::kBfloat16D128E128ValueKeyBNSDQueryBNSDValueBNSD));
-        self_attention_pa_encoder_d128_e128_value_key_BNSD_query_BNSD_value_BNSD::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
+        namespace chosen = self_attention_pa_encoder_d128_e128_value_key_BNSD_query_BNSD_value_BNSD;
+        chosen::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(347207478800000081)) {
         static_assert(347207478800000081 == static_cast<uint64_t>(
             Key::kBfloat16D128E128));
-        self_attention_pa_encoder_d128_e128::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
+        namespace chosen = self_attention_pa_encoder_d128_e128;
+        chosen::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
         kernel.Run(query, key, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(330270759200000081)) {
         static_assert(330270759200000081 == static_cast<uint64_t>(
             Key::kBfloat16D128E128KeyPadded));
-        self_attention_pa_encoder_d128_e128_key_padded::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
+        namespace chosen = self_attention_pa_encoder_d128_e128_key_padded;
+        chosen::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
         kernel.Run(query, key, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(339508421600003081)) {
         static_assert(339508421600003081 == static_cast<uint64_t>(
             Key::kBfloat16D128E128ValueMaskMaskPerHead116087f5MaskTypeALIBI));
-        self_attention_pa_encoder_d128_e128_value_mask_mask_per_head_116087f5_maskType_ALIBI::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
+        namespace chosen =
+            self_attention_pa_encoder_d128_e128_value_mask_mask_per_head_116087f5_maskType_ALIBI;
+        chosen::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, mask, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(171986576400003081)) {
         static_assert(171986576400003081 == static_cast<uint64_t>(
             Key::kBfloat16D128E128ValueMaskMaskPerBatchCcd31859MaskTypeNORM));
-        self_attention_pa_encoder_d128_e128_value_mask_mask_per_batch_ccd31859_maskType_NORM::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
+        namespace chosen =
+            self_attention_pa_encoder_d128_e128_value_mask_mask_per_batch_ccd31859_maskType_NORM;
+        chosen::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, mask, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(79552428300003081)) {
         static_assert(79552428300003081 == static_cast<uint64_t>(
             Key::kBfloat16D128E128ValueMaskMaskFullMaskTypeNORM));
-        self_attention_pa_encoder_d128_e128_value_mask_mask_full_maskType_NORM::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
+        namespace chosen = self_attention_pa_encoder_d128_e128_value_mask_mask_full_maskType_NORM;
+        chosen::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, mask, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(56260770500001081)) {
         static_assert(56260770500001081 == static_cast<uint64_t>(
             Key::kBfloat16D128E128ValueMaskTypeNORMCOMPRESS));
-        self_attention_pa_encoder_d128_e128_value_maskType_NORM_COMPRESS::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
+        namespace chosen = self_attention_pa_encoder_d128_e128_value_maskType_NORM_COMPRESS;
+        chosen::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(219460824400003081)) {
         static_assert(219460824400003081 == static_cast<uint64_t>(
             Key::kBfloat16D128E128ValueMaskMaskColumnsMaskTypeALIBICOMPRESS));
-        self_attention_pa_encoder_d128_e128_value_mask_mask_columns_maskType_ALIBI_COMPRESS::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
+        namespace chosen =
+            self_attention_pa_encoder_d128_e128_value_mask_mask_columns_maskType_ALIBI_COMPRESS;
+        chosen::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, mask, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(12004278000001081)) {
         static_assert(12004278000001081 == static_cast<uint64_t>(
             Key::kBfloat16D128E128ValueMaskTypeSLIDINGWINDOWCOMPRESS));
-        self_attention_pa_encoder_d128_e128_value_maskType_SLIDING_WINDOW_COMPRESS::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
+        namespace chosen =
+            self_attention_pa_encoder_d128_e128_value_maskType_SLIDING_WINDOW_COMPRESS;
+        chosen::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(184114535200000081)) {
         static_assert(184114535200000081 == static_cast<uint64_t>(
             Key::kBfloat16D128E128QueryPadded));
-        self_attention_pa_encoder_d128_e128_query_padded::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
+        namespace chosen = self_attention_pa_encoder_d128_e128_query_padded;
+        chosen::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
         kernel.Run(query, key, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(220970666300003081)) {
         static_assert(220970666300003081 == static_cast<uint64_t>(
             Key::kBfloat16D128E128ValueMaskMaskTypeALIBI));
-        self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
+        namespace chosen = self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI;
+        chosen::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, mask, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(138352073000005081)) {
         static_assert(138352073000005081 == static_cast<uint64_t>(
             Key::kBfloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSSQRT));
-        self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_SQRT::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
+        namespace chosen =
+            self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_SQRT;
+        chosen::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, seqLen, slopes, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(352612900700005081)) {
         static_assert(352612900700005081 == static_cast<uint64_t>(
             Key::kBfloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSLEFTALIGN));
-        self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_LEFT_ALIGN::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
+        namespace chosen =
+            self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_LEFT_ALIGN;
+        chosen::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, seqLen, slopes, output, userWorkspace, tilingData);
     }
 #endif
@@ -275,100 +323,134 @@ extern "C" __global__ __aicore__ void self_attention_pa_encoder_custom(GM_ADDR q
     if (TILING_KEY_IS(130279157100025082)) {
         static_assert(130279157100025082 == static_cast<uint64_t>(
             Key::kInt8D128E128ValueQkDescaleVpvDescaleQuantTypeQKVONLINE));
-        self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_quantType_QKV_ONLINE::SelfAttentionPaEncoderKernel kernel;
+        namespace chosen =
+            self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_quantType_QKV_ONLINE;
+        chosen::SelfAttentionPaEncoderKernel kernel;
         kernel.Run(query, key, value, seqLen, qkDescale, vpvDescale, output, userWorkspace,
             tilingData);
     } else if (TILING_KEY_IS(41868342200027082)) {
         static_assert(41868342200027082 == static_cast<uint64_t>(
             Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeNORMQuantTypeQKVONLINE));
-        self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_NORM_quantType_QKV_ONLINE::SelfAttentionPaEncoderKernel<half> kernel;
+        namespace chosen =
+            self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_NORM_quantType_QKV_ONLINE;
+        chosen::SelfAttentionPaEncoderKernel<half> kernel;
         kernel.Run(query, key, value, mask, seqLen, qkDescale, vpvDescale, output, userWorkspace,
             tilingData);
     } else if (TILING_KEY_IS(293002024100029082)) {
         static_assert(293002024100029082 == static_cast<uint64_t>(
             Key::kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSQuantTypeQKVONLINE));
-        self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE::SelfAttentionPaEncoderKernel kernel;
+        namespace chosen =
+            self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE;
+        chosen::SelfAttentionPaEncoderKernel kernel;
         kernel.Run(query, key, value, seqLen, slopes, qkDescale, vpvDescale, output, userWorkspace,
             tilingData);
     } else if (TILING_KEY_IS(130279157100057082)) {
         static_assert(130279157100057082 == static_cast<uint64_t>(
             Key::kInt8D128E128ValueQkDescaleVpvDescalePScaleQuantTypeQKVOFFLINE));
-        self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_pScale_quantType_QKV_OFFLINE::SelfAttentionPaEncoderKernel kernel;
+        namespace chosen =
+            self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_pScale_quantType_QKV_OFFLINE;
+        chosen::SelfAttentionPaEncoderKernel kernel;
         kernel.Run(query, key, value, seqLen, qkDescale, vpvDescale, pScale, output, userWorkspace,
             tilingData);
     } else if (TILING_KEY_IS(98357786100025082)) {
         static_assert(98357786100025082 == static_cast<uint64_t>(
             Key::kInt8D128E128ValueQkDescaleVpvDescaleClampTypeMINMAXQuantTypeQKVONLINE));
-        self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_clampType_MIN_MAX_quantType_QKV_ONLINE::SelfAttentionPaEncoderKernel kernel;
+        namespace chosen =
+            self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_clampType_MIN_MAX_quantType_QKV_ONLINE;
+        chosen::SelfAttentionPaEncoderKernel kernel;
         kernel.Run(query, key, value, seqLen, qkDescale, vpvDescale, output, userWorkspace,
             tilingData);
     } else if (TILING_KEY_IS(363527821200027082)) {
         static_assert(363527821200027082 == static_cast<uint64_t>(
             Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskBfloat16MaskTypeNORMQuantTypeQKVONLINE));
-        self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_NORM_quantType_QKV_ONLINE::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
+        namespace chosen =
+            self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_NORM_quantType_QKV_ONLINE;
+        chosen::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, mask, seqLen, qkDescale, vpvDescale, output, userWorkspace,
             tilingData);
     } else if (TILING_KEY_IS(202042731000024082)) {
         static_assert(202042731000024082 == static_cast<uint64_t>(
             Key::kInt8D128E128QkDescaleVpvDescaleQuantTypeQKVONLINE));
-        self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_quantType_QKV_ONLINE::SelfAttentionPaEncoderKernel kernel;
+        namespace chosen =
+            self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_quantType_QKV_ONLINE;
+        chosen::SelfAttentionPaEncoderKernel kernel;
         kernel.Run(query, key, seqLen, qkDescale, vpvDescale, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(422816758100024082)) {
         static_assert(422816758100024082 == static_cast<uint64_t>(
             Key::kInt8D128E128QkDescaleVpvDescaleKeyPaddedQuantTypeQKVONLINE));
-        self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_key_padded_quantType_QKV_ONLINE::SelfAttentionPaEncoderKernel kernel;
+        namespace chosen =
+            self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_key_padded_quantType_QKV_ONLINE;
+        chosen::SelfAttentionPaEncoderKernel kernel;
         kernel.Run(query, key, seqLen, qkDescale, vpvDescale, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(362849643000027082)) {
         static_assert(362849643000027082 == static_cast<uint64_t>(
             Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerHead116087f5MaskTypeALIBIQuantTypeQKVONLINE));
-        self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_head_116087f5_maskType_ALIBI_quantType_QKV_ONLINE::SelfAttentionPaEncoderKernel<half> kernel;
+        namespace chosen =
+            self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_head_116087f5_maskType_ALIBI_quantType_QKV_ONLINE;
+        chosen::SelfAttentionPaEncoderKernel<half> kernel;
         kernel.Run(query, key, value, mask, seqLen, qkDescale, vpvDescale, output, userWorkspace,
             tilingData);
     } else if (TILING_KEY_IS(293877920500027082)) {
         static_assert(293877920500027082 == static_cast<uint64_t>(
             Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerBatchCcd31859MaskTypeNORMQuantTypeQKVONLINE));
-        self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_batch_ccd31859_maskType_NORM_quantType_QKV_ONLINE::SelfAttentionPaEncoderKernel<half> kernel;
+        namespace chosen =
+            self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_per_batch_ccd31859_maskType_NORM_quantType_QKV_ONLINE;
+        chosen::SelfAttentionPaEncoderKernel<half> kernel;
         kernel.Run(query, key, value, mask, seqLen, qkDescale, vpvDescale, output, userWorkspace,
             tilingData);
     } else if (TILING_KEY_IS(42768058400027082)) {
         static_assert(42768058400027082 == static_cast<uint64_t>(
             Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskFullMaskTypeNORMQuantTypeQKVONLINE));
-        self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_full_maskType_NORM_quantType_QKV_ONLINE::SelfAttentionPaEncoderKernel<half> kernel;
+        namespace chosen =
+            self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_full_maskType_NORM_quantType_QKV_ONLINE;
+        chosen::SelfAttentionPaEncoderKernel<half> kernel;
         kernel.Run(query, key, value, mask, seqLen, qkDescale, vpvDescale, output, userWorkspace,
             tilingData);
     } else if (TILING_KEY_IS(419672092600027082)) {
         static_assert(419672092600027082 == static_cast<uint64_t>(
             Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskBfloat16MaskColumnsMaskTypeALIBICOMPRESSQuantTypeQKVONLINE));
-        self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_columns_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
+        namespace chosen =
+            self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_columns_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE;
+        chosen::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, mask, seqLen, qkDescale, vpvDescale, output, userWorkspace,
             tilingData);
     } else if (TILING_KEY_IS(153779648300024082)) {
         static_assert(153779648300024082 == static_cast<uint64_t>(
             Key::kInt8D128E128QkDescaleVpvDescaleQueryPaddedQuantTypeQKVONLINE));
-        self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_query_padded_quantType_QKV_ONLINE::SelfAttentionPaEncoderKernel kernel;
+        namespace chosen =
+            self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_query_padded_quantType_QKV_ONLINE;
+        chosen::SelfAttentionPaEncoderKernel kernel;
         kernel.Run(query, key, seqLen, qkDescale, vpvDescale, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(184664963500027082)) {
         static_assert(184664963500027082 == static_cast<uint64_t>(
             Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeALIBIQuantTypeQKVONLINE));
-        self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_ALIBI_quantType_QKV_ONLINE::SelfAttentionPaEncoderKernel<half> kernel;
+        namespace chosen =
+            self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_ALIBI_quantType_QKV_ONLINE;
+        chosen::SelfAttentionPaEncoderKernel<half> kernel;
         kernel.Run(query, key, value, mask, seqLen, qkDescale, vpvDescale, output, userWorkspace,
             tilingData);
     } else if (TILING_KEY_IS(351358669000029082)) {
         static_assert(351358669000029082 == static_cast<uint64_t>(
             Key::kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSSQRTQuantTypeQKVONLINE));
-        self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_SQRT_quantType_QKV_ONLINE::SelfAttentionPaEncoderKernel kernel;
+        namespace chosen =
+            self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_SQRT_quantType_QKV_ONLINE;
+        chosen::SelfAttentionPaEncoderKernel kernel;
         kernel.Run(query, key, value, seqLen, slopes, qkDescale, vpvDescale, output, userWorkspace,
             tilingData);
     } else if (TILING_KEY_IS(136260626300029082)) {
         static_assert(136260626300029082 == static_cast<uint64_t>(
             Key::kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSLEFTALIGNQuantTypeQKVONLINE));
-        self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_LEFT_ALIGN_quantType_QKV_ONLINE::SelfAttentionPaEncoderKernel kernel;
+        namespace chosen =
+            self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_LEFT_ALIGN_quantType_QKV_ONLINE;
+        chosen::SelfAttentionPaEncoderKernel kernel;
         kernel.Run(query, key, value, seqLen, slopes, qkDescale, vpvDescale, output, userWorkspace,
             tilingData);
     } else if (TILING_KEY_IS(295384346500025082)) {
         static_assert(295384346500025082 == static_cast<uint64_t>(
             Key::kInt8D128E128ValueQkDescaleVpvDescaleOutDataTypeBF16QuantTypeQKVONLINE));
-        self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_outDataType_BF16_quantType_QKV_ONLINE::SelfAttentionPaEncoderKernel kernel;
+        namespace chosen =
+            self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_outDataType_BF16_quantType_QKV_ONLINE;
+        chosen::SelfAttentionPaEncoderKernel kernel;
         kernel.Run(query, key, value, seqLen, qkDescale, vpvDescale, output, userWorkspace,
             tilingData);
     }

@@ -170,7 +170,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         (problem.maskType == values::MaskType::kNormCompress
             || problem.maskType == values::MaskType::kCausalMask) &&
         problem.clampType == values::ClampType::kUndefined) {
-        constexpr Kernel kernel{Key::kFloat16D128MaskTypeCAUSALMASK, 1};
+        constexpr Kernel kernel{
+            Key::kFloat16D128MaskTypeCAUSALMASK, 1};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_prefix_encoder_float16_d128_mask_mask_columns_maskType_ALIBI_COMPRESS
@@ -180,7 +181,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskLayout == values::MaskLayout::kColumns &&
         problem.maskType != values::MaskType::kNormCompress &&
         problem.clampType == values::ClampType::kUndefined) {
-        constexpr Kernel kernel{Key::kFloat16D128MaskMaskColumnsMaskTypeALIBICOMPRESS, 1};
+        constexpr Kernel kernel{
+            Key::kFloat16D128MaskMaskColumnsMaskTypeALIBICOMPRESS, 1};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_prefix_encoder_float16_d128_slopes_maskType_ALIBI_COMPRESS
@@ -190,7 +192,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kAlibiCompress &&
         problem.clampType == values::ClampType::kUndefined &&
         problem.maskLayout != values::MaskLayout::kColumns) {
-        constexpr Kernel kernel{Key::kFloat16D128SlopesMaskTypeALIBICOMPRESS, 1};
+        constexpr Kernel kernel{
+            Key::kFloat16D128SlopesMaskTypeALIBICOMPRESS, 1};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_prefix_encoder_float16_d128_slopes_maskType_ALIBI_COMPRESS_SQRT
@@ -200,7 +203,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kAlibiCompressSqrt &&
         problem.clampType == values::ClampType::kUndefined &&
         problem.maskLayout != values::MaskLayout::kColumns) {
-        constexpr Kernel kernel{Key::kFloat16D128SlopesMaskTypeALIBICOMPRESSSQRT, 1};
+        constexpr Kernel kernel{
+            Key::kFloat16D128SlopesMaskTypeALIBICOMPRESSSQRT, 1};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_prefix_encoder_bfloat16_d128_maskType_CAUSAL_MASK
@@ -209,7 +213,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         (problem.maskType == values::MaskType::kNormCompress
             || problem.maskType == values::MaskType::kCausalMask) &&
         problem.clampType == values::ClampType::kUndefined) {
-        constexpr Kernel kernel{Key::kBfloat16D128MaskTypeCAUSALMASK, 1};
+        constexpr Kernel kernel{
+            Key::kBfloat16D128MaskTypeCAUSALMASK, 1};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_prefix_encoder_bfloat16_d128_mask_mask_columns_maskType_ALIBI_COMPRESS
@@ -219,7 +224,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskLayout == values::MaskLayout::kColumns &&
         problem.maskType != values::MaskType::kNormCompress &&
         problem.clampType == values::ClampType::kUndefined) {
-        constexpr Kernel kernel{Key::kBfloat16D128MaskMaskColumnsMaskTypeALIBICOMPRESS, 1};
+        constexpr Kernel kernel{
+            Key::kBfloat16D128MaskMaskColumnsMaskTypeALIBICOMPRESS, 1};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_prefix_encoder_bfloat16_d128_slopes_maskType_ALIBI_COMPRESS
@@ -229,7 +235,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kAlibiCompress &&
         problem.clampType == values::ClampType::kUndefined &&
         problem.maskLayout != values::MaskLayout::kColumns) {
-        constexpr Kernel kernel{Key::kBfloat16D128SlopesMaskTypeALIBICOMPRESS, 1};
+        constexpr Kernel kernel{
+            Key::kBfloat16D128SlopesMaskTypeALIBICOMPRESS, 1};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     // self_attention_prefix_encoder_bfloat16_d128_slopes_maskType_ALIBI_COMPRESS_SQRT
@@ -239,7 +246,8 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         problem.maskType == values::MaskType::kAlibiCompressSqrt &&
         problem.clampType == values::ClampType::kUndefined &&
         problem.maskLayout != values::MaskLayout::kColumns) {
-        constexpr Kernel kernel{Key::kBfloat16D128SlopesMaskTypeALIBICOMPRESSSQRT, 1};
+        constexpr Kernel kernel{
+            Key::kBfloat16D128SlopesMaskTypeALIBICOMPRESSSQRT, 1};
         return PlanOf(kernel, empty ? OneBlock() : Tile(problem, kernel));
     }
     return Plan{};

@@ -41,25 +41,30 @@ extern "C" __global__ __aicore__ void self_attention_prefix_encoder_custom(GM_AD
     if (TILING_KEY_IS(18752440100000080)) {
         static_assert(18752440100000080 == static_cast<uint64_t>(
             Key::kFloat16D128MaskTypeCAUSALMASK));
-        self_attention_prefix_encoder_d128_maskType_CAUSAL_MASK::SelfAttentionPrefixEncoderKernel<half> kernel;
+        namespace chosen = self_attention_prefix_encoder_d128_maskType_CAUSAL_MASK;
+        chosen::SelfAttentionPrefixEncoderKernel<half> kernel;
         kernel.Run(query, key, value, blockTables, seqLen, kvSeqLen, output, userWorkspace,
             tilingData);
     } else if (TILING_KEY_IS(59458269400001080)) {
         static_assert(59458269400001080 == static_cast<uint64_t>(
             Key::kFloat16D128MaskMaskColumnsMaskTypeALIBICOMPRESS));
-        self_attention_prefix_encoder_d128_mask_mask_columns_maskType_ALIBI_COMPRESS::SelfAttentionPrefixEncoderKernel<half> kernel;
+        namespace chosen =
+            self_attention_prefix_encoder_d128_mask_mask_columns_maskType_ALIBI_COMPRESS;
+        chosen::SelfAttentionPrefixEncoderKernel<half> kernel;
         kernel.Run(query, key, value, blockTables, mask, seqLen, kvSeqLen, output, userWorkspace,
             tilingData);
     } else if (TILING_KEY_IS(63799146900002080)) {
         static_assert(63799146900002080 == static_cast<uint64_t>(
             Key::kFloat16D128SlopesMaskTypeALIBICOMPRESS));
-        self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS::SelfAttentionPrefixEncoderKernel<half> kernel;
+        namespace chosen = self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS;
+        chosen::SelfAttentionPrefixEncoderKernel<half> kernel;
         kernel.Run(query, key, value, blockTables, seqLen, kvSeqLen, slopes, output, userWorkspace,
             tilingData);
     } else if (TILING_KEY_IS(150676319800002080)) {
         static_assert(150676319800002080 == static_cast<uint64_t>(
             Key::kFloat16D128SlopesMaskTypeALIBICOMPRESSSQRT));
-        self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS_SQRT::SelfAttentionPrefixEncoderKernel<half> kernel;
+        namespace chosen = self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS_SQRT;
+        chosen::SelfAttentionPrefixEncoderKernel<half> kernel;
         kernel.Run(query, key, value, blockTables, seqLen, kvSeqLen, slopes, output, userWorkspace,
             tilingData);
     }
@@ -68,25 +73,30 @@ extern "C" __global__ __aicore__ void self_attention_prefix_encoder_custom(GM_AD
     if (TILING_KEY_IS(18752440100000081)) {
         static_assert(18752440100000081 == static_cast<uint64_t>(
             Key::kBfloat16D128MaskTypeCAUSALMASK));
-        self_attention_prefix_encoder_d128_maskType_CAUSAL_MASK::SelfAttentionPrefixEncoderKernel<bfloat16_t> kernel;
+        namespace chosen = self_attention_prefix_encoder_d128_maskType_CAUSAL_MASK;
+        chosen::SelfAttentionPrefixEncoderKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, blockTables, seqLen, kvSeqLen, output, userWorkspace,
             tilingData);
     } else if (TILING_KEY_IS(59458269400001081)) {
         static_assert(59458269400001081 == static_cast<uint64_t>(
             Key::kBfloat16D128MaskMaskColumnsMaskTypeALIBICOMPRESS));
-        self_attention_prefix_encoder_d128_mask_mask_columns_maskType_ALIBI_COMPRESS::SelfAttentionPrefixEncoderKernel<bfloat16_t> kernel;
+        namespace chosen =
+            self_attention_prefix_encoder_d128_mask_mask_columns_maskType_ALIBI_COMPRESS;
+        chosen::SelfAttentionPrefixEncoderKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, blockTables, mask, seqLen, kvSeqLen, output, userWorkspace,
             tilingData);
     } else if (TILING_KEY_IS(63799146900002081)) {
         static_assert(63799146900002081 == static_cast<uint64_t>(
             Key::kBfloat16D128SlopesMaskTypeALIBICOMPRESS));
-        self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS::SelfAttentionPrefixEncoderKernel<bfloat16_t> kernel;
+        namespace chosen = self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS;
+        chosen::SelfAttentionPrefixEncoderKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, blockTables, seqLen, kvSeqLen, slopes, output, userWorkspace,
             tilingData);
     } else if (TILING_KEY_IS(150676319800002081)) {
         static_assert(150676319800002081 == static_cast<uint64_t>(
             Key::kBfloat16D128SlopesMaskTypeALIBICOMPRESSSQRT));
-        self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS_SQRT::SelfAttentionPrefixEncoderKernel<bfloat16_t> kernel;
+        namespace chosen = self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS_SQRT;
+        chosen::SelfAttentionPrefixEncoderKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, blockTables, seqLen, kvSeqLen, slopes, output, userWorkspace,
             tilingData);
     }
