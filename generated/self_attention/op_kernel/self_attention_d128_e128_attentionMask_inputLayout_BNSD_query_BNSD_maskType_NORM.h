@@ -711,10 +711,10 @@ private:
             }
             SetFlag<HardEvent::MTE2_V>(kScoreReady);
             const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
-            // score * qkScale  (self_attention.py:239)
+            // score * qkScale  (self_attention.py:252)
             WaitFlag<HardEvent::MTE2_V>(kScoreReady);
             Muls(score_, score_, float(tiling_.qkScale), span);
-            // score + attentionMask  (self_attention.py:158)
+            // score + attentionMask  (self_attention.py:171)
             Cast(attentionMaskWide_, attentionMaskRows_, RoundMode::CAST_NONE, span);
             PipeBarrier<PIPE_V>();
             Muls(attentionMaskWide_, attentionMaskWide_, float(tiling_.factorMultiply), span);

@@ -739,7 +739,7 @@ private:
                 DataCopyPadExtParams<float>());
             SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
-            // score * qkScale  (self_attention.py:239)
+            // score * qkScale  (self_attention.py:252)
             WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             Muls(score, score, float(tiling_.qkScale), span);
             // Lanes behind the last key take no part in the maximum, nor below in the sum.

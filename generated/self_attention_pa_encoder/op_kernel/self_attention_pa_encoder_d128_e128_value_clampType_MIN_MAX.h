@@ -594,13 +594,13 @@ private:
                 DataCopyPadExtParams<float>());
             SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
-            // score * qkScale  (self_attention.py:239)
+            // score * qkScale  (self_attention.py:252)
             WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             Muls(score, score, float(tiling_.qkScale), span);
-            // score max clampMin  (self_attention.py:240)
+            // score max clampMin  (self_attention.py:253)
             PipeBarrier<PIPE_V>();
             Maxs(score, score, float(tiling_.clampMin), span);
-            // score min clampMax  (self_attention.py:240)
+            // score min clampMax  (self_attention.py:253)
             PipeBarrier<PIPE_V>();
             Mins(score, score, float(tiling_.clampMax), span);
             // Lanes behind the last key take no part in the maximum, nor below in the sum.

@@ -594,14 +594,14 @@ private:
                 DataCopyPadExtParams<float>());
             SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
-            // score * logN  (self_attention.py:239)
+            // score * logN  (self_attention.py:252)
             WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             for (int64_t row = 0; row < chunk; ++row) {
                 const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
                 Muls(score[row * kTileKeys], score[row * kTileKeys],
                     float(logNGm_.GetValue(queryIndex)), RoundUp(keys, 64));
             }
-            // score * qkScale  (self_attention.py:239)
+            // score * qkScale  (self_attention.py:252)
             PipeBarrier<PIPE_V>();
             Muls(score, score, float(tiling_.qkScale), span);
             // Lanes behind the last key take no part in the maximum, nor below in the sum.

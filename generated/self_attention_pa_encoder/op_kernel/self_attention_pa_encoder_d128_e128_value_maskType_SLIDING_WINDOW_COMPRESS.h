@@ -600,10 +600,10 @@ private:
                 DataCopyPadExtParams<float>());
             SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
-            // score * qkScale  (self_attention.py:239)
+            // score * qkScale  (self_attention.py:252)
             WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             Muls(score, score, float(tiling_.qkScale), span);
-            // score = -inf where the query does not see the key  (self_attention.py:171)
+            // score = -inf where the query does not see the key  (self_attention.py:184)
             if (firstQuery + (rowBegin + r0) / heads + 1 < firstKey + keys
                 || firstQuery + (rowBegin + r0 + chunk - 1) / heads - tiling_.windowSize
                     + 1 > firstKey) {

@@ -635,10 +635,10 @@ private:
                 DataCopyPadExtParams<float>());
             SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
-            // score * qkScale  (self_attention.py:239)
+            // score * qkScale  (self_attention.py:252)
             WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             Muls(score, score, float(tiling_.qkScale), span);
-            // score + slopes  (self_attention.py:169)
+            // score + slopes  (self_attention.py:182)
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < chunk; ++row) {
                 Adds(slopesWide_[row * kTileKeys], keyNumbers_, float(0), RoundUp(keys, 64));
@@ -651,7 +651,7 @@ private:
             }
             PipeBarrier<PIPE_V>();
             Add(score, score, slopesWide_, span);
-            // score = -inf where the query does not see the key  (self_attention.py:169)
+            // score = -inf where the query does not see the key  (self_attention.py:182)
             if (firstQuery + (rowBegin + r0) / heads + 1 < firstKey + keys) {
                 PipeBarrier<PIPE_V>();
                 for (int64_t row = 0; row < chunk; ++row) {

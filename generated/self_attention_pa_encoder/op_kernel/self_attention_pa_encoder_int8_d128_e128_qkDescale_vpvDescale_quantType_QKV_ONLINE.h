@@ -13,7 +13,7 @@
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
  * Schedule
- *   tile_k    128    needed: a block of int8 probabilities (self_attention.py:547)
+ *   tile_k    128    needed: a block of int8 probabilities (self_attention.py:560)
  *   ring      3      default
  *   rows      8      default
  *   base_n    128    default
@@ -604,7 +604,7 @@ private:
             const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
             WaitFlag<HardEvent::MTE2_V>(kWholeScoreReady + wholeScoreSlot_);
             Cast(score, wholeScore, RoundMode::CAST_RINT, span);
-            // score * qkDescale  (self_attention.py:239)
+            // score * qkDescale  (self_attention.py:252)
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < chunk; ++row) {
                 const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
@@ -612,7 +612,7 @@ private:
                     float(qkDescaleGm_.GetValue(head * tiling_.qkDescaleStrideN)),
                     RoundUp(keys, 64));
             }
-            // score * qkScale  (self_attention.py:239)
+            // score * qkScale  (self_attention.py:252)
             PipeBarrier<PIPE_V>();
             Muls(score, score, float(tiling_.qkScale), span);
             // Lanes behind the last key take no part in the maximum, nor below in the sum.
@@ -779,7 +779,7 @@ private:
                         accumulator_[r0 * kValueDimBucket + d0], rowBlocks_, kRepeatLanes, chunk,
                         BinaryRepeatParams(1, 1, 0, kValueDimBucket / 8, kValueDimBucket / 8, 1));
                 }
-                // result = result * a factor of its head  (self_attention.py:548)
+                // result = result * a factor of its head  (self_attention.py:561)
                 PipeBarrier<PIPE_V>();
                 for (int64_t row = 0; row < chunk; ++row) {
                     const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
@@ -932,7 +932,7 @@ private:
                 Div(accumulator_[d0], accumulator_[d0], mergedSum_, kRepeatLanes, chunk,
                     BinaryRepeatParams(1, 1, 0, kValueDimBucket / 8, kValueDimBucket / 8, 1));
             }
-            // result = result * a factor of its head  (self_attention.py:548)
+            // result = result * a factor of its head  (self_attention.py:561)
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < chunk; ++row) {
                 const int64_t head = r0 + row;

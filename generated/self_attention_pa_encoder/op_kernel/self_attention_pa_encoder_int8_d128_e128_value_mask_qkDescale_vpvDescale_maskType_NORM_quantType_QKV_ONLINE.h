@@ -16,7 +16,7 @@
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
  * Schedule
- *   tile_k    128    needed: a block of int8 probabilities (self_attention.py:547)
+ *   tile_k    128    needed: a block of int8 probabilities (self_attention.py:560)
  *   ring      3      default
  *   rows      8      default
  *   base_n    128    default
@@ -629,7 +629,7 @@ private:
             const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
             WaitFlag<HardEvent::MTE2_V>(kWholeScoreReady + wholeScoreSlot_);
             Cast(score, wholeScore, RoundMode::CAST_RINT, span);
-            // score * qkDescale  (self_attention.py:239)
+            // score * qkDescale  (self_attention.py:252)
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < chunk; ++row) {
                 const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
@@ -637,16 +637,16 @@ private:
                     float(qkDescaleGm_.GetValue(head * tiling_.qkDescaleStrideN)),
                     RoundUp(keys, 64));
             }
-            // score * qkScale  (self_attention.py:239)
+            // score * qkScale  (self_attention.py:252)
             PipeBarrier<PIPE_V>();
             Muls(score, score, float(tiling_.qkScale), span);
-            // score + mask  (self_attention.py:160)
+            // score + mask  (self_attention.py:173)
             Cast(maskWide_, maskRows, RoundMode::CAST_NONE, span);
             PipeBarrier<PIPE_V>();
             Mins(maskWide_, maskWide_, float(0.0f), span);
             PipeBarrier<PIPE_V>();
             Add(score, score, maskWide_, span);
-            // score + mask  (self_attention.py:160)
+            // score + mask  (self_attention.py:173)
             PipeBarrier<PIPE_V>();
             Cast(maskWide_, maskRows, RoundMode::CAST_NONE, span);
             PipeBarrier<PIPE_V>();
@@ -819,7 +819,7 @@ private:
                         accumulator_[r0 * kValueDimBucket + d0], rowBlocks_, kRepeatLanes, chunk,
                         BinaryRepeatParams(1, 1, 0, kValueDimBucket / 8, kValueDimBucket / 8, 1));
                 }
-                // result = result * a factor of its head  (self_attention.py:548)
+                // result = result * a factor of its head  (self_attention.py:561)
                 PipeBarrier<PIPE_V>();
                 for (int64_t row = 0; row < chunk; ++row) {
                     const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
@@ -972,7 +972,7 @@ private:
                 Div(accumulator_[d0], accumulator_[d0], mergedSum_, kRepeatLanes, chunk,
                     BinaryRepeatParams(1, 1, 0, kValueDimBucket / 8, kValueDimBucket / 8, 1));
             }
-            // result = result * a factor of its head  (self_attention.py:548)
+            // result = result * a factor of its head  (self_attention.py:561)
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < chunk; ++row) {
                 const int64_t head = r0 + row;
