@@ -18,8 +18,8 @@ from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.match.padded_queries import pads_rows
 from attndsl.lowering.match.stored_inputs import stored_plain
+from attndsl.lowering.operands.row_values import row_value
 from attndsl.lowering.rows.row_space import Run
-from attndsl.lowering.scores.row_values import row_value
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Binary, Convert, LoadRows, StoreRows, WithScalar
 from attndsl.tile.instructions.base import block_elements
