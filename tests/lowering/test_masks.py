@@ -12,7 +12,8 @@ from attndsl.lowering.attention.key_range import key_range, tile_bounds
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifier, together
 from attndsl.lowering.errors import NotLowered
-from attndsl.lowering.masks.mask_rules import MASK_KINDS, lower_mask
+from attndsl.lowering.masks.mask_kind import KnownNumbers
+from attndsl.lowering.masks.mask_rules import lower_mask, mask_kind
 
 from .builders import DECODING, PADDED, attention, context, elementwise, lines, masked, scalar, tensor
 
@@ -129,7 +130,10 @@ def test_bytes_of_positions_are_loaded_with_the_rows(axes: tuple[str, ...]) -> N
 
 def test_byte_masks_skip_no_keys() -> None:
     assert bounds(decoding(bytes_over("B", "T")))["keyEnd"] == "keyCapacity"
-    assert [kind.skips_keys for kind in MASK_KINDS.values()] == [True, False, False]
+    (node,) = context(attention(scores=[bytes_over("B", "T")])).attention.modifiers
+    assert isinstance(node, nodes.Replace)
+    kind = mask_kind(node, KnownNumbers())
+    assert (kind.name, kind.visible(node, KnownNumbers())) == ("a mask in bytes", None)
 
 
 @pytest.mark.parametrize(
@@ -138,7 +142,10 @@ def test_byte_masks_skip_no_keys() -> None:
         (bytes_over("B", "N", "T"), r"over \(B, N, T\), mask,.*over \(T\) or \(B, T\) or \(Q, T\)"),
         (bytes_over("Q", "T"), "each batch row has one query"),
         (masked((j >= W) & (j <= W + 4)), "joins intervals that may leave a gap"),
-        (masked(nodes.Softmax(scores=tensor("x", ("T",)))), "a mask by Softmax"),
+        (
+            masked(nodes.Softmax(scores=tensor("x", ("T",)))),
+            r"a mask by Softmax has.*; write it as a condition on .* or as a mask in bytes",
+        ),
     ],
 )
 def test_masks_without_a_rule_are_refused(change: Callable[[nodes.Node], nodes.Node], message: str) -> None:
