@@ -11,11 +11,13 @@ from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifier
 from attndsl.lowering.masks.byte_masks import BYTE_MASK
 from attndsl.lowering.masks.index_masks import INDEX_MASK
+from attndsl.lowering.masks.key_masks import KEY_MASK
 from attndsl.lowering.masks.mask_kind import KnownNumbers, MaskKind, known_numbers
 from attndsl.lowering.masks.refused_masks import refuse_mask
 
 _LOWERED: tuple[MaskKind, ...] = (
     INDEX_MASK,
+    KEY_MASK,
     BYTE_MASK,
 )
 

@@ -7,8 +7,8 @@ from typing import NoReturn
 from attndsl.graph import nodes
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.masks.byte_axes import WITH_COLUMNS
+from attndsl.lowering.masks.key_conditions import KeyConditions
 from attndsl.lowering.masks.mask_kind import KnownNumbers
-from attndsl.lowering.masks.visible_interval import key_interval
 
 
 def refuse_mask(node: nodes.Replace, known: KnownNumbers, forms: tuple[str, ...]) -> NoReturn:
@@ -19,7 +19,7 @@ def refuse_mask(node: nodes.Replace, known: KnownNumbers, forms: tuple[str, ...]
     """
     condition = node.condition
     if isinstance(condition, nodes.IndexCondition):
-        key_interval(node, known.floats)
+        KeyConditions(known, node.where).visible(condition.condition)  # says which part does not lower
     if isinstance(condition, nodes.Lookup):
         name = ", ".join(each.name for each in condition.source.walk() if isinstance(each, nodes.Input))
         index = ", ".join(map(str, condition.index))
