@@ -51,6 +51,13 @@ def _operators(names: tuple[str, ...]) -> list[Any]:
     return [load(name) for name in names or shipped_names()]
 
 
+def _for_device(operator: Any, name: str | None) -> Any:
+    """The operator with kernels for the device of this name, None: for the target of its spec."""
+    from attndsl.target import device
+
+    return operator if name is None else operator.on(device(name))
+
+
 def _request(dtypes: tuple[str, ...], settings: tuple[str, ...], features: tuple[str, ...]) -> Any:
     from attndsl.codegen.kernel_set.request import DEFAULT_HEAD_SIZES, KernelRequest
 
@@ -91,6 +98,7 @@ _feature = click.option(
     metavar="NAME",
     help="optional tensor in use; repeat it for a kernel with several; 'none' for none",
 )
+_device = click.option("--device", metavar="NAME", help="device, by name; default: the target of the spec")
 _json = click.option("--json", "as_json", is_flag=True, help="print one JSON document")
 
 
@@ -109,7 +117,7 @@ def list_operators(as_json: bool) -> None:
             "name": operator.name,
             "document": operator.document,
             "summary": operator.summary,
-            "target": operator.target,
+            "target": operator.device.name,
             "dtypes": list(operator.tensors[0].dtypes),
             "features": features_by_backend(operator),
         }
@@ -139,6 +147,7 @@ STAGES = ("contract", "graph", "schedule", "tile", "memory", "cores", "source", 
 @click.option(
     "--stage", "stages", multiple=True, type=click.Choice(STAGES), help="default: all but the last three"
 )
+@_device
 @_json
 def show(
     name: str,
@@ -146,12 +155,13 @@ def show(
     settings: tuple[str, ...],
     features: tuple[str, ...],
     stages: tuple[str, ...],
+    device: str | None,
     as_json: bool,
 ) -> None:
     """Contract, graph, schedule, tile program and memory map of one operator."""
     from attndsl.cli.show import describe_stages
 
-    operator = _operators((name,))[0]
+    operator = _for_device(_operators((name,))[0], device)
     request = _request(dtypes, settings, features)
     texts = describe_stages(operator, request, stages or STAGES[:-3])
     if as_json:
@@ -382,7 +392,8 @@ def run(name: str, inputs: Path, backend: str, out: Path | None, as_json: bool) 
 @_one_dtype
 @_set
 @_feature
-@click.option("--cores", default=24, show_default=True, type=Whole(1), help="blocks at most")
+@click.option("--cores", type=Whole(1), help="blocks at most; default: all cores of the device")
+@_device
 @click.option("--trace", type=Place(folder=False), help="timeline, for Perfetto")
 @_json
 def profile(
@@ -392,7 +403,8 @@ def profile(
     dtypes: tuple[str, ...],
     settings: tuple[str, ...],
     features: tuple[str, ...],
-    cores: int,
+    cores: int | None,
+    device: str | None,
     trace: Path | None,
     as_json: bool,
 ) -> None:
@@ -405,7 +417,7 @@ def profile(
     from attndsl.codegen.kernel_set.kernel_request import chosen_mode, requested_values
     from attndsl.codegen.kernel_set.request import KernelRequest
 
-    operator = _operators((name,))[0]
+    operator = _for_device(_operators((name,))[0], device)
     if inputs is not None:
         if shapes or dtypes or settings or features:
             raise click.UsageError(

@@ -1,4 +1,5 @@
-"""Finished tile programs on disk, each under a key over what decides it: spec, specialisation, sources."""
+"""Finished tile programs on disk, each under a key over what decides it: spec, specialisation, device,
+sources."""
 
 from __future__ import annotations
 
@@ -52,7 +53,8 @@ def entry_name(operator: Operator, special: Specialisation) -> str | None:
         return None
     told = (special.dtype, special.bucket, special.value_bucket, sorted(special.features), special.settings)
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
-    key = content_key(sources_key(_UNCONCERNED), version, operator.content_key, repr(told))
+    device = operator.device.name
+    key = content_key(sources_key(_UNCONCERNED), version, operator.content_key, device, repr(told))
     return f"programs/{key}"
 
 

@@ -22,7 +22,7 @@ from attndsl.lowering.signature.kernel_names import kernel_suffix
 from attndsl.lowering.signature.specialisation import Specialisation, feature_names
 from attndsl.spec.contract.contract import Contract
 from attndsl.spec.operator.specialization_parameters import spelled
-from attndsl.target import ATLAS_A2, Core
+from attndsl.target import Core
 from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.program import Program, TilingField
 from attndsl.tile.scalars import expressions
@@ -181,7 +181,7 @@ def kernel_text(compiled: Compiled) -> KernelText:
         vector_functions=shared.functions[1],
         cube=shared.bodies[0],
         vector=shared.bodies[1],
-        vector_cores=ATLAS_A2.aiv_per_aic,
+        vector_cores=program.device.architecture.aiv_per_aic,
         ctypes=CXX_SCALARS,
         helpers=helpers,
     )
@@ -196,10 +196,10 @@ def _specialisation(compiled: Compiled) -> Iterator[str]:
     if parameter is not None:
         used = (tensor.name for tensor in compiled.program.parameters if tensor in parameter.operands)
         yield comment(f"dtype {PARAMETER} of {', '.join(used)}: {' or '.join(DTYPES)}")
-    values = special.value_bucket or special.bucket
+    values, fractal = special.value_bucket or special.bucket, operator.device.architecture.fractal
     sizes = dict.fromkeys((str(operator.axis_extents["D"]), str(operator.axis_extents["E"])))
     for name, bucket in zip(sizes, (special.bucket, values), strict=False):
-        yield f"head size {comment(name)} from {bucket - ATLAS_A2.fractal + 1} to {bucket}"
+        yield f"head size {comment(name)} from {bucket - fractal + 1} to {bucket}"
     features = ", ".join(name for name in feature_names(operator) if name in special.features)
     if features:
         yield f"with {features}"
@@ -246,13 +246,13 @@ def _constants(program: Program) -> Iterator[Constant]:
 
 
 def _memories(program: Program, spelling: Spelling) -> Iterator[MemoryTable]:
-    for memory in ATLAS_A2.memories:
+    for memory in program.device.architecture.memories:
         rows = tuple(
             BufferRow(
                 name=constant(buffer.name),
                 address=f"0x{program.addresses[buffer]:05x}",
                 slot_name=f"{constant(buffer.name)}Slot",
-                slot_bytes=buffer.slot_stride,
+                slot_bytes=program.slot_stride(buffer),
                 slots=buffer.slots,
                 dtype=spelling.ctype(buffer),
                 meaning=buffer.meaning,

@@ -101,7 +101,7 @@ def _entry_name(operator: Operator, request: KernelRequest) -> str | None:
     if operator.content_key is None or os.environ.get(SWITCH) == "0":
         return None
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
-    told = (version, operator.content_key, operator.in_commands, request.told)
+    told = (version, operator.content_key, operator.device.name, operator.in_commands, request.told)
     return f"projects/{content_key(sources_key(_UNCONCERNED), *told)}"
 
 

@@ -22,7 +22,6 @@ from attndsl.lowering.match.stored_inputs import stored_plain
 from attndsl.lowering.rows.row_space import Run
 from attndsl.lowering.scores.elementwise_ops import OPERATIONS
 from attndsl.lowering.scores.row_values import has_keys, row_value
-from attndsl.target import ATLAS_A2
 from attndsl.tile.buffers import Buffer, Region, item_bytes
 from attndsl.tile.instructions import Convert, Fill, LaneNumbers, LoadRows, WithScalar
 from attndsl.tile.naming import camel
@@ -114,7 +113,7 @@ def _looked_up(context: Context, node: nodes.Node) -> KeyOperand:
     period = last.right if isinstance(last, Binary) and last.op == "%" and last.left.same(_KEY) else None
     if not isinstance(period, Const):
         raise NotLowered(f"scores and {source}", node.where)
-    block = ATLAS_A2.block // item_bytes(context.parameter(tensor.name).dtype)
+    block = context.architecture.block // item_bytes(context.parameter(tensor.name).dtype)
     if period.value % block or context.keys.first(context) is not None:
         raise NotLowered(
             f"scores and {source}, whose segments do not begin on blocks of {block} keys", node.where
