@@ -100,7 +100,7 @@ def test_modes_go_with_their_operator() -> None:
     assert all(mode.device is a3 for mode in other.modes)
     assert all(mode.device is not a3 for mode in plain.modes)
     assert all(
-        mode.content_key == plain_mode.content_key
+        mode.content_key != plain_mode.content_key
         for mode, plain_mode in zip(other.modes, plain.modes, strict=True)
     )
 

@@ -231,6 +231,7 @@ class Operator(Declarations):
     def _on(self, device: Device, of: Operator | None) -> Operator:
         other = copy(self)
         other.device = device
+        vars(other).pop("content_key", None)  # of the other device
         modes = {value: mode._on(device, other) for value, mode in self._modes.operators.items()}
         other._modes = replace(self._modes, operators=modes, of=of)
         return other
@@ -242,12 +243,12 @@ class Operator(Declarations):
 
     @cached_property
     def content_key(self) -> str | None:
-        """A key over the files that the spec was loaded from; None for an operator that no file declares."""
+        """A key over the device and the files that the spec was loaded from; None where no file declares it."""
         files = (self._modes.of or self).files_read
         if not files:
             return None
         parts = (part for path in files for part in (path.name, path.read_bytes()))
-        return content_key(self.name, *parts)
+        return content_key(self.name, self.device.name, *parts)
 
     @property
     def in_commands(self) -> str:
