@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from attndsl.base.errors import UserError
+from attndsl.codegen.kernel_set.request import KernelRequest
+from attndsl.codegen.project.finished import finished_projects
 from attndsl.compiler.compile import compile_operator
-from attndsl.compiler.stored_programs import SWITCH, entry_name
+from attndsl.compiler.stored_programs import entry_name
 from attndsl.lowering.errors import IllegalScheduleValue
 from attndsl.lowering.match.schedule_options import resolve
 from attndsl.lowering.signature.specialisation import Specialisation
@@ -20,6 +22,7 @@ from attndsl.target import DEFAULT_DEVICE, UnknownDeviceError, device, device_na
 from attndsl.target.costs import cost_lines
 from tests.support.small_specs import decode_spec
 
+BODY = ("s = attend.scores(query, key)", 'op.output("out", attend.softmax(s) @ value, like=query)')
 SPECIAL = Specialisation(dtype="float16", bucket=64)
 
 
@@ -81,15 +84,30 @@ def test_a_spec_with_an_unknown_target_is_refused_at_its_line(tmp_path: Path) ->
 
 
 def test_an_operator_is_compiled_for_its_target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(SWITCH, "1")
-    body = ("s = attend.scores(query, key)", 'op.output("out", attend.softmax(s) @ value, like=query)')
-    first = decode_spec(tmp_path, *body)
+    monkeypatch.setenv("ATTNDSL_STORE_PROGRAMS", "1")
+    first = decode_spec(tmp_path, *BODY)
     other = first.on(device("atlas-a3"))
     assert (first.device.name, other.device.name) == (DEFAULT_DEVICE, "atlas-a3")
     programs = [compile_operator(each, SPECIAL).program for each in (first, other)]
     assert [program.device.name for program in programs] == [DEFAULT_DEVICE, "atlas-a3"]
     names = {entry_name(each, SPECIAL) for each in (first, other)}
     assert len(names) == 2 and None not in names
+
+
+def test_generated_files_differ_only_in_the_cores_that_there_are(tmp_path: Path) -> None:
+    first = decode_spec(tmp_path, *BODY)
+    made = {}
+    for name in (DEFAULT_DEVICE, "atlas-a3", "ascend910b1"):
+        (project,) = finished_projects(first.on(device(name)), KernelRequest(dtypes=("float16",)))
+        made[name] = project.files
+    assert made["atlas-a3"] == made[DEFAULT_DEVICE]  # families of one architecture with as many cores
+    one, other = made["ascend910b1"], made[DEFAULT_DEVICE]
+    assert one.keys() == other.keys()
+    changed = {path for path in one if one[path] != other[path]}
+    assert {path.rpartition("/")[0] for path in changed} == {"direct", "torch"}
+    for path in changed:
+        lines = zip(one[path].splitlines(), other[path].splitlines(), strict=True)
+        assert all("24" in mine and "20" in its for mine, its in lines if mine != its), path
 
 
 def test_modes_go_with_their_operator() -> None:

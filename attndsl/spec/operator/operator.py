@@ -243,7 +243,7 @@ class Operator(Declarations):
 
     @cached_property
     def content_key(self) -> str | None:
-        """A key over the device and the files that the spec was loaded from; None where no file declares it."""
+        """A key over the device and the files that the spec was loaded from; None if no file declares it."""
         files = (self._modes.of or self).files_read
         if not files:
             return None
