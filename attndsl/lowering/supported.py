@@ -28,12 +28,10 @@ from attndsl.spec.contract.arguments import OutputSpec, TensorSpec
 from attndsl.spec.contract.layout import Layout
 from attndsl.spec.contract.split import BATCH, rows_from_end
 from attndsl.spec.operator.operator import Operator
-from attndsl.target import ATLAS_A2
+from attndsl.target import Architecture
 
 # The io dtypes that cube and vector instructions of the lowering take.
 IO_DTYPES = ("float16", "bfloat16", "int8")
-# Largest padded head size: the distance of two fp32 rows is a repeat stride.
-LARGEST_HEAD = ATLAS_A2.max_repeat_stride * STATISTIC_LANES // ATLAS_A2.fractal * ATLAS_A2.fractal
 _TILES = (64, 128)
 
 
@@ -69,6 +67,11 @@ def candidate(
     return Candidate(operator, computation, dtype, layouts, head_sizes)
 
 
+def largest_head(architecture: Architecture) -> int:
+    """Largest padded head size: the distance of two fp32 rows is a repeat stride."""
+    return architecture.max_repeat_stride * STATISTIC_LANES // architecture.fractal * architecture.fractal
+
+
 Finding = tuple[str, SourceLine]
 Rule = Callable[[Candidate], Iterator[Finding]]
 
@@ -92,8 +95,9 @@ def the_cube_takes_the_io_dtype(c: Candidate) -> Iterator[Finding]:
 
 def rows_fit_an_instruction(c: Candidate) -> Iterator[Finding]:
     """Vector instructions step from row to row."""
-    if max(c.head_sizes) > LARGEST_HEAD:
-        yield f"head size {max(c.head_sizes)} (kernels take up to {LARGEST_HEAD})", c.computation.output.where
+    most = largest_head(c.operator.device.architecture)
+    if max(c.head_sizes) > most:
+        yield f"head size {max(c.head_sizes)} (kernels take up to {most})", c.computation.output.where
 
 
 def padding_is_added_last(c: Candidate) -> Iterator[Finding]:
@@ -163,7 +167,9 @@ def groups_fit_a_vector_core(c: Candidate) -> Iterator[Finding]:
     selection = c.computation.selection
     if selection is None:
         return
-    most = resolve(c.operator.schedule_choices, c.operator.schedule_lines).rows_per_core
+    device = c.operator.device
+    schedule = resolve(c.operator.schedule_choices, device, c.operator.schedule_lines)
+    most = schedule.rows_per_core(device.architecture)
     heads, shared = c.operator.axis_extents["N"], c.operator.axis_extents["K"]
     names = {str(heads), str(shared)}
     rules = [each for each in c.operator.constraints if each.symbols() and each.symbols() <= names]

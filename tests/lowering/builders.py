@@ -20,6 +20,7 @@ from attndsl.lowering.signature.tensor_layouts import TensorLayout
 from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.printer import print_statement
 from attndsl.tile.statements import Statement, seq
+from tests.support.devices import DEVICE
 
 Change = Callable[[nodes.Node], nodes.Node]
 
@@ -137,7 +138,7 @@ def contexts(
     found = recognise((output,))
     schedule = Schedule(**{"tile_k": 128, **options})
     return attention_contexts(
-        found, signature(output, positions=positions, dtype=dtype), schedule, Inventory()
+        found, signature(output, positions=positions, dtype=dtype), schedule, DEVICE, Inventory()
     )
 
 

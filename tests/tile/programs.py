@@ -24,6 +24,7 @@ from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.program import Program, TilingField
 from attndsl.tile.statements import Seq
 from attndsl.tile_interpreter.run import interpret
+from tests.support.devices import DEVICE
 
 Array = np.ndarray[Any, Any]
 Value = Array | tuple[Array, ...]
@@ -48,7 +49,7 @@ def made(
     tiling = tuple(TilingField(name, "int64", Const(value), name) for name, value in sizes)
     lowered = Program(
         name="hand_made", summary="", dtype="float16", parameters=parameters, workspace=workspace,
-        tiling=tiling, constants=(), body=body,
+        device=DEVICE, tiling=tiling, constants=(), body=body,
     )  # fmt: skip
     joint, program = run_passes(lowered, PASSES)
     return replace(_shell(), joint=joint, program=program)

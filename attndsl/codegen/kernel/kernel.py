@@ -31,7 +31,7 @@ from attndsl.lowering.signature.specialisation import (
 from attndsl.spec.contract.contract import Contract
 from attndsl.spec.operator.operator import Operator
 from attndsl.spec.operator.specialization_parameters import spelled
-from attndsl.target import ATLAS_A2, Core
+from attndsl.target import Core
 from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.program import Program
 from attndsl.tile.scalars import expressions
@@ -220,10 +220,10 @@ def _specialisation(compiled: Compiled) -> Iterator[str]:
     if parameter is not None:
         used = (tensor.name for tensor in compiled.program.parameters if tensor in parameter.operands)
         yield comment(f"dtype {PARAMETER} of {', '.join(used)}: {' or '.join(DTYPES)}")
-    values = special.value_bucket or special.bucket
+    values, fractal = special.value_bucket or special.bucket, operator.device.architecture.fractal
     sizes = dict.fromkeys((str(operator.axis_extents["D"]), str(operator.axis_extents["E"])))
     for name, bucket in zip(sizes, (special.bucket, values), strict=False):
-        yield f"head size {comment(name)} from {bucket - ATLAS_A2.fractal + 1} to {bucket}"
+        yield f"head size {comment(name)} from {bucket - fractal + 1} to {bucket}"
     features = ", ".join(name for name in feature_names(operator) if name in special.features)
     if features:
         yield f"with {features}"
@@ -282,7 +282,7 @@ def _constants(program: Program) -> Iterator[Constant]:
 
 
 def _memories(program: Program, spelling: Spelling) -> Iterator[MemoryTable]:
-    for memory in ATLAS_A2.memories:
+    for memory in program.device.architecture.memories:
         buffers = [buffer for buffer in program.buffers() if buffer.space is memory.space]
         buffers.sort(key=lambda buffer: program.addresses[buffer])
         rows, end, text = [], 0, "0"
@@ -293,14 +293,14 @@ def _memories(program: Program, spelling: Spelling) -> Iterator[MemoryTable]:
                     name=name,
                     address=text if address == end else _further(text, end, address),
                     bytes_name=f"{name}Slot",
-                    slot_bytes=buffer.slot_stride,
+                    slot_bytes=program.slot_stride(buffer),
                     slots=buffer.slots,
                     dtype=spelling.ctype(buffer),
                     meaning=buffer.meaning,
                     variable=spelling.buffer(buffer),
                 )
             )
-            end = address + buffer.slots * buffer.slot_stride
+            end = address + buffer.slots * program.slot_stride(buffer)
             text = f"{name} + {f'{buffer.slots} * ' if buffer.slots > 1 else ''}{name}Slot"
         yield MemoryTable(
             space=memory.space.value,

@@ -39,7 +39,6 @@ from attndsl.lowering.signature.specialisation import (
     settings_of,
 )
 from attndsl.spec.operator.operator import Operator
-from attndsl.target import ATLAS_A2
 
 Decision = tuple[Expr, bool]
 _MOST_COMBINATIONS = 4096
@@ -80,12 +79,13 @@ def selectors_of(operator: Operator, special: Specialisation) -> tuple[Selector,
     """What chooses the kernel of a specialisation, compiled or not."""
     io = io_tensor(operator).name
     dtype = io_tensor(operator).dtypes.index(special.dtype)
+    fractal = operator.device.architecture.fractal
     found = [
         Selector(f"problem.{dtype_member(operator)} == {dtype}", value=_is(dtype_of(io), dtype)),
-        Selector(_within_bucket(HEAD_SIZE, special.bucket)),
+        Selector(_within_bucket(HEAD_SIZE, special.bucket, fractal)),
     ]
     if special.value_bucket is not None:
-        found.append(Selector(_within_bucket(VALUE_SIZE, special.value_bucket)))
+        found.append(Selector(_within_bucket(VALUE_SIZE, special.value_bucket, fractal)))
     ignored = ignored_features(operator, special)
     for feature in feature_names(operator):
         if feature not in ignored:
@@ -99,8 +99,8 @@ def asked_symbols(kernels: Sequence[Compiled]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for each in kernels for item in selectors(each) for name in item.symbols))
 
 
-def _within_bucket(member: str, bucket: int) -> str:
-    return f"problem.{member} > {bucket - ATLAS_A2.fractal} && problem.{member} <= {bucket}"
+def _within_bucket(member: str, bucket: int, fractal: int) -> str:
+    return f"problem.{member} > {bucket - fractal} && problem.{member} <= {bucket}"
 
 
 def _decisions(operator: Operator, special: Specialisation, more: frozenset[str]) -> tuple[Decision, ...]:

@@ -11,7 +11,6 @@ from attndsl.codegen.names.arguments import names_of
 from attndsl.codegen.names.identifiers import pascal
 from attndsl.compiler.compile import Compiled
 from attndsl.lowering.signature.specialisation import feature_names
-from attndsl.target import ATLAS_A2
 
 
 def key_name(compiled: Compiled) -> str:
@@ -29,6 +28,7 @@ def tiling_key(compiled: Compiled) -> int:
     operator, special = compiled.operator, compiled.specialisation
     bits = sum(1 << i for i, name in enumerate(feature_names(operator)) if name in special.features)
     dtype = io_tensor(operator).dtypes.index(special.dtype)
-    key = (bits * 100 + special.bucket // ATLAS_A2.fractal) * 10 + dtype
+    fractals = special.bucket // operator.device.architecture.fractal
+    key = (bits * 100 + fractals) * 10 + dtype
     rest = [item.test for item in selectors(compiled) if item.symbols or f".{VALUE_SIZE} " in item.test]
     return key + zlib.crc32("".join(rest).encode()) * 10**8 if rest else key

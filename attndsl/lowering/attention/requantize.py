@@ -20,7 +20,7 @@ from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.operands.row_values import row_value
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Binary, BroadcastRows, Convert, Fill, Unary, WithScalar
-from attndsl.tile.instructions.base import block_elements
+from attndsl.tile.instructions.units import block_elements
 from attndsl.tile.statements import For, Note, Statement, seq
 
 if TYPE_CHECKING:
@@ -103,4 +103,4 @@ def _given(context: Context) -> nodes.Node | None:
 def _steps(context: Context) -> Buffer:
     s = context.schedule
     meaning = "steps of the probabilities of the tiles in flight"
-    return context.in_ub("step", "float32", s.ring * s.rows_per_core, meaning)
+    return context.in_ub("step", "float32", s.ring * context.rows_per_core, meaning)

@@ -31,7 +31,7 @@ from attndsl.lowering.masks.byte_axes import BYTE_MASK_AXES, OF_ALL_ROWS, OF_POS
 from attndsl.lowering.masks.mask_kind import MaskKind
 from attndsl.tile.buffers import Buffer, Region
 from attndsl.tile.instructions import CompareWithScalar, Convert, LoadRows, SelectOrScalar
-from attndsl.tile.instructions.base import repeat_elements
+from attndsl.tile.instructions.units import repeat_elements
 from attndsl.tile.naming import camel
 from attndsl.tile.statements import For, Seq, Statement, seq
 

@@ -41,7 +41,7 @@ from attndsl.tile.instructions import (
     SelectOrScalar,
     WithScalar,
 )
-from attndsl.tile.instructions.base import repeat_elements
+from attndsl.tile.instructions.units import repeat_elements
 from attndsl.tile.statements import For, Statement, seq
 
 _MODES = {"<": "LT", "<=": "LE", ">": "GT", ">=": "GE", "==": "EQ", "!=": "NE"}

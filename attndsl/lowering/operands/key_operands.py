@@ -30,7 +30,6 @@ from attndsl.lowering.operands.key_numbers import (
 )
 from attndsl.lowering.operands.row_values import has_keys, row_value
 from attndsl.lowering.rows.row_space import Run
-from attndsl.target import ATLAS_A2
 from attndsl.tile.buffers import Buffer, Region, item_bytes
 from attndsl.tile.instructions import Convert, Fill, LoadRows, WithScalar
 from attndsl.tile.naming import camel
@@ -116,7 +115,7 @@ def _looked_up(context: Context, node: nodes.Node) -> KeyOperand:
     period = last.right if isinstance(last, Binary) and last.op == "%" and last.left.same(KEY) else None
     if not isinstance(period, Const):
         raise NotLowered(f"scores and {source}", node.where)
-    block = ATLAS_A2.block // item_bytes(context.parameter(tensor.name).dtype)
+    block = context.architecture.block // item_bytes(context.parameter(tensor.name).dtype)
     if period.value % block or context.keys.first(context) is not None:
         raise NotLowered(
             f"scores and {source}, whose segments do not begin on blocks of {block} keys", node.where

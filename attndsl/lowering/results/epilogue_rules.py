@@ -21,7 +21,7 @@ from attndsl.lowering.results.row_operations import EachRun, row_operation
 from attndsl.lowering.rows.row_space import Run
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Binary, Convert, LoadRows, StoreRows, WithScalar
-from attndsl.tile.instructions.base import block_elements
+from attndsl.tile.instructions.units import block_elements
 from attndsl.tile.statements import Alloc, For, If, Note, Seq, Statement, seq
 
 _INT8_BLOCK = block_elements("int8")
