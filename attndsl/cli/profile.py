@@ -14,7 +14,7 @@ from attndsl.base.errors import UserError
 from attndsl.cli.shape_conflicts import default_in_the_way, rules_in_the_way
 from attndsl.codegen.kernel.kernel import kernel_name
 from attndsl.compiler.prepare_launch import prepare
-from attndsl.emulator.report import Report, microseconds
+from attndsl.emulator.report import Report
 from attndsl.execute.execute import execute
 from attndsl.expr import Load, Symbol
 from attndsl.expr.argument_facts import dtype_of, given, longest_of, passed
@@ -22,8 +22,7 @@ from attndsl.spec.binding.call import Call
 from attndsl.spec.errors import CallError
 from attndsl.spec.operator.covering import choosable, nearest_choice
 from attndsl.spec.operator.operator import Operator
-from attndsl.target import ATLAS_A2
-from attndsl.target.costs import LAUNCH_MICROSECONDS, RATES
+from attndsl.target import Device
 from attndsl.verify.cases.cases import spaces
 from attndsl.verify.data.data import Filler
 from attndsl.verify.data.integers import Integers
@@ -54,6 +53,7 @@ class Profile:
     """
 
     operator: str
+    device: Device
     kernel: str
     sizes: Mapping[str, int]
     cores: tuple[int, int, int]
@@ -75,11 +75,12 @@ class Profile:
         """The document of ``attndsl profile --json``."""
         return {
             "operator": self.operator,
+            "device": self.device.name,
             "kernel": self.kernel,
             "sizes": dict(self.sizes),
             "cores": list(self.cores),
             "predicted_microseconds": self.time,
-            "launch_microseconds": LAUNCH_MICROSECONDS,
+            "launch_microseconds": self.device.launch_microseconds,
             "bounds_microseconds": dict(self.bounds),
             "limited_by": self.limit,
             "attained": round(self.attained, 4),
@@ -92,8 +93,9 @@ class Profile:
         sizes = ", ".join(f"{name}={value}" for name, value in self.sizes.items())
         blocks, cubes, vectors = self.cores
         yield f"{self.kernel}: {sizes}"
-        yield f"    on {blocks} blocks of {cubes} AIC and {vectors} AIV"
-        yield f"    predicted {self.time:.1f} us ({CALIBRATION}); a launch adds about {LAUNCH_MICROSECONDS:g}"
+        yield f"    on {blocks} blocks of {cubes} AIC and {vectors} AIV of {self.device.title}"
+        launch = self.device.launch_microseconds
+        yield f"    predicted {self.time:.1f} us ({CALIBRATION}); a launch adds about {launch:g}"
         yield f"    {self.attained:.0%} of what {self.limit} allows; at best, by resource:"
         for name, bound in sorted(self.bounds.items(), key=lambda item: -item[1]):
             yield f"        {name:12} {bound:10.1f} us"
@@ -102,8 +104,8 @@ class Profile:
             yield f"    busy {kind}: {shares}"
 
 
-def profile_call(call: Call, *, cores: int = ATLAS_A2.aic, trace: Path | None = None) -> Profile:
-    """Runs the call's kernel on the emulator and reads its timeline.
+def profile_call(call: Call, *, cores: int | None = None, trace: Path | None = None) -> Profile:
+    """Runs the call's kernel on the emulator and reads its timeline; ``cores``: blocks at most, None: all.
 
     Raises:
         FindingsError: the checks found a defect in the kernel.
@@ -112,14 +114,15 @@ def profile_call(call: Call, *, cores: int = ATLAS_A2.aic, trace: Path | None = 
     launch = prepare(call, cores)
     report = execute(launch, trace=trace)
     report.raise_for_findings()
-    counters, counts = report.counters, _core_counts(report)
+    counters, counts, device = report.counters, _core_counts(report), launch.compiled.program.device
     return Profile(
         operator=call.operator.name,
+        device=device,
         kernel=kernel_name(launch.compiled),
         sizes={name: int(value) for name, value in call.dims.items() if value},
         cores=report.cores,
         time=float(counters["microseconds"]),
-        bounds=_bounds(report),
+        bounds=_bounds(report, device),
         busy={
             kind: {
                 pipe: round(cycles / max(counters["total_cycles"] * counts[kind], 1e-9), 4)
@@ -135,19 +138,19 @@ def _core_counts(report: Report) -> dict[str, int]:
     return {kind: count for kind, count in (("AIC", blocks * cubes), ("AIV", blocks * vectors)) if count}
 
 
-def _bounds(report: Report) -> dict[str, float]:
+def _bounds(report: Report, device: Device) -> dict[str, float]:
     counters = report.counters
     moved = sum(counters["gm_read_bytes"].values()) + sum(counters["gm_write_bytes"].values())
     found = {
-        "memory": microseconds(counters["memory_bytes"] / RATES["hbm"].value),
-        "L2": microseconds(moved / RATES["l2"].value),
+        "memory": device.microseconds(counters["memory_bytes"] / device.rates["hbm"].value),
+        "L2": device.microseconds(moved / device.rates["l2"].value),
     }
     # all cores of the part, not only those the launch used
-    part = {"AIC": ATLAS_A2.aic, "AIV": ATLAS_A2.aic * ATLAS_A2.aiv_per_aic}
+    part = {"AIC": device.aic, "AIV": device.aiv}
     for kind in _core_counts(report):
         for pipe, cycles in counters["busy_by_core"][kind].items():
             if cycles:
-                found[f"{kind} {pipe}"] = microseconds(cycles / part[kind])
+                found[f"{kind} {pipe}"] = device.microseconds(cycles / part[kind])
     return found
 
 

@@ -12,7 +12,6 @@ from attndsl.lowering.signature.specialisation import Specialisation, feature_na
 from attndsl.spec.operator.covering import choosable
 from attndsl.spec.operator.operator import Operator
 from attndsl.spec.operator.specialization_parameters import default_specialization
-from attndsl.target import ATLAS_A2
 from attndsl.verify.cases.cases import WantedKernel
 
 
@@ -46,11 +45,12 @@ def wanted_kernel(operator: Operator, kernel: ListedKernel) -> WantedKernel:
 def _sizes(operator: Operator, special: Specialisation) -> dict[str, tuple[int, ...]]:
     """Head sizes that the kernel takes: whole fractals, mostly, and some that are padded."""
     found: dict[str, tuple[int, ...]] = {}
+    architecture = operator.device.architecture
     for axis, bucket in (("D", special.bucket), ("E", special.value_bucket)):
         if bucket is None:
             continue
-        whole = ATLAS_A2.whole_fractals
-        near = (bucket, bucket, bucket - 1, bucket - 7, bucket - ATLAS_A2.fractal + 1)
+        whole = architecture.whole_fractals
+        near = (bucket, bucket, bucket - 1, bucket - 7, bucket - architecture.fractal + 1)
         sizes = tuple(each for each in near if each > 0 and whole(each) == bucket)
         found[str(operator.axis_extents[axis])] = sizes
     return found

@@ -25,11 +25,10 @@ from attndsl.lowering.signature.specialisation import (
     kernel_inputs,
     specialised_on,
 )
-from attndsl.lowering.supported import LARGEST_HEAD
+from attndsl.lowering.supported import largest_head
 from attndsl.spec.operator.covering import Choice, choosable, nearest_choice
 from attndsl.spec.operator.operator import Operator
 from attndsl.spec.operator.specialization_parameters import spelled
-from attndsl.target import ATLAS_A2
 
 # ASCII digits alone: int() and float() also read 1_000, blanks, other scripts, inf and nan.
 _WHOLE = re.compile(r"-?[0-9]{1,19}")
@@ -269,7 +268,7 @@ def _bucket(size: int, operator: Operator) -> int:
         raise IllegalHeadSize(
             f"D={size}: head sizes of {operator.name} are 1 to {largest}; the nearest is {nearest}"
         )
-    return ATLAS_A2.whole_fractals(size)
+    return operator.device.architecture.whole_fractals(size)
 
 
 def _largest_head_size(operator: Operator) -> int:
@@ -277,7 +276,12 @@ def _largest_head_size(operator: Operator) -> int:
     always = (rule.condition for rule in operator.constraints if rule.when is None)
     bounds = (rule for rule in always if isinstance(rule, Compare) and rule.op == "<=")
     own = (rule.right for rule in bounds if rule.left.same(head_size(operator)))
-    return min([LARGEST_HEAD, *(int(limit.value) for limit in own if isinstance(limit, Const))])
+    return min(
+        [
+            largest_head(operator.device.architecture),
+            *(int(limit.value) for limit in own if isinstance(limit, Const)),
+        ]
+    )
 
 
 def _check_features(operator: Operator, wanted: frozenset[str]) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from attndsl.base.source_location import SourceLine
 from attndsl.expr import Expr, Symbol, ceil_div, constant_value, maximum, minimum
-from attndsl.target import ATLAS_A2
+from attndsl.lowering.emit.emitter import Emitter
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import LoadNz
 from attndsl.tile.instructions.cube import fractal_depth, padded
@@ -79,7 +79,9 @@ def segments_by_turn(
     return seq(Let(symbol=first, value=first_row), turns)
 
 
-def load_matrix(target: Buffer, segment: Segment, total_rows: Expr, column: Expr, width: Expr) -> Statement:
+def load_matrix(
+    emit: Emitter, target: Buffer, segment: Segment, total_rows: Expr, column: Expr, width: Expr
+) -> Statement:
     """A segment of a row-major matrix to L1; row by row where its pitch exceeds what one copy can express.
 
     ``total_rows``: rows of the whole matrix in L1.
@@ -96,7 +98,7 @@ def load_matrix(target: Buffer, segment: Segment, total_rows: Expr, column: Expr
         padded_rows=padded(total_rows),
     )
     by_row = For(var=_ROW, end=segment.rows, body=seq(one_row), disjoint=(target,), runs=True)
-    fits = segment.pitch <= ATLAS_A2.max_nd2nz_pitch
+    fits = segment.pitch <= emit.architecture.max_nd2nz_pitch
     known = constant_value(fits)
     if known is not None:
         return all_rows if known else by_row
