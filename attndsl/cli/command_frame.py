@@ -38,8 +38,11 @@ PROGRAM, COMPLETION_VARIABLE = "attndsl", "_ATTNDSL_COMPLETE"
 
 
 class Interrupted(KeyboardInterrupt):
-    """An interrupt from the keyboard. Python ends a process in which ``exec`` of a text met the exact class by
-    the signal, whatever its exit code is, even if that was caught."""
+    """An interrupt from the keyboard, as a class of its own.
+
+    Where ``exec`` of a text meets KeyboardInterrupt itself, Python ends the process by the signal, even if the
+    error was caught and whatever the exit code is.
+    """
 
 
 class Terminated(KeyboardInterrupt):
