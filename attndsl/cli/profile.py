@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from attndsl.base.errors import UserError
+from attndsl.cli.shape_conflicts import default_in_the_way, rules_in_the_way
 from attndsl.codegen.kernel.kernel import kernel_name
 from attndsl.compiler.prepare_launch import prepare
 from attndsl.emulator.report import Report
@@ -25,7 +26,7 @@ from attndsl.target import Device
 from attndsl.verify.cases.cases import spaces
 from attndsl.verify.data.data import Filler
 from attndsl.verify.data.integers import Integers
-from attndsl.verify.space.solve import solve
+from attndsl.verify.space.solve import nearest, solve
 from attndsl.verify.space.space import CaseSpace
 from attndsl.verify.space.values import FILL, WORKLOAD, Values, fill_of
 
@@ -208,22 +209,55 @@ def call_of_shape(
     _known(features, {name for mode in modes for name in mode.optional}, "optional tensor")
     _agree(main.name, dtype, features, settings or {})
     pins = {dtype_of(main.name).name: dtype or main.dtypes[0], **shape, **(settings or {})}
-    for mode in modes:
-        if set(shape) <= _size_names(mode) and set(features) <= set(mode.optional):
-            wanted = {given(name).name: True for name in features} | _lengths_of(mode, shape) | pins
-            values = _usual_values(mode, wanted)
-            for left_open in (_usual_sizes(mode) | values, values):
-                call = _find(operator, mode, left_open | wanted)
-                if call is not None and _has_sizes(call, shape):
-                    return call
+    fitting = [
+        mode for mode in modes if set(shape) <= _size_names(mode) and set(features) <= {*mode.optional}
+    ]
+    tried: list[_Tried] = []
+    for mode in fitting:
+        wanted = {given(name).name: True for name in features} | _lengths_of(mode, shape) | pins
+        values = _usual_values(mode, wanted)
+        tried.append(_Tried(operator, mode, shape, wanted, values))
+        for left_open in (_usual_sizes(mode) | values, values):
+            if (call := tried[-1].find(left_open)) is not None:
+                return call
     asked = ", ".join(f"{name}={value}" for name, value in {**shape, **(settings or {})}.items())
+    why = next((found for each in tried if (found := each.why())), "")
     sizes = [name for mode in modes for name in operator.dims_by_name if name in _size_names(mode)]
     missing = ", ".join(name for name in dict.fromkeys(sizes + _counts(operator)) if name not in shape)
-    others = f"; left open were {missing}: give some of them" if missing else ""
+    others = f"; left open were {missing}: give some of them" if missing and "--set" not in why else ""
     raise ProfileError(
-        f"no legal call of {operator.name} was found with {asked or 'no sizes given'}{others}; "
+        f"no legal call of {operator.name} was found with {asked or 'no sizes given'}{why}{others}; "
         f"see attndsl show {operator.in_commands} --stage contract"
     )
+
+
+@dataclass(frozen=True)
+class _Tried:
+    """A search for a call of a mode: what was asked for, and ``values``, what is as near to the defaults."""
+
+    operator: Operator
+    mode: CaseSpace
+    shape: Mapping[str, int]
+    wanted: Mapping[str, Any]
+    values: Mapping[str, Any]
+
+    def find(self, left_open: Mapping[str, Any], tries: int = _TRIES) -> Call | None:
+        """A legal call with the sizes asked for; ``left_open``: values of what was not asked for."""
+        call = _find(self.operator, self.mode, {**left_open, **self.wanted}, tries)
+        return call if call is not None and _has_sizes(call, self.shape) else None
+
+    def why(self) -> str:
+        """Why there is none, as far as one default or the rules of a search tell."""
+        defaults = {
+            name: each for name, each in self.values.items() if name not in self.wanted and each is not None
+        }
+        found = default_in_the_way(self.mode.operator, defaults, lambda each: self.find(each, 1))
+        if found:
+            return f"; {found}"
+        pins = _normal(self.mode) | {**self.values, **self.wanted}
+        _, broken = nearest(self.mode, np.random.default_rng(0), pins, walks=4)
+        told = rules_in_the_way(self.mode.operator, {each.name for each in broken})
+        return f"; {told}" if told else ""
 
 
 def _has_sizes(call: Call, shape: Mapping[str, int]) -> bool:
@@ -284,12 +318,18 @@ def _usual_sizes(space: CaseSpace) -> dict[str, Any]:
     }
 
 
-def _find(operator: Operator, space: CaseSpace, wanted: Mapping[str, Any]) -> Call | None:
-    """A call of a mode with these values of its variables; numbers are normal, lengths full."""
-    full = {fill_of(spec.name): "full" for spec in space.integers}
-    pins = {FILL: "normal", WORKLOAD: "any", **full, **wanted}
+def _normal(space: CaseSpace) -> dict[str, Any]:
+    """Numbers are normal, lengths full."""
+    return {FILL: "normal", WORKLOAD: "any", **{fill_of(spec.name): "full" for spec in space.integers}}
+
+
+def _find(
+    operator: Operator, space: CaseSpace, wanted: Mapping[str, Any], tries: int = _TRIES
+) -> Call | None:
+    """A call of a mode with these values of its variables."""
+    pins = _normal(space) | {**wanted}
     rng = np.random.default_rng(0)
-    for _ in range(_TRIES):
+    for _ in range(tries):
         assignment = solve(space, rng, pins, walks=4)
         if assignment is None or any(assignment.get(name) != value for name, value in pins.items()):
             continue

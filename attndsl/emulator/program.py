@@ -160,7 +160,7 @@ def _why(name: str, ended: Ended, memory: int) -> str | None:
     if ended.stopped:
         where = f" ({ended.last_words})" if ended.last_words else ""
         return f"{name} {ended.stopped}{where}"
-    return ended.refusal or ended.death(name, memory)
+    return ended.refusal or ended.death(name, memory, "; raise --memory")
 
 
 def _read_report(file: Path, report: ProgramReport) -> None:

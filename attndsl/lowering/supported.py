@@ -16,6 +16,7 @@ from attndsl.expr.argument_facts import split_of
 from attndsl.graph import nodes
 from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES
 from attndsl.lowering.errors import NotLowered
+from attndsl.lowering.masks.mask_kind import KnownNumbers
 from attndsl.lowering.masks.mask_rules import mask_kind
 from attndsl.lowering.match.attention_pattern import Computation
 from attndsl.lowering.match.schedule_options import GRANULE, resolve
@@ -152,10 +153,13 @@ def selections_see_all_keys(c: Candidate) -> Iterator[Finding]:
     attention = c.computation.attentions[0]
     if not isinstance(attention.keys, nodes.Packed):
         yield f"a selection from {type(attention.keys).__name__} keys", attention.keys.where
+    known = _known_numbers(c)
     for node in attention.modifiers:
-        kind = mask_kind(node) if isinstance(node, nodes.Replace) else None
-        if kind is not None and kind.skips_keys:
-            yield f"a selection under {kind.name}", node.where
+        if not isinstance(node, nodes.Replace):
+            continue
+        kind = mask_kind(node, known)
+        if kind.visible(node, known) is not None:
+            yield f"a selection under {kind.name}, which skips keys", node.where
 
 
 def groups_fit_a_vector_core(c: Candidate) -> Iterator[Finding]:
@@ -315,6 +319,11 @@ RULES: tuple[Rule, ...] = (
     tensors_have_the_io_dtype,
     output_follows_the_query,
 )
+
+
+def _known_numbers(c: Candidate) -> KnownNumbers:
+    floats = frozenset(spec.name for spec in c.operator.params if spec.type is float)
+    return KnownNumbers(floats, parameter_ranges(c.operator))
 
 
 def _spec(c: Candidate, output: nodes.Output) -> OutputSpec:

@@ -27,7 +27,7 @@ def earlier(name: str) -> Symbol:
 
 def tiling_scalar(name: str) -> Symbol:
     """A tiling field as the kernel's code sees it."""
-    return Symbol(name, Scope.MEMBER)
+    return Symbol(name, Scope.TILING)
 
 
 @dataclass(frozen=True, slots=True)

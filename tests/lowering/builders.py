@@ -51,11 +51,12 @@ def dense(name: str, channels: str = "D", **more: Any) -> nodes.Dense:
     return nodes.Dense(tensor=stored, axes=("B", "K", "T", channels), **more)
 
 
-def elementwise(op: str, *others: nodes.Node) -> Change:
-    """An operation of a value and others."""
+def elementwise(op: str, *others: nodes.Node, before: bool = False) -> Change:
+    """An operation of a value and others; ``before``: whether the others are its first operands."""
 
     def change(value: nodes.Node) -> nodes.Node:
-        return nodes.Elementwise(op=op, inputs=(value, *others), axes=value.axes)  # type: ignore[attr-defined]
+        inputs = (*others, value) if before else (value, *others)
+        return nodes.Elementwise(op=op, inputs=inputs, axes=value.axes)  # type: ignore[attr-defined]
 
     return change
 

@@ -76,7 +76,8 @@ extern "C" __global__ __aicore__ void hand_made({parameters}GM_ADDR workspace, G
     REGISTER_TILING_DEFAULT({struct});
     KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
     GET_TILING_DATA_WITH_STRUCT({struct}, tilingData, tiling);
-    {name}::Run({arguments}workspace, tilingData);
+    {name}::{kernel} kernel;
+    kernel.Run({arguments}workspace, tilingData);
 }}
 """
 
@@ -87,6 +88,7 @@ def emulate(made: Launch) -> emulator.Report:
     names = [tensor.name for tensor in compiled.program.parameters]
     text = _ENTRY.format(
         name=text_name(compiled),
+        kernel=kernel_text(compiled).class_name,
         struct=kernel_text(compiled).tiling_struct,
         parameters="".join(f"GM_ADDR {name}, " for name in names),
         arguments="".join(f"{name}, " for name in names),

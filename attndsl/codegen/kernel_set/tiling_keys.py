@@ -5,9 +5,18 @@ from __future__ import annotations
 import zlib
 
 from attndsl.codegen.host.problem_members import VALUE_SIZE, io_tensor
+from attndsl.codegen.kernel.kernel import kernel_name
 from attndsl.codegen.kernel_set.dispatch_guards import selectors
+from attndsl.codegen.names.arguments import names_of
+from attndsl.codegen.names.identifiers import pascal
 from attndsl.compiler.compile import Compiled
 from attndsl.lowering.signature.specialisation import feature_names
+
+
+def key_name(compiled: Compiled) -> str:
+    """The name of a kernel's tiling key."""
+    suffix = kernel_name(compiled).removeprefix(f"{names_of(compiled.operator).op}_")
+    return f"k{pascal(suffix)}"
 
 
 def tiling_key(compiled: Compiled) -> int:

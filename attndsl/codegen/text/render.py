@@ -22,6 +22,11 @@ def _environment() -> jinja2.Environment:
     )
 
 
+def runtime(path: str) -> str:
+    """A file of ``templates/runtime``: plain C++, the same in every project."""
+    return (templates_dir() / "runtime" / path).read_text(encoding="utf-8")
+
+
 def render(template: str, **values: object) -> str:
     """A template of ``templates/`` with its values; long lines of C++ are wrapped."""
     lines = [line.rstrip() for line in _environment().get_template(template).render(**values).split("\n")]

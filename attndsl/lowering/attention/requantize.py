@@ -17,7 +17,7 @@ from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import CHUNK, KEYS, REPEAT_LANES, SMALLEST, SPAN
 from attndsl.lowering.emit.shorthands import whole
-from attndsl.lowering.scores.row_values import row_value
+from attndsl.lowering.operands.row_values import row_value
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Binary, BroadcastRows, Convert, Fill, Unary, WithScalar
 from attndsl.tile.instructions.units import block_elements

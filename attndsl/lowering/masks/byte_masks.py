@@ -166,4 +166,9 @@ def _select(context: Context, node: nodes.Replace, bits: Region) -> For:
     return For(var=_ROW, end=CHUNK, body=seq(pick), disjoint=(score,), runs=True)
 
 
-BYTE_MASK = MaskKind(name="a mask in bytes", lower=_from_bytes)
+BYTE_MASK = MaskKind(
+    name="a mask in bytes",
+    form=f"a mask in bytes with a column for each key, over {BYTE_MASK_AXES}",
+    matches=lambda node, known: isinstance(node.condition, nodes.Input),
+    lower=_from_bytes,
+)

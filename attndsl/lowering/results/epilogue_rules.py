@@ -1,14 +1,13 @@
 """The epilogue: operations on complete rows before they are stored, one entry of a table for each kind.
 
-Rows arrive normalised, in fp32, and leave in the dtype of the result. A new operation is an entry of the
-table below and its test.
+Rows arrive normalised, in fp32, and leave in the dtype of the result. A new kind of operation is an entry of
+the table below and its test; a new elementwise operation is a line of operands/elementwise_ops.py.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 from attndsl.expr import Const, Expr, Load, Scope, Symbol
 from attndsl.graph import nodes
@@ -18,8 +17,8 @@ from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.match.padded_queries import pads_rows
 from attndsl.lowering.match.stored_inputs import stored_plain
+from attndsl.lowering.results.row_operations import EachRun, row_operation
 from attndsl.lowering.rows.row_space import Run
-from attndsl.lowering.scores.row_values import row_value
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Binary, Convert, LoadRows, StoreRows, WithScalar
 from attndsl.tile.instructions.units import block_elements
@@ -27,14 +26,6 @@ from attndsl.tile.statements import Alloc, For, If, Note, Seq, Statement, seq
 
 _INT8_BLOCK = block_elements("int8")
 _ROW = Symbol("row")
-
-
-class EachRun(Protocol):
-    """Calls ``body`` for every run of the rows that are complete; as :meth:`RowSpace.each_run`."""
-
-    def __call__(
-        self, body: Callable[[Run], Statement], touched: tuple[Buffer, ...] = (), *, spread: bool = True
-    ) -> Seq: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,42 +172,13 @@ def _cast(
     return []
 
 
-def _by_row(
-    context: Context, node: nodes.Node, source: Buffer, offset: Expr, each_run: EachRun
-) -> list[Statement]:
-    """A factor that each query head has of its own, or one for all."""
-    assert isinstance(node, nodes.Elementwise)
-    other = _operand_without_attention(node)
-    if node.op != "multiply" or other is None or not set(_axes(other)) <= {"N"}:
-        raise NotLowered(f"'{node.op}' of the result", node.where)
-    bucket = context.value_bucket
-
-    def one(run: Run) -> Statement:
-        row = whole(source, offset + run.row * bucket, bucket)
-        return WithScalar(op="Muls", dst=row, src=row, scalar=row_value(context, other), where=node.where)
-
-    title = Note(text=f"result = result * a factor of its head  ({node.where})")
-    return [title, each_run(one, (source,), spread=False)]
-
-
-def _operand_without_attention(node: nodes.Elementwise) -> nodes.Node | None:
-    """The operand that no attention result is part of."""
-    plain = (each for each in node.inputs if not any(isinstance(n, nodes.WeightedSum) for n in each.walk()))
-    return next(plain, None)
-
-
-def _axes(node: nodes.Node) -> tuple[str, ...]:
-    """The axes along which anything in a value differs."""
-    return tuple(axis for each in node.walk() for axis in getattr(each, "axes", ()))
-
-
 def _keeps_zeros(node: nodes.Node) -> bool:
     return isinstance(node, nodes.Quantize) and node.offset is None
 
 
 EPILOGUE_RULES: dict[type[nodes.Node], EpilogueRule] = {
     nodes.Quantize: EpilogueRule(lower=_quantise, keeps_zeros=_keeps_zeros, rounds=True),
-    nodes.Elementwise: EpilogueRule(lower=_by_row),
+    nodes.Elementwise: EpilogueRule(lower=row_operation),
     nodes.Replace: EpilogueRule(lower=_padded, keeps_zeros=lambda node: True),
     nodes.Cast: EpilogueRule(lower=_cast, keeps_zeros=lambda node: True, rounds=True),
 }

@@ -85,7 +85,7 @@ class LoadRows(Instruction):
         gaps = f"{names.expr(_gm_gap(self.src))}, {names.expr(_ub_gap(self.dst))}"
         return (
             f"DataCopyPad({local}, {remote}, DataCopyExtParams({shape}, {gaps}, 0), "
-            f"DataCopyPadExtParams<{dtype}>(false, 0, 0, 0));"
+            f"DataCopyPadExtParams<{dtype}>());"
         )
 
     def units(self, machine: Machine) -> float:
