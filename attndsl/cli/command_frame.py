@@ -38,8 +38,11 @@ PROGRAM, COMPLETION_VARIABLE = "attndsl", "_ATTNDSL_COMPLETE"
 
 
 class Interrupted(KeyboardInterrupt):
-    """An interrupt from the keyboard. Python ends a process in which ``exec`` of a text met the exact class by
-    the signal, whatever its exit code is, even if that was caught."""
+    """An interrupt from the keyboard.
+
+    Under ``python -m`` the exact class, once it has passed an ``exec`` of a text, ends the process by the
+    signal in the place of its exit code, even if it was caught.
+    """
 
 
 class Terminated(KeyboardInterrupt):
