@@ -38,10 +38,10 @@ PROGRAM, COMPLETION_VARIABLE = "attndsl", "_ATTNDSL_COMPLETE"
 
 
 class Interrupted(KeyboardInterrupt):
-    """An interrupt from the keyboard.
+    """An interrupt from the keyboard, as a class of its own.
 
-    Under ``python -m`` the exact class, once it has passed an ``exec`` of a text, ends the process by the
-    signal in the place of its exit code, even if it was caught.
+    Where ``exec`` of a text meets KeyboardInterrupt itself, ``python -m`` ends by the signal, even if the
+    error was caught and whatever the exit code is.
     """
 
 
