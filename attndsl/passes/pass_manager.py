@@ -1,4 +1,4 @@
-"""The passes behind the lowering: what each requires and establishes, and the check of both between them."""
+"""The passes after the lowering, with the properties that each requires, establishes and invalidates."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def _restrict(body: Seq, core: Core) -> Seq:
 
 
 def _tensors_of(body: Seq, core: Core) -> set[str]:
-    """Names of the global tensors that a core kind's instructions, or any scalars, touch."""
+    """Names of the global tensors that a core kind's instructions, or any scalars, access."""
     found = set()
     for item in body.walk():
         if isinstance(item, Instruction) and item.core is core:

@@ -294,7 +294,7 @@ def test_a_stage_behind_all_begins_with_a_meeting(behind_all):
 
 
 def test_rings_get_a_flag_from_their_writer_to_their_reader():
-    """In front of the first touch of any ring a stage waits, behind its last it raises."""
+    """In front of the first access of any ring a stage waits, behind its last it raises."""
     assert_prints(
         derive_flags(program(attention_stages(), (0, 0, 1, 1), (SCORES, PROBS, SUMS))).body,
         """

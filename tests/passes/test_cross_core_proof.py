@@ -137,7 +137,7 @@ def without(tree: Seq, name: str) -> Seq:
     return as_seq(rewrite(tree, change) or seq())
 
 
-def assert_flag_needs(tree: Seq, flag: str, pipe: Pipe, touched: str) -> None:
+def assert_flag_needs(tree: Seq, flag: str, pipe: Pipe, accessed: str) -> None:
     """The flag waits for the pipe; otherwise it would be early, or the event for it raised twice."""
     done, taken = (f"{flag}{pipe.value}{end}" for end in ("Done", "Taken"))
     assert flag_events(tree) == {done, taken}
@@ -145,7 +145,7 @@ def assert_flag_needs(tree: Seq, flag: str, pipe: Pipe, touched: str) -> None:
     early = [str(found) for found in find_early_flags(without(tree, done))]
     assert early, "the flag is not early without the event"
     for text in early:
-        assert re.match(rf"flag {flag} is raised behind MTE3 while .* touch {touched}$", text)
+        assert re.match(rf"flag {flag} is raised behind MTE3 while .* access {accessed}$", text)
     assert f"event {done} may be raised again before it was awaited" in map(
         str, find_problems(without(tree, taken))
     )
@@ -166,7 +166,7 @@ def test_a_flag_that_is_early_is_an_error(monkeypatch):
     assert synchronised(three_stages(WORK["stored from what was loaded"]))
     for name in ("stored, then loaded", "loaded, then stored regardless"):
         with pytest.raises(
-            InternalError, match=r"flag ringBReady is raised behind MTE3 while .* touch ringA"
+            InternalError, match=r"flag ringBReady is raised behind MTE3 while .* access ringA"
         ):
             synchronised(three_stages(WORK[name]))
 

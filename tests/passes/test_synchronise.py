@@ -68,7 +68,7 @@ def test_instructions_of_one_pipe_get_a_barrier_where_they_clash():
     )
 
 
-def test_what_nobody_else_touches_gets_nothing():
+def test_what_nobody_else_accesses_gets_nothing():
     assert_prints(
         synchronised(load(X), fill(Y), store(Z)),
         """

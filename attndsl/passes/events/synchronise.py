@@ -1,8 +1,8 @@
-"""Pass: the events of each core, derived from which pipes touch which buffers.
+"""Pass: the events of each core, derived from which pipes access which buffers.
 
 They are balanced SetEvent/WaitEvent statements with ids; what they leave unordered, barriers order.
 
-* Content: between two statements of one sequence that touch a buffer on different pipes, one of them
+* Content: between two statements of one sequence that access a buffer on different pipes, one of them
   writing, an event is raised behind the first and awaited before the second. Both stand in the same
   sequence, so they balance whatever loops and branches the statements contain.
 * Reuse (buffer_reuse.py): a lifetime of a buffer group waits until the other pipes have given the slot back.
@@ -145,7 +145,7 @@ def _merge(edges: list[_Edge]) -> list[_Edge]:
 
 @kept
 def _uses(statement: Statement) -> Mapping[Buffer, frozenset[_Use]]:
-    """Who touches which buffer inside, lifetimes that begin and end inside aside."""
+    """Who accesses which buffer inside, lifetimes that begin and end inside aside."""
     found: dict[Buffer, frozenset[_Use]] = {}
     if isinstance(statement, Instruction):
         for buffers, writes in ((statement.reads(), False), (statement.writes(), True)):

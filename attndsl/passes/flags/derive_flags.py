@@ -2,7 +2,7 @@
 
 A tensor that the cores of one block share is a ring of slots; its writer raises a flag, its reader waits
 for it (mode 2: AIC and both its AIVs). Rings between the same two stages have one flag. A stage waits for
-all its flags before its first touch of any ring and raises its own behind the last, so that with respect to
+all its flags before its first access of any ring and raises its own behind the last, so that with respect to
 the rings a stage is one step. (That the pipe which raises a flag knows of what the other pipes did is
 checked once there are events, by ring_order.py.) That a slot is free again before it is overwritten follows
 from the order of these steps: it is proved here for each ring by following both cores over runs of the loop
@@ -177,19 +177,19 @@ def _handovers(program: Program) -> list[Handover]:
     return found
 
 
-def _touches(stage: Stage, tensor: GlobalTensor) -> list[Instruction]:
+def _accesses(stage: Stage, tensor: GlobalTensor) -> list[Instruction]:
     instructions = (item for item in stage.walk() if isinstance(item, Instruction))
     return [item for item in instructions if tensor in (*item.gm_reads(), *item.gm_writes())]
 
 
 def _writing_pipe(stage: Stage, tensor: GlobalTensor) -> Pipe | None:
-    pipes = {item.pipe for item in _touches(stage, tensor) if tensor in item.gm_writes()}
+    pipes = {item.pipe for item in _accesses(stage, tensor) if tensor in item.gm_writes()}
     assert len(pipes) <= 1, "one pipe writes a workspace tensor"
     return pipes.pop() if pipes else None
 
 
 def _reads(stage: Stage, tensor: GlobalTensor) -> bool:
-    return any(tensor in item.gm_reads() for item in _touches(stage, tensor))
+    return any(tensor in item.gm_reads() for item in _accesses(stage, tensor))
 
 
 def _check_places(program: Program, handovers: list[Handover]) -> None:
@@ -216,11 +216,11 @@ def _check_places(program: Program, handovers: list[Handover]) -> None:
 
 
 def _with_flags(stage: Stage, rings: list[Handover], flags: dict[str, int]) -> Seq:
-    """Waits before the stage's first touch of any ring, raises behind its last."""
+    """Waits before the stage's first access of any ring, raises behind its last."""
     tensors = {item.tensor for item in rings}
     body = stage.body.body
-    touching = [index for index, child in enumerate(body) if _touches_any(child, tensors)]
-    if not touching:
+    accessing = [index for index, child in enumerate(body) if _accesses_any(child, tensors)]
+    if not accessing:
         return stage.body
     waits, raises = list[Statement](), list[Statement]()
     for item in rings:
@@ -241,7 +241,7 @@ def _with_flags(stage: Stage, rings: list[Handover], flags: dict[str, int]) -> S
                     where=stage.where,
                 )
             )
-    first, last = touching[0], touching[-1] + 1
+    first, last = accessing[0], accessing[-1] + 1
     return seq(*body[:first], *waits, *body[first:last], *raises, *body[last:])
 
 
@@ -250,7 +250,7 @@ def _slot_is_free(item: Handover, stage: Stage, flags: dict[str, int]) -> list[S
     loop = item.paced_by
     if loop is None:
         return []
-    pipes = {each.pipe for each in _touches(stage, item.tensor)}
+    pipes = {each.pipe for each in _accesses(stage, item.tensor)}
     assert len(pipes) == 1, "one pipe reads a workspace tensor"
     raised = SetCrossFlag(
         name=item.free,
@@ -271,7 +271,7 @@ def _until_slot_is_free(item: Handover, stage: Stage, flags: dict[str, int]) -> 
     return [If(condition=loop.var >= ring_depth(loop), then=seq(wait))]
 
 
-def _touches_any(statement: Statement, tensors: set[GlobalTensor]) -> bool:
+def _accesses_any(statement: Statement, tensors: set[GlobalTensor]) -> bool:
     instructions = (item for item in statement.walk() if isinstance(item, Instruction))
     return any(not tensors.isdisjoint((*item.gm_reads(), *item.gm_writes())) for item in instructions)
 
