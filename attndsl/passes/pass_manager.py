@@ -23,26 +23,26 @@ class Pass:
     """A function from program to program.
 
     Attributes:
-        requires: what must hold of the program that it gets.
-        establishes: what holds of the program that it gives, and did not before.
-        ends: what it requires and no longer holds behind it.
+        requires: properties that the program must have before the pass.
+        establishes: properties that the program has after the pass, and not before.
+        invalidates: required properties that the program no longer has after the pass.
     """
 
     name: str
     run: Callable[[Program], Program]
     requires: frozenset[Property]
     establishes: frozenset[Property]
-    ends: frozenset[Property] = frozenset()
+    invalidates: frozenset[Property] = frozenset()
 
-    def behind(self, established: frozenset[Property]) -> frozenset[Property]:
-        """What holds of the program that it gives, where ``established`` held of the one that it got."""
-        return (established - self.ends) | self.establishes
+    def properties_after(self, established: frozenset[Property]) -> frozenset[Property]:
+        """The properties after the pass of a program with the properties ``established`` before it."""
+        return (established - self.invalidates) | self.establishes
 
 
 LOWERED = frozenset({Property.JOINT})
-"""What holds of a program that was just lowered."""
+"""Properties of a program after the lowering."""
 FINISHED = frozenset({Property.FLAGS, Property.CORES, Property.ADDRESSES, Property.EVENTS})
-"""What code generation and the tile backend take for granted."""
+"""Properties that code generation and the tile backend require."""
 
 
 def ordered(passes: Collection[Pass]) -> tuple[Pass, ...]:
@@ -62,11 +62,11 @@ def ordered(passes: Collection[Pass]) -> tuple[Pass, ...]:
 
 def pass_graph(passes: Collection[Pass]) -> nx.DiGraph:
     """Which pass comes before which: the one that establishes a property before those that require it, and
-    these before the one that ends it."""
+    these before the one that invalidates it."""
     graph = nx.DiGraph()
     graph.add_nodes_from(each.name for each in passes)
     for first, second in permutations(passes, 2):
-        if first.establishes & second.requires or first.requires & second.ends:
+        if first.establishes & second.requires or first.requires & second.invalidates:
             graph.add_edge(first.name, second.name)
     return graph
 
@@ -84,7 +84,7 @@ PASSES: tuple[Pass, ...] = ordered(
             run=split_cores,
             requires=frozenset({Property.JOINT, Property.FLAGS}),
             establishes=frozenset({Property.CORES}),
-            ends=frozenset({Property.JOINT}),
+            invalidates=frozenset({Property.JOINT}),
         ),
         Pass(
             name="plan_memory",
@@ -100,21 +100,21 @@ PASSES: tuple[Pass, ...] = ordered(
         ),
     )
 )
-"""In the order in which they run."""
+"""The passes in the order in which they run."""
 
 
 def check_order(passes: tuple[Pass, ...]) -> None:
-    """Whether each pass finds what it requires, and a finished program comes out.
+    """Check that each pass finds the properties that it requires, and that the last program is finished.
 
     Raises:
-        InternalError: a pass stands where something that it requires is not established, or where what it
-            establishes holds already; or something is missing at the end.
+        InternalError: a pass requires a property that is not established before it, or establishes one that
+            holds already; or a property of finished programs is missing at the end.
     """
     established = LOWERED
     for each in passes:
         _refuse(each.requires - established, f"{each.name} requires", "not established in front of it")
         _refuse(each.establishes & established, f"{each.name} establishes", "established in front of it")
-        established = each.behind(established)
+        established = each.properties_after(established)
     _refuse(FINISHED - established, "a finished program has", "established by no pass")
 
 
@@ -134,7 +134,7 @@ def run_passes(lowered: Program, passes: tuple[Pass, ...]) -> tuple[Program, Pro
     established = LOWERED
     joint = program = check(check_field_names(lowered), "lower", established)
     for each in passes:
-        established = each.behind(established)
+        established = each.properties_after(established)
         program = check(check_field_names(each.run(program)), each.name, established)
         if Property.JOINT in established:
             joint = program

@@ -185,15 +185,15 @@ class Stage(Statement):
 class Pipelined(Statement):
     """A loop whose stages run skewed: stage k works on iteration ``step - lags[k]``.
 
-    Both core kinds run all steps; each runs its own stages, in the order given. ``paced``: nothing comes
-    back to a writing core, so that its reader tells it when slots are free again.
+    Both core kinds run all steps; each runs its own stages, in the order given. ``back_pressure``: no ring
+    leads back to a writing core, so the reader sets a flag when a slot is free again.
     """
 
     var: Symbol
     extent: Expr
     stages: tuple[Stage, ...]
     lags: tuple[int, ...]
-    paced: bool = False
+    back_pressure: bool = False
 
     def children(self) -> tuple[Statement, ...]:
         return self.stages

@@ -231,19 +231,21 @@ def four(lags: tuple[int, ...]) -> tuple[tuple[Core, ...], tuple[int, ...], tupl
     return (Core.AIC, Core.AIV, Core.AIC, Core.AIV), lags, ((0, 1), (1, 2), (2, 3))
 
 
-@pytest.mark.parametrize("lead", [0, 1, 2, 5])
-def test_the_ring_that_is_needed(lead):
-    cores, lags, rings = four((0, 0, lead, lead))
-    found = [flags_module._first_defect(cores, lags, rings, depth) for depth in range(1, lead + 3)]
+@pytest.mark.parametrize("prefetch_distance", [0, 1, 2, 5])
+def test_the_ring_that_is_needed(prefetch_distance):
+    cores, lags, rings = four((0, 0, prefetch_distance, prefetch_distance))
+    found = [
+        flags_module._first_defect(cores, lags, rings, depth) for depth in range(1, prefetch_distance + 3)
+    ]
     assert [depth for depth, defect in enumerate(found, 1) if defect == flags_module._SOUND] == [
-        lead + 1,
-        lead + 2,
+        prefetch_distance + 1,
+        prefetch_distance + 2,
     ]
 
 
 def test_a_defect_that_only_shows_between_short_runs():
     """Runs of a multiple of the slots begin where the last left off; a shorter one comes back to a slot too
-    early. The full set of handovers has no such defect."""
+    early. The full set of transfers has no such defect."""
     cores, lags, rings = four((0, 0, 0, 0))
     crossed = ((0, 1), (0, 3), (1, 2))
     found = {
@@ -318,8 +320,8 @@ def test_a_flag_for_a_free_slot_tells_of_its_own_ring_alone():
     """Two rings between the same stages: that a slot of one was read says nothing of the other."""
     cores, lags, rings = (Core.AIC, Core.AIV), (0, 0), ((0, 1), (0, 1))
     found = [
-        flags_module._defect_of_runs(cores, lags, rings, 1, (3,), (), frozenset(paced))
-        for paced in ((0, 1), (0,), (1,))
+        flags_module._defect_of_runs(cores, lags, rings, 1, (3,), (), frozenset(back_pressure))
+        for back_pressure in ((0, 1), (0,), (1,))
     ]
     assert found == [flags_module._SOUND, 1, 0]
 
@@ -327,7 +329,9 @@ def test_a_flag_for_a_free_slot_tells_of_its_own_ring_alone():
 C = ring("ringC", "float32")
 
 
-def attention_then_paced(depth_of_second: int = 2, extent: str = "tiles", paced: bool = True) -> Program:
+def attention_then_back_pressure(
+    depth_of_second: int = 2, extent: str = "tiles", back_pressure: bool = True
+) -> Program:
     """Cube, vector, cube in one loop; behind it cube and vector alone, in every item."""
     load_c = LoadRows(dst=LOADED.region(0, 1, 64), src=C.region(TILE * 64, 1, 64))
     fix_c = Fixpipe(dst=C.region(TILE * 64, 4, 16, 16), src=L0C.region(), m=Const(16))
@@ -340,14 +344,14 @@ def attention_then_paced(depth_of_second: int = 2, extent: str = "tiles", paced:
             stage("TakeAgain", Core.AIV, life(LOADED, load_c, life(MADE, converted()))),
         ),
         lags=(0, depth_of_second),
-        paced=paced,
+        back_pressure=back_pressure,
     )
     item = For(var=Symbol("item"), end=Symbol("items"), body=seq(made.body, again))
     return made.with_(body=seq(item), workspace=(A, B, C))
 
 
 def test_a_reader_gives_slots_back_where_nothing_else_comes_back():
-    joint = derive_flags(attention_then_paced())
+    joint = derive_flags(attention_then_back_pressure())
     assert list(joint.flags) == ["ringAReady", "ringBReady", "ringCReady", "ringCFree"]
     guarded = {
         next(iter(branch.then.body)): str(branch.condition)
@@ -361,12 +365,12 @@ def test_a_reader_gives_slots_back_where_nothing_else_comes_back():
 
 def test_without_flags_for_free_slots_the_second_loop_overwrites():
     with pytest.raises(InternalError, match="MakeAgain overwrites a slot of ringC that TakeAgain may still"):
-        derive_flags(attention_then_paced(paced=False))
+        derive_flags(attention_then_back_pressure(back_pressure=False))
 
 
-def test_a_paced_loop_alone_overwrites_the_slots_of_its_last_run():
+def test_a_loop_with_back_pressure_alone_overwrites_the_slots_of_its_last_run():
     """Nothing orders the first tiles of a run behind the last of the run before."""
-    program_ = attention_then_paced()
+    program_ = attention_then_back_pressure()
     (item,) = program_.body.body
     assert isinstance(item, For)
     alone = item.with_children((seq(item.body.body[-1]),))
@@ -377,12 +381,12 @@ def test_a_paced_loop_alone_overwrites_the_slots_of_its_last_run():
 def test_loops_of_different_lengths_are_not_followed_together():
     for other in ({"extent": "others"}, {"depth_of_second": 1}):
         with pytest.raises(InternalError, match="differ in their extents or rings"):
-            derive_flags(attention_then_paced(**other))
+            derive_flags(attention_then_back_pressure(**other))
 
 
 def test_a_flag_for_free_slots_speaks_of_its_ring_alone():
     """Loads do not wait for stores to another ring; a flag that spoke of all rings would have to."""
-    split = split_cores(derive_flags(attention_then_paced()))
+    split = split_cores(derive_flags(attention_then_back_pressure()))
 
     def of_all(item: Statement) -> Statement:
         return replace(item, ring=None) if isinstance(item, SetCrossFlag) else item
@@ -398,7 +402,7 @@ def test_a_flag_for_free_slots_speaks_of_its_ring_alone():
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3])
-def test_paced_rings_need_the_flag_at_every_depth(depth):
+def test_rings_with_back_pressure_need_the_flag_at_every_depth(depth):
     cores = (Core.AIC, Core.AIV, Core.AIC, Core.AIC, Core.AIV)
     lags, rings = (0, 0, depth - 1, 0, depth - 1), ((0, 1), (1, 2), (3, 4))
     parts = (0, 0, 0, 1, 1)

@@ -127,18 +127,20 @@ def test_the_joint_program_is_the_last_before_the_split() -> None:
     assert program.cores and program.addresses and program.flags == joint.flags
 
 
-def test_a_pass_ends_what_it_required() -> None:
-    assert all(each.ends <= each.requires for each in PASSES)
+def test_a_pass_invalidates_only_required_properties() -> None:
+    assert all(each.invalidates <= each.requires for each in PASSES)
     assert set(Property) == FINISHED | LOWERED
 
 
-def test_the_page_says_what_passes_need_give_and_end() -> None:
+def test_the_page_says_which_properties_passes_require_establish_and_invalidate() -> None:
     """Its table has the functions that run in front of the passes, too; the last of them lowers."""
-    table = re.search(r"\| pass \| needs \| gives \| ends \|\n.*\n((?:\|.*\n)+)", DOCS.read_text())
+    table = re.search(
+        r"\| pass \| requires \| establishes \| invalidates \|\n.*\n((?:\|.*\n)+)", DOCS.read_text()
+    )
     assert table
     rows = [[cell.strip() for cell in line.strip("| ").split(" | ")] for line in table[1].splitlines()]
     told = [(row[0].strip("`"), *map(_properties, row[1:])) for row in rows]
-    expected = [(_name(each), each.requires, each.establishes, each.ends) for each in PASSES]
+    expected = [(_name(each), each.requires, each.establishes, each.invalidates) for each in PASSES]
     assert told[-len(PASSES) :] == expected
     assert told[-len(PASSES) - 1][2] == LOWERED
 

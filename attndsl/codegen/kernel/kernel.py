@@ -223,7 +223,7 @@ def _pipeline(joint: Program, names: Mapping[str, str]) -> Iterator[str]:
     for loop in loops:
         if loop.stages[0].part:
             yield f"over {keys_of(loop.stages[0].part)}:"
-        if loop.paced:
+        if loop.back_pressure:
             yield "then, over the same tiles again:"
         for stage, lag in zip(loop.stages, loop.lags, strict=True):
             waits = [constant(item.name) for item in stage.walk() if isinstance(item, WaitCrossFlag)]

@@ -81,8 +81,8 @@ def select_blocks(context: Context, modifiers: Modifiers) -> Seq:
             score_tile(context, score_ring(context, "scoreAgainRing"), "ScoreAgain"),
             _select_tile(context, modifiers),
         ),
-        lags=(0, context.schedule.lead),
-        paced=True,
+        lags=(0, context.schedule.prefetch_distance),
+        back_pressure=True,
         where=node.where,
     )
     return seq(
