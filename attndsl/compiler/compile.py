@@ -11,9 +11,9 @@ from attndsl.lowering.lower import lower
 from attndsl.lowering.match.attention_pattern import Computation, recognise
 from attndsl.lowering.match.required_options import RequiredOption, required_options
 from attndsl.lowering.match.schedule_options import Schedule, describe, resolve, smaller
+from attndsl.lowering.preconditions import candidate, check_lowerable
 from attndsl.lowering.signature.kernel_signature import KernelSignature, kernel_signature_of
 from attndsl.lowering.signature.specialisation import Specialisation, settings_of
-from attndsl.lowering.supported import candidate, check_lowerable
 from attndsl.passes.pass_manager import PASSES, run_passes
 from attndsl.spec.operator.operator import Operator
 from attndsl.tile.program import Program

@@ -28,7 +28,7 @@ from attndsl.spec.contract.constraint import Constraint
 from attndsl.spec.operator.operator import Operator
 from attndsl.target import ATLAS_A2
 from attndsl.tile.buffers import item_bytes
-from attndsl.tile.program import earlier
+from attndsl.tile.program import tiling_field_ref
 
 INT64: Range = (-(2**63), 2**63 - 1)
 
@@ -93,7 +93,7 @@ def _proofs(compiled: Compiled, facts: Facts) -> tuple[FieldProof, ...]:
     """The proofs under facts, those of a field with what was proved of the ones in front of it."""
     facts, found = _with_conditional(compiled, facts), []
     for item in compiled.program.tiling:
-        prover, symbol, integral = Prover(facts), earlier(item.name), item.ctype == "int64"
+        prover, symbol, integral = Prover(facts), tiling_field_ref(item.name), item.ctype == "int64"
         whole = prover.range(item.value)
         parts = (node for node in item.value.nodes() if integral and isinstance(node, Binary))
         found.append(

@@ -4,7 +4,7 @@ Knows the graph, an operator's declarations, the device and the tile IR; knows n
 and no C++ spelling. The packages in it import downward only, in this order:
 
     lower, phases, work_partition    the program of a kernel from its phases
-    supported                        what a graph must satisfy beyond its shape
+    preconditions                    what a graph must satisfy beyond its shape
     results, selection, attention    stages of an item
     scores                           score modifiers
     masks                            kinds of masks

@@ -12,7 +12,7 @@ from attndsl.lowering.attention.attention_loop import attention_loop
 from attndsl.lowering.attention.matmul_stages import with_query
 from attndsl.lowering.attention.online_softmax import softmax_tile, start_rows, update_tile
 from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.context.modifiers import Modifiers, together
+from attndsl.lowering.context.modifiers import Modifiers, share_loads_across_attentions
 from attndsl.lowering.keys.channel_quantization import with_quantization
 from attndsl.lowering.lower import lower
 from attndsl.lowering.match.attention_pattern import recognise
@@ -54,7 +54,9 @@ def quantized(name: str, *, offset: bool = False) -> nodes.Dense:
 
 
 def modifiers(c: Context) -> Modifiers:
-    return together([tuple(lower_modifier(c, node) for node in c.attention.modifiers)], c.where)[0]
+    return share_loads_across_attentions(
+        [tuple(lower_modifier(c, node) for node in c.attention.modifiers)], c.where
+    )[0]
 
 
 def softmax(c: Context) -> list[str]:

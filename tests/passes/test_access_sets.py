@@ -73,7 +73,7 @@ def test_what_ages_with_a_lifetime_is_its_buffers_and_their_events():
     loaded, other = load(PAIR), fill(X)
     index = AccessIndex(seq(lifetime(PAIR, loaded, up, down), other))
     assert index.ages_with_slots(up) and index.slot_events == {(PAIR,): ("free",)} and index.ids(up) == 2
-    every, oldest = index.turning((PAIR,))
+    every, oldest = index.rotation((PAIR,))
     assert every & index.of[loaded] and every & index.waits["free"] and not every & index.of[other]
     assert oldest & every == oldest and not oldest & index.of[loaded]
     assert oldest == (index.of[loaded] | index.waits["free"]) << index.width

@@ -36,7 +36,7 @@ from attndsl.lowering.signature.enum_parameters import enum_parameters
 from attndsl.lowering.signature.host_scalars import CORES, HOST, dimension, fold_name, folds_of
 from attndsl.lowering.signature.specialisation import feature_names, settings_of
 from attndsl.spec.operator.operator import Operator
-from attndsl.tile.program import TilingField, earlier
+from attndsl.tile.program import TilingField, tiling_field_ref
 from attndsl.tile.statements import DEVICE_MODE, SetCrossFlag
 
 BATCH_MODE = 1
@@ -205,7 +205,7 @@ def measured(expr: Expr) -> Expr:
 def outside_names(fields: Sequence[TilingField]) -> tuple[str, ...]:
     """Names that the host has to supply, in order of first use."""
     names: dict[str, None] = {}
-    known = {earlier(field.name).name for field in fields}
+    known = {tiling_field_ref(field.name).name for field in fields}
     for field in fields:
         for node in measured(field.value).walk():
             if isinstance(node, Symbol) and node.name not in known:
@@ -230,7 +230,7 @@ def _filled(compiled: Compiled) -> Iterator[Row]:
     outside = outside_names(compiled.program.tiling)
     spelled = {name: f"problem.{member_of(name)}" for name in outside}
     for field in compiled.program.tiling:
-        symbol = earlier(field.name).name
+        symbol = tiling_field_ref(field.name).name
         value = cxx_text(measured(field.value), spelled)
         yield Row(CXX_SCALARS[field.ctype], field.name, "", value)
         spelled[symbol] = f"tiling.{field.name}"

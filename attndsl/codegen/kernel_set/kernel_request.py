@@ -17,6 +17,7 @@ from attndsl.codegen.host.problem_members import head_size, io_tensor
 from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.expr import Compare, Const
 from attndsl.expr.argument_facts import GIVEN, asks, dtype_of, given, kind_of
+from attndsl.lowering.preconditions import LARGEST_HEAD
 from attndsl.lowering.signature.specialisation import (
     Specialisation,
     feature_names,
@@ -24,7 +25,6 @@ from attndsl.lowering.signature.specialisation import (
     kernel_inputs,
     specialised_on,
 )
-from attndsl.lowering.supported import LARGEST_HEAD
 from attndsl.spec.operator.covering import Choice, choosable, nearest_choice
 from attndsl.spec.operator.operator import Operator
 from attndsl.spec.operator.specialization_parameters import spelled

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from attndsl.expr import Const, Expr, Named, Symbol, as_expr, ceil_div, minimum
 from attndsl.lowering.attention.key_range import tile_bounds
-from attndsl.lowering.attention.scale_absorption import load_folded
+from attndsl.lowering.attention.scale_absorption import load_absorbed_query
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import KEYS, ROW_FRACTALS, SLOT, TASK_ROWS, TILES
 from attndsl.lowering.emit.workspace_rings import out_ring, prob_ring, score_ring
@@ -128,18 +128,18 @@ def score_tile(context: Context, ring: GlobalTensor | None = None, name: str = "
 
 
 def with_query(context: Context, body: Statement) -> Statement:
-    """An item's ``body``, the query rows in L1 while it lasts; folded ones come with each tile."""
+    """An item's ``body``, the query rows in L1 while it lasts; absorbed ones come with each tile."""
     if context.keys.quantization is not None:
         return body
     return Alloc(buffers=(cube_buffers(context).query,), body=seq(load_query(context), body))
 
 
 def _with_query(context: Context, body: Statement) -> Statement:
-    """A tile's ``body``: vector cores fold queries within the loop over tiles, at the first."""
+    """A tile's ``body``: vector cores absorb the scale into queries in the loop over tiles, at the first."""
     if context.keys.quantization is None:
         return body
     query = cube_buffers(context).query
-    return Alloc(buffers=(query,), body=seq(load_folded(context, query, _PADDED_ROWS), body))
+    return Alloc(buffers=(query,), body=seq(load_absorbed_query(context, query, _PADDED_ROWS), body))
 
 
 def _over(extent: Named, step: Named, block: Callable[[Expr, Expr], Statement]) -> Statement:

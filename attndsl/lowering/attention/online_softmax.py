@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from attndsl.expr import Const, Expr
 from attndsl.lowering.attention.key_range import tile_bounds
-from attndsl.lowering.attention.requantize import keep_steps, quantise, spread_steps, whole_partial
+from attndsl.lowering.attention.requantize import int32_partial, keep_steps, quantise, spread_steps
 from attndsl.lowering.attention.step_scores import exponentials, loaded_buffers, scored, with_tile_operands
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifiers
@@ -132,7 +132,7 @@ def update_tile(context: Context) -> Stage:
         partial = whole(b.partial, 0, chunk * bucket)
         arrives, scale = b.partial, []
         if context.attention.requantize is not None:
-            arrives = whole_partial(context)
+            arrives = int32_partial(context)
             scale = [
                 Convert(dst=partial, src=whole(arrives, 0, chunk * bucket), mode="CAST_RINT", where=where),
                 Note(text="partial = partial * step"),

@@ -9,7 +9,7 @@ from attndsl.expr import Expr, select
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.instructions.base import block_elements
-from attndsl.tile.program import earlier
+from attndsl.tile.program import tiling_field_ref
 
 STATISTIC_LANES = block_elements("float32")
 """A row statistic in the workspace is a 32-byte block of equal fp32 lanes: any row can be addressed."""
@@ -34,7 +34,7 @@ def out_ring(emit: Emitter) -> GlobalTensor:
 
 
 def _ring(emit: Emitter, name: str, dtype: str, row: int, meaning: str) -> GlobalTensor:
-    elements = emit.schedule.ring * earlier(emit.label("rowsPerTask")) * row
+    elements = emit.schedule.ring * tiling_field_ref(emit.label("rowsPerTask")) * row
     return emit.inventory.tensor(emit.label(name), dtype, elements, "block", meaning)
 
 
@@ -54,9 +54,9 @@ def partial_out(emit: Emitter) -> GlobalTensor:
 
 
 def _partial(emit: Emitter, name: str, row: int, meaning: str) -> GlobalTensor:
-    """Row ``split * rowTotal + identity`` belongs to one result row of one key split."""
-    splits = earlier(emit.label("splits"))
-    rows: Expr = splits * earlier("rowTotal")
+    """Row ``split * rowTotal + flat row index`` belongs to one result row of one key split."""
+    splits = tiling_field_ref(emit.label("splits"))
+    rows: Expr = splits * tiling_field_ref("rowTotal")
     if not emit.suffix:  # the only attention
         rows = select(splits > 1, rows, 0)  # none without a split
     return emit.inventory.tensor(emit.label(name), "float32", rows * row, "device", meaning)

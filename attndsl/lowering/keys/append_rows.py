@@ -12,7 +12,7 @@ from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.emit.loop_scalars import BATCH, KV_HEAD, R0
 from attndsl.lowering.emit.shorthands import chunks
 from attndsl.lowering.keys.cached_rows import AppendedRows
-from attndsl.lowering.keys.key_source import KeySource, Wrapped
+from attndsl.lowering.keys.key_source import KeySource, KeySourceAdapter
 from attndsl.lowering.keys.stored_rows import Contiguous
 from attndsl.target import ATLAS_A2, Core
 from attndsl.tile.buffers import GlobalRegion
@@ -29,7 +29,7 @@ def appended_sources(*sources: KeySource) -> tuple[AppendedRows, ...]:
 
 
 def _appended(source: KeySource) -> AppendedRows | None:
-    while isinstance(source, Wrapped) and not isinstance(source, AppendedRows):
+    while isinstance(source, KeySourceAdapter) and not isinstance(source, AppendedRows):
         source = source.inner
     return source if isinstance(source, AppendedRows) else None
 

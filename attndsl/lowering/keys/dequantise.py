@@ -19,7 +19,7 @@ from attndsl.lowering.emit.loop_scalars import KEYS, SLOT
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.keys.channel_quantization import ChannelQuantization
-from attndsl.lowering.keys.key_source import KeySource, Wrapped
+from attndsl.lowering.keys.key_source import KeySource, KeySourceAdapter
 from attndsl.lowering.match.stored_inputs import stored_in, stored_node
 from attndsl.lowering.rows.row_segments import Segment, ToSegment
 from attndsl.target import ATLAS_A2
@@ -36,7 +36,7 @@ _BEGIN, _END = Symbol("keyBeginHere"), Symbol("keyEndHere")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Dequantised(Wrapped):
+class Dequantised(KeySourceAdapter):
     """int8 rows of another source, widened to the dtype that the cube multiplies."""
 
     channels: ChannelQuantization

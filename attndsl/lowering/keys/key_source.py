@@ -107,8 +107,8 @@ class KeySource(ABC):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wrapped(KeySource):
-    """Rows of another source, of which a class says only what is different.
+class KeySourceAdapter(KeySource):
+    """Rows of another source; a subclass overrides what is different.
 
     Attributes:
         inner: the other source.

@@ -18,7 +18,7 @@ from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.match.padded_queries import pads_rows
 from attndsl.lowering.match.stored_inputs import stored_plain
-from attndsl.lowering.rows.row_space import Run
+from attndsl.lowering.rows.row_space import RowRun
 from attndsl.lowering.scores.row_values import row_value
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Binary, Convert, LoadRows, StoreRows, WithScalar
@@ -33,7 +33,7 @@ class EachRun(Protocol):
     """Calls ``body`` for every run of the rows that are complete; as :meth:`RowSpace.each_run`."""
 
     def __call__(
-        self, body: Callable[[Run], Statement], touched: tuple[Buffer, ...] = (), *, spread: bool = True
+        self, body: Callable[[RowRun], Statement], touched: tuple[Buffer, ...] = (), *, spread: bool = True
     ) -> Seq: ...
 
 
@@ -76,7 +76,7 @@ def _rounded(context: Context, source: Buffer, offset: Expr, each_run: EachRun) 
     meaning = "finished rows in the dtype of the result"
     result = context.in_ub("result", dtype, s.rows * int(pitch.value), meaning, s.slots)
 
-    def store(run: Run) -> Statement:
+    def store(run: RowRun) -> Statement:
         target = context.rows.place(context, name, run, width)
         return StoreRows(dst=target, src=result.region(run.row * pitch, run.rows, width, pitch))
 
@@ -151,12 +151,12 @@ def _by_channel(
     meaning = "a factor of the rows"
     loaded = context.in_ub("factorRows", "float32", s.rows * int(bucket.value), meaning, s.slots)
 
-    def load(run: Run) -> Statement:
+    def load(run: RowRun) -> Statement:
         target = loaded.region(run.row * bucket, run.rows, context.value_dim, bucket)
         return LoadRows(dst=target, src=context.rows.place(context, name, run, context.value_dim))
 
     combine = Binary(op=op, dst=rows, first=rows, second=whole(loaded, 0, CHUNK * bucket), where=factor.where)
-    spread = context.rows.spreads(context, name, within="E")
+    spread = context.rows.has_nonzero_stride(context, name, within="E")
     by_row = Alloc(buffers=(loaded,), body=seq(each_run(load, (loaded,), spread=spread), combine))
     return If(condition=one_for_all == 0, then=seq(scalar), otherwise=seq(by_row))
 
@@ -191,7 +191,7 @@ def _by_row(
         raise NotLowered(f"'{node.op}' of the result", node.where)
     bucket = context.value_bucket
 
-    def one(run: Run) -> Statement:
+    def one(run: RowRun) -> Statement:
         row = whole(source, offset + run.row * bucket, bucket)
         return WithScalar(op="Muls", dst=row, src=row, scalar=row_value(context, other), where=node.where)
 

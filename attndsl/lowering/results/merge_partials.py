@@ -1,6 +1,6 @@
 """The log-sum-exp merge of partial rows, once all vector cores have met (write_rows.py has the formula).
 
-Rows are taken by their identity, a step of neighbouring heads of one token at a time, whatever tasks they
+Rows are taken by their flat index, a step of neighbouring heads of one token at a time, whatever tasks they
 came from; statistics stay one block a row, as the workspace holds them.
 """
 
@@ -18,7 +18,7 @@ from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES, partial_max, partial_out, partial_sum
 from attndsl.lowering.results.epilogue_rules import epilogue
 from attndsl.lowering.results.write_rows import row_total
-from attndsl.lowering.rows.row_space import Run
+from attndsl.lowering.rows.row_space import RowRun
 from attndsl.target import ATLAS_A2, Core
 from attndsl.tile.buffers import Buffer, Region
 from attndsl.tile.instructions import Binary, Fill, LoadRows, Unary, WithScalar
@@ -97,12 +97,12 @@ def _if_it_exists(context: Context, row: Statement) -> Statement:
 
 
 def _each_run(
-    body: Callable[[Run], Statement], touched: tuple[Buffer, ...] = (), *, spread: bool = True
+    body: Callable[[RowRun], Statement], touched: tuple[Buffer, ...] = (), *, spread: bool = True
 ) -> Seq:
     """The heads of a step: neighbours of one token."""
     if spread:
-        return seq(body(Run(Const(0), CHUNK, "N")))
-    one = seq(Let(symbol=HEAD, value=R0 + _ROW), body(Run(_ROW, Const(1), "N")))
+        return seq(body(RowRun(Const(0), CHUNK, "N")))
+    one = seq(Let(symbol=HEAD, value=R0 + _ROW), body(RowRun(_ROW, Const(1), "N")))
     return seq(For(var=_ROW, end=CHUNK, body=one, disjoint=touched, runs=True))
 
 

@@ -18,7 +18,7 @@ from attndsl.lowering.emit.shorthands import chunks, whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES, partial_max, partial_out, partial_sum
 from attndsl.lowering.results.epilogue_rules import epilogue
-from attndsl.lowering.rows.row_space import Run
+from attndsl.lowering.rows.row_space import RowRun
 from attndsl.target import Core
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import StoreRows, WithScalar
@@ -79,7 +79,7 @@ def _normalised(context: Context) -> list[Statement]:
 
 
 def _partial(context: Context) -> list[Statement]:
-    """Maxima, sums and weighted sums of a chunk, each row where its identity says."""
+    """Maxima, sums and weighted sums of a chunk, each row at its flat row index."""
     b, bucket, s = vector_buffers(context), context.value_bucket, context.schedule
     lanes = Const(STATISTIC_LANES)
     leaving = tuple(
@@ -91,8 +91,8 @@ def _partial(context: Context) -> list[Statement]:
     )
 
     def store(tensor: GlobalTensor, source: Buffer, offset: Expr, width: Expr) -> Seq:
-        def one_run(run: Run) -> Statement:
-            first, distance = context.rows.identity(context, run)
+        def one_run(run: RowRun) -> Statement:
+            first, distance = context.rows.flat_row_index(context, run)
             row = SPLIT * row_total(context) + first
             target = tensor.region(row * width, run.rows, width, distance * width)
             return StoreRows(dst=target, src=source.region(offset + run.row * width, run.rows, width, width))

@@ -11,7 +11,7 @@ from attndsl.lowering.emit.loop_scalars import HEAD, QUERY, R0
 from attndsl.lowering.emit.shorthands import chunks, whole
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.match.padded_queries import pads_rows
-from attndsl.lowering.rows.row_space import Run
+from attndsl.lowering.rows.row_space import RowRun
 from attndsl.target import ATLAS_A2, Core
 from attndsl.tile.instructions import Convert, Fill, StoreRows
 from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, SUB_BLOCK
@@ -45,7 +45,7 @@ def zero_padding(context: Context) -> Stage:
 
     def one_step(r0: Expr, chunk: Expr) -> list[If | Let | StoreRows]:
         rows = zeros.region(0, chunk, context.value_dim, pitch)
-        place = context.rows.place(context, name, Run(Const(0), chunk, "N"), context.value_dim)
+        place = context.rows.place(context, name, RowRun(Const(0), chunk, "N"), context.value_dim)
         return [Let(symbol=HEAD, value=R0), StoreRows(dst=place, src=rows, where=where)]
 
     steps = chunks(heads, context.rows_per_step, lambda r0, chunk: list(one_step(r0, chunk)), where)

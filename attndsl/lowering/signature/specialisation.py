@@ -1,4 +1,4 @@
-"""What a kernel is specialised on, which is its identity, and which calls share one."""
+"""The specialisation of a kernel: its identity, and the rule which calls share one kernel."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from attndsl.spec.operator.specialization_parameters import default_specializati
 
 @dataclass(frozen=True, kw_only=True)
 class Specialisation:
-    """What a kernel is specialised on.
+    """The identity of a kernel: dtype, padded head sizes, optional tensors and specialization parameters.
 
     Attributes:
         dtype: the io dtype. ``bucket``: head size, a multiple of 16.
@@ -95,9 +95,9 @@ def specialised_on(
     dtype: str,
     buckets: tuple[int, int],
 ) -> Specialisation:
-    """What the kernel is specialised on that calls need which pass ``present`` and have these settings.
+    """The specialisation of the kernel for calls that pass ``present`` and have these settings.
 
-    ``buckets``: of the head sizes of keys and of values.
+    ``buckets``: padded head sizes of keys and of values.
     """
     features = features_told(operator, present, values)
     settings = tuple((name, values.get(name)) for name in sorted(operator.specialization_parameters))

@@ -76,7 +76,7 @@ class AccessIndex:
         self.of_pipe = {pipe: self.at_any_age(mine[pipe]) for pipe in self.pipes}
         self.clashing = {item: self._clashing(item) for item in self.of}
         self.slot_events = self._slot_events()
-        self._turning = {group: self._turn(group) for group in lifetimes}
+        self._rotations = {group: self._rotation(group) for group in lifetimes}
 
     def _new(self, access: Access | None) -> AccessSet:
         self._accesses.append(access)
@@ -122,7 +122,7 @@ class AccessIndex:
                 found.setdefault(self._groups[event.slot_of], []).append(name)
         return {group: tuple(names) for group, names in found.items()}
 
-    def _turn(self, group: Group) -> tuple[AccessSet, AccessSet]:
+    def _rotation(self, group: Group) -> tuple[AccessSet, AccessSet]:
         bits = self.of_buffers(group)
         for name in self.slot_events.get(group, ()):
             bits |= self.waits[name]
@@ -156,9 +156,9 @@ class AccessIndex:
         assert event.slot_of is not None
         return max(event.ids, event.slot_of.slots)
 
-    def turning(self, group: Group) -> tuple[AccessSet, AccessSet]:
+    def rotation(self, group: Group) -> tuple[AccessSet, AccessSet]:
         """Bits that age with a group's lifetimes: of every age, and of the oldest."""
-        return self._turning[group]
+        return self._rotations[group]
 
     def members(self, accesses: AccessSet) -> Iterator[Access]:
         """The accesses of a set, waits aside."""

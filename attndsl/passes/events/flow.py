@@ -18,9 +18,9 @@ from attndsl.passes.events.transfer_functions import (
     Flag,
     Loop,
     Raise,
+    RotateSlots,
     Start,
     Step,
-    Turn,
     Wait,
 )
 from attndsl.target import Pipe
@@ -110,7 +110,7 @@ class Flow:
             for child in statement.children():
                 self._add(child, found)
             if isinstance(statement, Alloc):
-                found += self._turn(statement.buffers)
+                found += self._rotation(statement.buffers)
 
     def _step(self, statement: Statement) -> tuple[Step, ...]:
         """What a statement does besides what is inside it."""
@@ -220,12 +220,12 @@ class Flow:
             found &= self._index.of_buffers((buffer,))
         return Complete(pipe, found << self.rows.pipe(pipe))
 
-    def _turn(self, group: Group) -> tuple[Step, ...]:
+    def _rotation(self, group: Group) -> tuple[Step, ...]:
         slots = group[0].slots
         if slots == 1:
             return ()
         index, rows = self._index, self.rows
-        every, oldest = index.turning(group)
+        every, oldest = index.rotation(group)
         moving = last = 0
         for name in index.slot_events.get(group, ()):
             moving |= rows.ids(name, slots - 1)
@@ -234,7 +234,7 @@ class Flow:
         if not every and not last:
             return ()
         return (
-            Turn(
+            RotateSlots(
                 slots=slots,
                 width=index.width,
                 young=rows.everywhere(young) | young << rows.up,

@@ -203,7 +203,7 @@ class Complete(Step):
 
 
 @dataclass(eq=False, slots=True)
-class Turn(Step):
+class RotateSlots(Step):
     """A lifetime with several slots ended: what it accesses is one lifetime older.
 
     ``young`` bits move up by ``width``, the ``oldest`` down to age 0; of events with an id for each slot

@@ -12,8 +12,8 @@ from attndsl.base.package_files import specs_dir
 from attndsl.compiler.compile import compile_operator
 from attndsl.lowering.errors import IllegalScheduleValue, NotLowered
 from attndsl.lowering.match.schedule_options import resolve
+from attndsl.lowering.preconditions import LARGEST_HEAD, RULES
 from attndsl.lowering.signature.specialisation import Specialisation
-from attndsl.lowering.supported import LARGEST_HEAD, RULES
 from attndsl.spec.operator.loader import load_file
 from attndsl.spec.operator.operator import Operator
 from tests.support.small_specs import decode_spec
