@@ -20,11 +20,17 @@ from pathlib import Path
 from attndsl.base.errors import UserError
 
 FOLDER_VARIABLE, LIMIT_VARIABLE = "ATTNDSL_CACHE_DIR", "ATTNDSL_CACHE_BYTES"
+STORE_VARIABLE = "ATTNDSL_STORE_PROGRAMS"
+"""Set to 0, nothing that the compiler made is stored or found: for whoever changes the compiler while it runs,
+as tests do."""
 DEFAULT_LIMIT = 4 << 30
 """Bytes that entries may take together."""
 KEPT_SECONDS = 3600.0
 _TRIM_SECONDS = 600.0
 _STAMP, _MAKING = ".trimmed", ".making-"
+TAG = "CACHEDIR.TAG"
+"""Marks a folder as a cache, for us and for backup programs (https://bford.info/cachedir)."""
+_TAG_TEXT = "Signature: 8a477f597d28d172789f06886806bc55\n# This file marks the cache folder of attndsl.\n"
 
 
 class CacheNotWritable(UserError):
@@ -41,6 +47,17 @@ class WrongCacheLimit(UserError, ValueError):
 
     def __init__(self, text: str) -> None:
         super().__init__(f"{LIMIT_VARIABLE}={text!r} is no number of bytes; the default is {DEFAULT_LIMIT}")
+
+
+class ForeignFolder(UserError):
+    """The cache folder holds what somebody else put there, so that nothing is taken away from it."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(
+            f"'{folder}' was not empty when {FOLDER_VARIABLE} made it the cache, so nothing there is "
+            f"removed; set {FOLDER_VARIABLE} to a folder of its own, or, if all of it may go, make an empty "
+            f"file '{folder / TAG}'"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +84,17 @@ def cache_dir() -> Path:
         raise CacheNotWritable(path, error.strerror or str(error)) from error
     if not os.access(path, os.W_OK):
         raise CacheNotWritable(path, "it is read-only")
+    if not (path / TAG).is_file() and not _is_foreign(path):
+        with contextlib.suppress(OSError):
+            (path / TAG).write_text(_TAG_TEXT)
     return path
+
+
+def _is_foreign(root: Path) -> bool:
+    """Whether the folder was stated and held something before it was a cache: it may be anybody's."""
+    if not os.environ.get(FOLDER_VARIABLE) or not root.is_dir() or (root / TAG).is_file():
+        return False
+    return any(root.iterdir())
 
 
 def cache_place() -> Path:
@@ -92,6 +119,11 @@ def size_limit() -> int:
     if not (text.isascii() and text.isdigit()):
         raise WrongCacheLimit(text)
     return int(text)
+
+
+def stores_programs() -> bool:
+    """Whether what the compiler made may be stored and found."""
+    return os.environ.get(STORE_VARIABLE) != "0"
 
 
 def content_key(*parts: str | bytes) -> str:
@@ -155,7 +187,14 @@ def entries(root: Path | None = None) -> Iterator[Entry]:
 
 
 def clean() -> int:
-    """Take all entries away, also those in use; returns their bytes."""
+    """Take all entries away, also those in use; returns their bytes.
+
+    Raises:
+        ForeignFolder: the folder was not empty when it became the cache.
+    """
+    root = cache_place()
+    if _is_foreign(root):
+        raise ForeignFolder(root)
     found = list(entries())
     for each in found:
         _remove(each.path)
@@ -174,7 +213,12 @@ def trim_now_and_then(root: Path) -> None:
 
 
 def trim(root: Path, *, now: float | None = None) -> int:
-    """Keep the bound on the size; returns the bytes that went. ``now``: seconds since the epoch."""
+    """Keep the bound on the size; returns the bytes that went. ``now``: seconds since the epoch.
+
+    A folder that held something before it was the cache is left alone.
+    """
+    if _is_foreign(root):
+        return 0
     moment = time.time() if now is None else now
     found = sorted(entries(root), key=lambda each: each.used)
     over = sum(each.bytes for each in found) - size_limit()
@@ -198,7 +242,7 @@ def _folders(root: Path) -> Iterator[Path]:
             yield path
 
 
-GROUPS = frozenset({"generated", "projects", "programs"})
+GROUPS = frozenset({"answers", "generated", "projects", "programs"})
 """Folders of the cache whose folders are the entries."""
 
 

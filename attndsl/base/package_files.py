@@ -34,6 +34,11 @@ def specs_dir() -> Path:
     return resource_dir("specs")
 
 
+def spec_names() -> tuple[str, ...]:
+    """Names of the shipped specs, sorted; files whose names begin with _ are parts of others."""
+    return tuple(sorted(path.stem for path in specs_dir().glob("*.py") if not path.stem.startswith("_")))
+
+
 def templates_dir() -> Path:
     """The Jinja templates of the generated files."""
     return resource_dir("templates")

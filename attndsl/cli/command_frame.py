@@ -9,13 +9,14 @@ from __future__ import annotations
 import contextlib
 import errno
 import json
+import logging
 import os
 import platform
 import shlex
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,7 +30,7 @@ OK, FAILED, WRONG_USAGE, DEFECT, INTERRUPTED, CLOSED_PIPE = 0, 1, 2, 3, 130, 141
 
 SCHEMA = 1
 """Version of the JSON documents; another number when a key is renamed, removed or changes its meaning."""
-_PROGRAM, _COMPLETION = "attndsl", "_ATTNDSL_COMPLETE"
+PROGRAM, COMPLETION_VARIABLE = "attndsl", "_ATTNDSL_COMPLETE"
 
 
 @dataclass
@@ -73,7 +74,7 @@ def run_command(commands: click.Group, arguments: Sequence[str]) -> int:
     aside = contextlib.redirect_stdout(sys.stderr) if wants_json else contextlib.nullcontext()
     failure: Failure | None = None
     try:
-        with aside:
+        with aside, _told():
             code = _invoke(commands, arguments, given)
     except BaseException as error:
         failure = explain(error, arguments)
@@ -84,13 +85,28 @@ def run_command(commands: click.Group, arguments: Sequence[str]) -> int:
     return _finish(code, failure.message if failure else "", document if wants_json else "")
 
 
+@contextlib.contextmanager
+def _told() -> Iterator[None]:
+    """Packages log; a command tells it on standard error. ``-q`` and ``-v`` say how much."""
+    logger, handler = logging.getLogger("attndsl"), logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("attndsl: %(message)s"))
+    before = logger.level
+    logger.setLevel(logging.INFO)
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(before)
+
+
 def _invoke(commands: click.Group, arguments: Sequence[str], given: Answer) -> int:
     """As click's ``main``, but errors keep their class; there a closed pipe and an exit look alike."""
-    instruction = os.environ.get(_COMPLETION)
+    instruction = os.environ.get(COMPLETION_VARIABLE)
     if instruction:
-        return shell_complete(commands, {}, _PROGRAM, _COMPLETION, instruction)
+        return shell_complete(commands, {}, PROGRAM, COMPLETION_VARIABLE, instruction)
     try:
-        with commands.make_context(_PROGRAM, [*arguments], obj=given) as context:
+        with commands.make_context(PROGRAM, [*arguments], obj=given) as context:
             commands.invoke(context)
     except click.exceptions.Exit as request:
         return request.exit_code

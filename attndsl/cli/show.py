@@ -1,64 +1,29 @@
-"""Every stage of an operator's way to source, as text."""
+"""The stages of an operator's way to source as text, from the disk where nothing has changed since."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from attndsl.codegen.kernel_set.kernel_request import chosen_mode, wanted_specialisations
+from attndsl.base.package_files import sources_key
+from attndsl.cli.stored_answers import stored_answer
 from attndsl.codegen.kernel_set.request import KernelRequest
-from attndsl.compiler.compile import Compiled
-from attndsl.compiler.prepare_launch import compiled_for
-from attndsl.compiler.tiling_proofs import print_proofs
-from attndsl.lowering.errors import NotLowered
-from attndsl.lowering.signature.specialisation import kernel_inputs, settings_of
 from attndsl.spec.operator.operator import Operator
-from attndsl.tile.printer import print_memory_map, print_program
 
 
-def describe_stages(operator: Operator, request: KernelRequest, stages: Sequence[str]) -> dict[str, str]:
-    """The wanted stages by name: contract, graph, schedule, tile, memory, cores, source,
-    tiling.
-
-    Where the request leaves something open, the kernel of the contract's defaults.
+def stage_texts(operator: Operator, request: KernelRequest, stages: Sequence[str]) -> dict[str, str]:
+    """The wanted stages by name; a second call with the same spec, request and sources compiles nothing.
 
     Raises:
-        UserError: the request names what the operator does not have, or does not allow.
-        ScheduleError: a stage behind the graph is wanted and the operator has no lowering for it.
+        As :func:`attndsl.cli.stages.describe_stages`.
     """
-    texts: dict[str, str] = {}
-    operator, request = chosen_mode(operator, request)
-    if request != KernelRequest():  # what is asked for is checked, whatever is shown
-        wanted_specialisations(operator, request)
-    for stage in stages:
-        if stage == "contract":
-            texts[stage] = operator.contract_text()
-            continue
-        special = wanted_specialisations(operator, request)[0].special
-        if stage == "graph":
-            present = kernel_inputs(operator, special.features)
-            texts[stage] = operator.graph(present, settings_of(operator, special)).print()
-            continue
-        try:
-            compiled = compiled_for(operator, special)
-            texts[stage] = (
-                print_proofs(operator, special) if stage == "tiling" else _stage_text(stage, compiled)
-            )
-        except NotLowered as error:
-            if request.by_name:
-                raise
-            texts[stage] = f"no kernel yet: {error}"
-    return texts
 
+    def describe() -> dict[str, str]:
+        from attndsl.cli.stages import describe_stages  # late: a stored answer needs no compiler
 
-def _stage_text(stage: str, compiled: Compiled) -> str:
-    if stage == "schedule":
-        return compiled.schedule_text
-    if stage == "tile":
-        return print_program(compiled.joint)
-    if stage == "memory":
-        return print_memory_map(compiled.program)
-    if stage == "cores":
-        return print_program(compiled.program)
-    from attndsl.codegen.samples.device_files import device_files, kernel_path  # loads the templates
+        return describe_stages(operator, request, stages)
 
-    return device_files([compiled])[kernel_path(compiled)]
+    if operator.content_key is None:
+        return describe()
+    parts = ("show", sources_key(), operator.content_key, operator.in_commands, request.told, *stages)
+    found: dict[str, str] = stored_answer(parts, describe)
+    return found

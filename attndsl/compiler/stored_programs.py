@@ -5,22 +5,25 @@ from __future__ import annotations
 import contextlib
 import copyreg
 import io
-import os
 import pickle
 import sys
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from attndsl.base.disk_cache import CacheNotWritable, content_key, find_entry, make_entry
+from attndsl.base.disk_cache import (
+    CacheNotWritable,
+    content_key,
+    find_entry,
+    make_entry,
+    stores_programs,
+)
 from attndsl.base.facts import FACTS
 from attndsl.base.package_files import sources_key
 from attndsl.compiler.compile import Compiled, compile_operator
 from attndsl.lowering.signature.specialisation import Specialisation
 from attndsl.spec.operator.operator import Operator
 
-SWITCH = "ATTNDSL_STORE_PROGRAMS"
-"""Set to 0, nothing is stored or found: for whoever changes the compiler while it runs, as tests do."""
 _FILE = "program.pickle"
 _UNCONCERNED = frozenset(
     ["api", "campaign", "cli", "codegen", "emulator", "execute", "reference", "tile_interpreter", "verify"]
@@ -48,7 +51,7 @@ def compiled_or_stored(operator: Operator, special: Specialisation) -> Compiled:
 
 def entry_name(operator: Operator, special: Specialisation) -> str | None:
     """The name of the entry; None where nothing may be stored."""
-    if operator.content_key is None or os.environ.get(SWITCH) == "0":
+    if operator.content_key is None or not stores_programs():
         return None
     told = (special.dtype, special.bucket, special.value_bucket, sorted(special.features), special.settings)
     version = f"{sys.version_info.major}.{sys.version_info.minor}"

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from itertools import permutations
-
-import networkx as nx
+from typing import Any
 
 from attndsl.base.errors import InternalError
 from attndsl.lowering.emit.field_names import check_field_names
@@ -44,61 +43,32 @@ LOWERED = frozenset({Property.JOINT})
 FINISHED = frozenset({Property.FLAGS, Property.CORES, Property.ADDRESSES, Property.EVENTS})
 """Properties that code generation and the tile backend require."""
 
-
-def ordered(passes: Collection[Pass]) -> tuple[Pass, ...]:
-    """The passes in an order that their properties allow, else as they are listed.
-
-    Raises:
-        InternalError: the properties allow no order.
-    """
-    graph, place = pass_graph(passes), {each.name: number for number, each in enumerate(passes)}
-    by_name = {each.name: each for each in passes}
-    try:
-        return tuple(by_name[name] for name in nx.lexicographical_topological_sort(graph, key=place.get))
-    except nx.NetworkXUnfeasible:
-        circle = " -> ".join(first for first, _ in nx.find_cycle(graph))
-        raise InternalError(f"passes wait for each other: {circle}") from None
-
-
-def pass_graph(passes: Collection[Pass]) -> nx.DiGraph:
-    """Which pass comes before which: the one that establishes a property before those that require it, and
-    these before the one that invalidates it."""
-    graph = nx.DiGraph()
-    graph.add_nodes_from(each.name for each in passes)
-    for first, second in permutations(passes, 2):
-        if first.establishes & second.requires or first.requires & second.invalidates:
-            graph.add_edge(first.name, second.name)
-    return graph
-
-
-PASSES: tuple[Pass, ...] = ordered(
-    (
-        Pass(
-            name="derive_flags",
-            run=derive_flags,
-            requires=frozenset({Property.JOINT}),
-            establishes=frozenset({Property.FLAGS}),
-        ),
-        Pass(
-            name="split_cores",
-            run=split_cores,
-            requires=frozenset({Property.JOINT, Property.FLAGS}),
-            establishes=frozenset({Property.CORES}),
-            invalidates=frozenset({Property.JOINT}),
-        ),
-        Pass(
-            name="plan_memory",
-            run=plan_memory,
-            requires=frozenset({Property.CORES}),
-            establishes=frozenset({Property.ADDRESSES}),
-        ),
-        Pass(
-            name="synchronise",
-            run=synchronise,
-            requires=frozenset({Property.FLAGS, Property.CORES}),
-            establishes=frozenset({Property.EVENTS}),
-        ),
-    )
+PASSES: tuple[Pass, ...] = (
+    Pass(
+        name="derive_flags",
+        run=derive_flags,
+        requires=frozenset({Property.JOINT}),
+        establishes=frozenset({Property.FLAGS}),
+    ),
+    Pass(
+        name="split_cores",
+        run=split_cores,
+        requires=frozenset({Property.JOINT, Property.FLAGS}),
+        establishes=frozenset({Property.CORES}),
+        invalidates=frozenset({Property.JOINT}),
+    ),
+    Pass(
+        name="plan_memory",
+        run=plan_memory,
+        requires=frozenset({Property.CORES}),
+        establishes=frozenset({Property.ADDRESSES}),
+    ),
+    Pass(
+        name="synchronise",
+        run=synchronise,
+        requires=frozenset({Property.FLAGS, Property.CORES}),
+        establishes=frozenset({Property.EVENTS}),
+    ),
 )
 """The passes in the order in which they run."""
 
@@ -108,19 +78,60 @@ def check_order(passes: tuple[Pass, ...]) -> None:
 
     Raises:
         InternalError: a pass requires a property that is not established before it, or establishes one that
-            holds already; or a property of finished programs is missing at the end.
+            holds already; or a property of finished programs is missing at the end. The message names an
+            order that works, if there is one.
     """
+    if wrong := _wrong(passes):
+        right = ordered(passes)
+        works = "" if _wrong(right) else f"; this order works: {', '.join(each.name for each in right)}"
+        raise InternalError(f"{wrong}{works}")
+
+
+def _wrong(passes: tuple[Pass, ...]) -> str:
+    """What is wrong with an order first; nothing if it will do."""
     established = LOWERED
     for each in passes:
-        _refuse(each.requires - established, f"{each.name} requires", "not established in front of it")
-        _refuse(each.establishes & established, f"{each.name} establishes", "established in front of it")
+        if missing := each.requires - established:
+            return f"{each.name} requires {_named(missing)}: not established in front of it"
+        if twice := each.establishes & established:
+            return f"{each.name} establishes {_named(twice)}: established in front of it"
         established = each.properties_after(established)
-    _refuse(FINISHED - established, "a finished program has", "established by no pass")
+    missing = FINISHED - established
+    return f"a finished program has {_named(missing)}: established by no pass" if missing else ""
 
 
-def _refuse(properties: frozenset[Property], says: str, what: str) -> None:
-    if properties:
-        raise InternalError(f"{says} {', '.join(sorted(item.value for item in properties))}: {what}")
+def _named(properties: frozenset[Property]) -> str:
+    return ", ".join(sorted(item.value for item in properties))
+
+
+def ordered(passes: Collection[Pass]) -> tuple[Pass, ...]:
+    """The passes in an order that their properties allow, else as they are listed.
+
+    Raises:
+        InternalError: the properties allow no order.
+    """
+    import networkx as nx
+
+    graph, place = pass_graph(passes), {each.name: number for number, each in enumerate(passes)}
+    by_name = {each.name: each for each in passes}
+    try:
+        return tuple(by_name[name] for name in nx.lexicographical_topological_sort(graph, key=place.get))
+    except nx.NetworkXUnfeasible:
+        circle = " -> ".join(first for first, _ in nx.find_cycle(graph))
+        raise InternalError(f"passes wait for each other: {circle}") from None
+
+
+def pass_graph(passes: Collection[Pass]) -> Any:
+    """Which pass comes before which: the one that establishes a property before those that require it, and
+    these before the one that invalidates it."""
+    import networkx as nx
+
+    graph = nx.DiGraph()
+    graph.add_nodes_from(each.name for each in passes)
+    for first, second in permutations(passes, 2):
+        if first.establishes & second.requires or first.requires & second.invalidates:
+            graph.add_edge(first.name, second.name)
+    return graph
 
 
 def run_passes(lowered: Program, passes: tuple[Pass, ...]) -> tuple[Program, Program]:

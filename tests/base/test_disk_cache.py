@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from attndsl.base import disk_cache
-from attndsl.base.disk_cache import CacheNotWritable, WrongCacheLimit
+from attndsl.base.disk_cache import CacheNotWritable, ForeignFolder, WrongCacheLimit
 
 
 @pytest.fixture(autouse=True)
@@ -82,6 +82,20 @@ def test_clean_takes_all() -> None:
     assert sum(each.bytes for each in disk_cache.entries()) == 15
     assert disk_cache.clean() == 15
     assert list(disk_cache.entries()) == []
+
+
+def test_a_folder_of_somebody_elses_is_left_alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever sets the variable to a folder in use, a home for example, loses nothing in it."""
+    (folder / "letters").mkdir(parents=True)
+    (folder / "letters" / "a.txt").write_text("dear")
+    made = aged("a", 10, 8000)
+    monkeypatch.setenv("ATTNDSL_CACHE_BYTES", "0")
+    assert disk_cache.trim(folder) == 0
+    with pytest.raises(ForeignFolder, match="set ATTNDSL_CACHE_DIR to a folder of its own"):
+        disk_cache.clean()
+    assert made.is_dir() and (folder / "letters" / "a.txt").is_file()
+    (folder / disk_cache.TAG).touch()  # its owner says that it is one
+    assert disk_cache.clean() > 0 and not made.exists()
 
 
 @pytest.mark.parametrize("text", ["many", "-1", "1e9", "\u0661"])

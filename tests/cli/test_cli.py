@@ -219,6 +219,30 @@ def test_a_spec_of_ones_own(tmp_path: Path) -> None:
     assert (tmp_path / "out/plain_attention/op_kernel/plain_attention_d128.h").is_file()
 
 
+def test_generate_tells_before_it_writes(tmp_path: Path) -> None:
+    """--dry-run and --diff touch nothing; what is removed is named; a diff stands alone on its output."""
+    (tmp_path / "mine.py").write_text(MINE)
+    command = ("generate", "mine.py", "--out", "out", "--dtype", "float16", "--set")
+    told = attndsl(*command, "D=16", "--dry-run", cwd=tmp_path)
+    assert told.returncode == 0 and "to be written" in told.stdout and not (tmp_path / "out").exists()
+    assert attndsl(*command, "D=16", "-q", cwd=tmp_path).stdout == ""
+    manifest = (tmp_path / "out/plain_attention/.attndsl.json").read_text()
+    gone = "op_kernel/plain_attention_d16.h"
+    diff = attndsl(*command, "D=32", "--prune", "--diff", cwd=tmp_path)
+    assert diff.stdout.startswith("--- ") and f"--- out/plain_attention/{gone}\n+++ /dev/null" in diff.stdout
+    assert f"to be removed {gone}" in diff.stderr and gone in manifest
+    assert (tmp_path / "out/plain_attention/.attndsl.json").read_text() == manifest
+    (row,) = json.loads(attndsl(*command, "D=32", "--diff", "--json", cwd=tmp_path).stdout)["projects"]
+    assert row["removed"] == [] and row["requests"] == [
+        "--dtype float16 --set D=16",
+        "--dtype float16 --set D=32",
+    ]
+    assert row["diff"].startswith("--- ") and "op_kernel/plain_attention_d32.h" in row["written"]
+    done = attndsl(*command, "D=32", "--prune", "-v", cwd=tmp_path)
+    assert f"    removed {gone}\n" in done.stdout and "    written README.md" not in done.stdout
+    assert not (tmp_path / "out/plain_attention" / gone).exists()
+
+
 def test_verify_ends_and_records_nothing_when_the_emulator_does_not_compile(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(MINE)
     broken = tmp_path / "cxx"

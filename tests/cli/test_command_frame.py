@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+import click.shell_completion
 import numpy as np
 import pytest
 
@@ -18,6 +19,7 @@ import attndsl.cli.doctor
 import attndsl.cli.profile
 import attndsl.cli.show
 import attndsl.emulator.program
+from attndsl.base import disk_cache
 from attndsl.base.source_location import UNKNOWN_LINE
 from attndsl.campaign import records, runner
 from attndsl.cli.cli import cli
@@ -60,6 +62,8 @@ COMMANDS = {
     "profile": ("mine.py", "--shape", "B=1,N=1,KN=1,T=16,D=16"),
     "emulate": ("program.cpp",),
     "doctor": (),
+    "cache": ("dir",),
+    "completion": ("zsh",),
 }
 KEYS = {
     "list": {"operators"},
@@ -70,17 +74,21 @@ KEYS = {
     "profile": {"operator", "kernel", "predicted_microseconds"},
     "emulate": {"exit_code", "stdout", "findings", "counters"},
     "doctor": {"ok", "checks"},
+    "cache": {"action", "folder", "entries", "bytes", "limit_bytes", "removed_bytes"},
+    "completion": {"shell", "script"},
 }
 # What each command calls to do its work.
 WORK = {
     "list": (records, "features_by_backend"),
-    "show": (attndsl.cli.show, "describe_stages"),
+    "show": (attndsl.cli.show, "stage_texts"),
     "generate": (finished, "finished_projects"),
     "verify": (attndsl.campaign, "verify"),
     "run": (attndsl.cli.call_files, "load_call"),
     "profile": (attndsl.cli.profile, "call_of_shape"),
     "emulate": (attndsl.emulator.program, "build_program"),
     "doctor": (attndsl.cli.doctor, "examine"),
+    "cache": (disk_cache, "cache_place"),
+    "completion": (click.shell_completion, "get_completion_class"),
 }
 TAKES_A_SPEC = ["show", "generate", "verify", "run", "profile"]
 

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
+import sys
 
 import pytest
 
 from attndsl.codegen.project import files as module
-from attndsl.codegen.project.files import MANIFEST, OutputNotWritable, write_files
+from attndsl.codegen.project.files import (
+    MANIFEST,
+    OutputNotWritable,
+    change_of,
+    remembered_requests,
+    write_files,
+)
+from attndsl.codegen.project.folder_lock import FolderLocked, locked
 
 FIRST = {
     "README.md": "one\n",
@@ -134,3 +144,79 @@ def test_a_removal_that_fails_is_made_up_for(tmp_path, monkeypatch):
     assert (folder / "op_kernel/b.h").is_file()
     write_files(folder, SECOND)
     assert names(folder) == sorted([*SECOND, MANIFEST])
+
+
+def test_targets_are_tested_before_anything_is_touched(tmp_path):
+    folder = tmp_path / "project"
+    write_files(folder, {"README.md": "one\n"})
+    (folder / "op_kernel").write_text("a file of mine, in the way")
+    before = stamps(tmp_path)
+    with pytest.raises(OutputNotWritable, match=r"op_kernel' is in the way"):
+        write_files(folder, FIRST | {"README.md": "two\n"})
+    (folder / "op_kernel").unlink()
+    (folder / "build.sh").mkdir()
+    with pytest.raises(OutputNotWritable, match=r"build\.sh' is a folder"):
+        write_files(folder, FIRST | {"README.md": "two\n"})
+    (folder / "build.sh").rmdir()
+    assert (folder / "README.md").read_text() == "one\n" and {*stamps(tmp_path)} < {*before}
+    write_files(folder, FIRST)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_may_not_be_written_is_told_before(tmp_path):
+    folder = tmp_path / "project"
+    write_files(folder, FIRST)
+    (folder / "op_kernel").chmod(0o555)
+    with pytest.raises(OutputNotWritable, match=r"op_kernel' is not writable"):
+        write_files(folder, SECOND | {"op_kernel/a.h": "new\n"})
+    assert (folder / "README.md").read_text() == FIRST["README.md"]
+    (folder / "op_kernel").chmod(0o755)
+
+
+def test_a_manifest_remembers_requests_and_is_the_same_without(tmp_path):
+    folder = tmp_path / "project"
+    assert remembered_requests(folder) is None
+    write_files(folder, FIRST)
+    assert remembered_requests(folder) == [] and "requests" not in (folder / MANIFEST).read_text()
+    assert write_files(folder, FIRST, [{"head_sizes": [64]}]) == ()
+    assert remembered_requests(folder) == [{"head_sizes": [64]}]
+    for text in ("", "[]", '{"files": 3}', '{"files": {}, "requests": 3}'):
+        (folder / MANIFEST).write_text(text)
+        assert remembered_requests(folder) is None
+
+
+@pytest.mark.skipif(shutil.which("patch") is None, reason="needs patch")
+def test_a_diff_is_what_the_next_call_would_do(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    before = {**FIRST, "same.txt": "same\n", "end.txt": "no newline"}
+    after = {**SECOND, "same.txt": "same\n", "end.txt": "still none", "new/d.h": "one\ntwo\n"}
+    write_files(module.Path("patched"), before)
+    text = "\n".join([*change_of(module.Path("patched"), after).diff(), ""])
+    assert "same.txt" not in text and MANIFEST not in text and "+++ /dev/null" in text
+    subprocess.run(["patch", "-p0", "-E", "-s"], input=text, text=True, check=True)
+    assert {name: (tmp_path / "patched" / name).read_text() for name in names(tmp_path / "patched")} == {
+        **after,
+        MANIFEST: (tmp_path / "patched" / MANIFEST).read_text(),
+    }
+
+
+def test_one_process_at_a_time_writes_a_folder(tmp_path):
+    folder = tmp_path / "project"
+    hold = (
+        "import sys, time; from pathlib import Path; from attndsl.codegen.project.folder_lock import locked\n"
+        f"with locked([Path({str(folder)!r})]): print('held', flush=True); time.sleep(600)"
+    )
+    with subprocess.Popen([sys.executable, "-c", hold], stdout=subprocess.PIPE, text=True) as holder:
+        try:
+            assert holder.stdout.readline() == "held\n"
+            told = rf"'{folder}' is being written by process {holder.pid};"
+            with pytest.raises(FolderLocked, match=told), locked([folder]):
+                pytest.fail("two processes hold one lock")
+            with locked([tmp_path / "another"]):
+                pass
+        finally:
+            holder.kill()
+    assert (tmp_path / ".project.lock").is_file(), "a process that is killed leaves its file behind"
+    with locked([folder]), pytest.raises(FolderLocked, match=f"process {os.getpid()};"), locked([folder]):
+        pytest.fail("two threads hold one lock")
+    assert list(tmp_path.iterdir()) == []

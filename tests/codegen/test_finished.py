@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from attndsl.base import disk_cache
 from attndsl.base.disk_cache import cache_dir, entries
 from attndsl.codegen.kernel_set.kernel_request import UnknownDtype
 from attndsl.codegen.kernel_set.request import KernelRequest
@@ -20,7 +21,7 @@ REQUEST = KernelRequest(dtypes=("float16",))
 @pytest.fixture
 def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("ATTNDSL_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setenv(finished.SWITCH, "1")
+    monkeypatch.setenv(disk_cache.STORE_VARIABLE, "1")
     return Path(decode_spec(tmp_path, DECODE_SCORES, DECODE_RESULT).where.file)
 
 

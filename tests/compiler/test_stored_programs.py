@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from attndsl.base import disk_cache
 from attndsl.base.disk_cache import cache_dir, entries
 from attndsl.codegen.samples.device_files import device_files
 from attndsl.compiler import stored_programs
@@ -38,7 +39,7 @@ SPECIAL = Specialisation(dtype="float16", bucket=64)
 @pytest.fixture
 def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("ATTNDSL_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setenv(stored_programs.SWITCH, "1")
+    monkeypatch.setenv(disk_cache.STORE_VARIABLE, "1")
     (tmp_path / "factor.json").write_text("0.5")
     path = tmp_path / "small.py"
     path.write_text(SPEC)

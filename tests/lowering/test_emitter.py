@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from attndsl.expr.symbolic import Const, Expr, Load, Symbol
 
+from attndsl.expr import Const, Expr, Load, Symbol
 from attndsl.expr.reductions import Fold
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.errors import NotLowered

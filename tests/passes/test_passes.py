@@ -90,6 +90,14 @@ def test_the_properties_give_the_order() -> None:
     }  # fmt: skip
 
 
+def test_a_wrong_order_comes_with_one_that_works() -> None:
+    names = ", ".join(each.name for each in PASSES)
+    with pytest.raises(InternalError, match=f"not established in front of it; this order works: {names}$"):
+        check_order(earlier(SPLIT, FLAGS))
+    with pytest.raises(InternalError, match=r"established by no pass$"):
+        check_order((FLAGS, SPLIT, SYNCHRONISE))
+
+
 def test_passes_that_wait_for_each_other_are_refused() -> None:
     circle = instead(FLAGS, replace(FLAGS, requires=FLAGS.requires | SYNCHRONISE.establishes))
     with pytest.raises(InternalError, match=r"passes wait for each other: .*derive_flags"):

@@ -48,8 +48,6 @@ WRONG_AND_RIGHT = [
     ("op.axes(G=[1])", "the extent of axis G must be a number", "op.axes(G=1)"),
     ("op.dim('M', default='3')", "default must be a number", "op.dim('M', default=3)"),
     ("op.dims(['M'])", "the names of sizes must be a text", "op.dims('M')"),
-    ("op.dims('None')", "no keyword of Python", "op.dims('None_')"),
-    ("op.param('None', int)", "no keyword of Python; call it 'None_'", "op.param('None_', int, default=1)"),
     ("op.param(None, int)", "a name must be a text, got None", "op.param('nothing', int, default=1)"),
     ("op.param('p', 3)", "the type of parameter 'p' must be one of", "op.param('p', int, default=3)"),
     ("op.param('p', None)", "got None", "op.param('p', float, default=0.0)"),

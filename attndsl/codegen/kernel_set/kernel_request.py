@@ -6,8 +6,9 @@ each as near to the defaults of the contract as its constraints allow; combinati
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -193,7 +194,8 @@ def _setting(operator: Operator, name: str, text: str) -> dict[str, Any]:
     if name not in legal or kind_of(name) == GIVEN:  # what is passed is told by features
         settable = sorted(each for each in legal if kind_of(each) != GIVEN)
         raise UnknownSetting(
-            f"--set {name}: kernels of {operator.name} are specialised on D, {', '.join(settable)}; "
+            f"--set {name}: {_meant(name, ['D', *settable])}kernels of {operator.name} are specialised on D, "
+            f"{', '.join(settable)}; "
             "sizes are run time, and optional tensors are named by --feature"
         )
     spellings = _spellings(operator, name) | _as_number(operator, name, text)
@@ -202,6 +204,12 @@ def _setting(operator: Operator, name: str, text: str) -> dict[str, Any]:
         legal_numbers = _legal_numbers(operator, name)
         raise IllegalSetting(f"--set {name}={text}: {operator.name} takes {legal_numbers or words}")
     return {name: spellings[text]} | _passed(operator, name)
+
+
+def _meant(name: str, legal: Iterable[str]) -> str:
+    """A question after the nearest legal name, where one is near."""
+    close = difflib.get_close_matches(name, list(legal), 1)
+    return f"did you mean '{close[0]}'? " if close else ""
 
 
 def _as_number(operator: Operator, name: str, text: str) -> dict[str, Any]:
@@ -276,4 +284,6 @@ def _check_features(operator: Operator, wanted: frozenset[str]) -> None:
     legal = feature_names(operator)
     for name in sorted(wanted):
         if name not in legal:
-            raise UnknownFeature(f"feature '{name}': {operator.name} has {', '.join(legal) or 'none'}")
+            raise UnknownFeature(
+                f"feature '{name}': {_meant(name, legal)}{operator.name} has {', '.join(legal) or 'none'}"
+            )

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 # The head size that most models have; others are asked for with --set D=...
 DEFAULT_HEAD_SIZES = (128,)
@@ -31,3 +34,60 @@ class KernelRequest:
         """The request as text, the same in every process."""
         features = None if self.features is None else sorted(self.features)
         return repr((self.dtypes, self.head_sizes, features, self.settings))
+
+    @property
+    def options(self) -> str:
+        """The options of ``attndsl generate`` that ask for this; empty of the default request."""
+        words: list[str] = []
+        for dtype in self.dtypes or ():
+            words += ["--dtype", dtype]
+        if self.head_sizes != DEFAULT_HEAD_SIZES:
+            words += ["--set", ",".join(f"D={size}" for size in self.head_sizes)]
+        for name, value in self.settings:
+            words += ["--set", f"{name}={value}"]
+        if self.features is not None:
+            words += [word for name in sorted(self.features) or ["none"] for word in ("--feature", name)]
+        return shlex.join(words)
+
+    def to_json(self) -> dict[str, Any]:
+        """The request as plain data, without what is as by default."""
+        found: dict[str, Any] = {}
+        if self.dtypes is not None:
+            found["dtypes"] = list(self.dtypes)
+        if self.head_sizes != DEFAULT_HEAD_SIZES:
+            found["head_sizes"] = list(self.head_sizes)
+        if self.features is not None:
+            found["features"] = sorted(self.features)
+        if self.settings:
+            found["settings"] = dict(self.settings)
+        return found
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> KernelRequest:
+        """The request that :meth:`to_json` described.
+
+        Raises:
+            ValueError: the data describes no request.
+        """
+        try:
+            features = data.get("features")
+            made = cls(
+                dtypes=None if data.get("dtypes") is None else tuple(data["dtypes"]),
+                head_sizes=tuple(data.get("head_sizes", DEFAULT_HEAD_SIZES)),
+                features=None if features is None else frozenset(features),
+                settings=tuple(data.get("settings", {}).items()),
+            )
+            texts = [*(made.dtypes or ()), *(made.features or ()), *(w for s in made.settings for w in s)]
+        except (TypeError, AttributeError, KeyError) as error:
+            raise ValueError(f"no request: {data!r}") from error
+        if not all(isinstance(text, str) for text in texts):
+            raise ValueError(f"no request: {data!r}")
+        if not made.head_sizes or not all(type(size) is int for size in made.head_sizes):
+            raise ValueError(f"no request: {data!r}")
+        return made
+
+
+def in_order(requests: Iterable[KernelRequest]) -> tuple[KernelRequest, ...]:
+    """Each request once, the default one first: a project does not depend on which was made first."""
+    unique = dict.fromkeys(requests)
+    return tuple(sorted(unique, key=lambda each: (each != KernelRequest(), each.told)))

@@ -8,20 +8,28 @@ from __future__ import annotations
 import contextlib
 import gc
 import json
-import os
 import sys
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from attndsl.base.disk_cache import CacheNotWritable, content_key, find_entry, make_entry
+from attndsl.base.disk_cache import (
+    CacheNotWritable,
+    content_key,
+    find_entry,
+    make_entry,
+    stores_programs,
+)
+from attndsl.base.errors import AttnDslError, InternalError, UserError
 from attndsl.base.package_files import sources_key
-from attndsl.codegen.kernel_set.request import KernelRequest
+from attndsl.codegen.kernel_set.request import KernelRequest, in_order
 from attndsl.codegen.project.files import write_files
 from attndsl.spec.operator.operator import Operator
 
-SWITCH = "ATTNDSL_STORE_PROGRAMS"
-"""As in :mod:`attndsl.compiler.stored_programs`: set to 0, nothing is stored or found."""
+if TYPE_CHECKING:
+    from attndsl.codegen.project.project import Project
+
 _FILE = "projects.json"
 _UNCONCERNED = frozenset({"cli", "campaign", "emulator", "execute"})
 """Packages that decide nothing about the files of a project."""
@@ -33,12 +41,14 @@ class FinishedProject:
 
     Attributes:
         operator: its name. ``folder``: of the project, in the folder for all.
+        requests: what it was made for.
         files: texts by path in the project; none where there is no kernel.
         not_lowered: features without a kernel. ``reason``: why there is no kernel at all, where that is so.
     """
 
     operator: str
     folder: str
+    requests: tuple[KernelRequest, ...]
     files: Mapping[str, str]
     not_lowered: tuple[str, ...]
     reason: str = ""
@@ -49,22 +59,79 @@ class FinishedProject:
         Raises:
             OutputNotWritable: the folder cannot be written.
         """
-        return write_files(out / self.folder, self.files)
+        return write_files(out / self.folder, self.files, self.remembered)
+
+    @property
+    def remembered(self) -> list[dict[str, Any]]:
+        """What the manifest keeps of the requests; nothing of the default one alone."""
+        return [] if self.requests == (KernelRequest(),) else [each.to_json() for each in self.requests]
 
 
-def finished_projects(operator: Operator, request: KernelRequest) -> tuple[FinishedProject, ...]:
+class EarlierRequestFails(UserError):
+    """A project cannot be made with the kernels of earlier requests in it."""
+
+    def __init__(self, folder: str, earlier: Sequence[KernelRequest], error: Exception) -> None:
+        told = ", ".join(f"'{each.options}'" if each.options else "the default one" for each in earlier)
+        super().__init__(
+            f"'{folder}' holds kernels of earlier requests, {told}, which cannot be made any more: {error}; "
+            "--prune forgets earlier requests"
+        )
+
+
+Earlier = Callable[[str], Sequence[KernelRequest]]
+"""The requests that a project was made for before, by the name of its folder."""
+
+
+def finished_projects(
+    operator: Operator, request: KernelRequest, earlier: Earlier | None = None
+) -> tuple[FinishedProject, ...]:
     """The projects of an operator and of its modes, from the disk where they are there.
 
+    Args:
+        operator: whose projects.
+        request: which kernels.
+        earlier: requests whose kernels a project has besides.
+
     Raises:
+        EarlierRequestFails: the spec has changed since an earlier request.
         As :func:`attndsl.codegen.project.project.plan_projects`; failures are not stored.
     """
-    name = _entry_name(operator, request)
+    made = _stored(operator, (request.told,), lambda: _made(operator, request))
+    if earlier is None:
+        return made
+    return tuple(_united(operator, each, earlier(each.folder)) for each in made)
+
+
+def _united(
+    operator: Operator, project: FinishedProject, earlier: Sequence[KernelRequest]
+) -> FinishedProject:
+    """The project with the kernels of earlier requests in it, too."""
+    requests = in_order((*project.requests, *earlier))
+    if requests == project.requests:
+        return project
+    mode = next(each for each in (operator, *operator.modes) if each.name == project.operator)
+    told = (project.operator, *(each.told for each in requests))
+    try:
+        (made,) = _stored(operator, told, lambda: (_united_made(mode, requests),))
+    except InternalError:
+        raise
+    except AttnDslError as error:
+        others = [each for each in requests if each not in project.requests]
+        raise EarlierRequestFails(project.folder, others, error) from error
+    return made
+
+
+def _stored(
+    operator: Operator, told: Sequence[str], make: Callable[[], tuple[FinishedProject, ...]]
+) -> tuple[FinishedProject, ...]:
+    """The projects on disk under what is told of them, or made now and stored."""
+    name = _entry_name(operator, told)
     found = None if name is None else find_entry(name)
     if found is not None and (stored := _read(found)) is not None:
         return stored
-    made = _made(operator, request)
+    made = make()
     if name is not None:
-        text = json.dumps([asdict(each) for each in made])
+        text = json.dumps([_as_row(each) for each in made])
         with contextlib.suppress(CacheNotWritable):  # generating needs no cache
             make_entry(name, lambda folder: _write(folder, text))
     return made
@@ -74,16 +141,25 @@ def _made(operator: Operator, request: KernelRequest) -> tuple[FinishedProject, 
     from attndsl.codegen.project.project import plan_projects  # late: a stored project needs no compiler
 
     with _seldom_collected():
-        return tuple(
-            FinishedProject(
-                operator=each.operator.name,
-                folder=each.folder,
-                files=each.files(),
-                not_lowered=each.not_lowered,
-                reason=each.reason,
-            )
-            for each in plan_projects(operator, request)
-        )
+        return tuple(_as_files(each) for each in plan_projects(operator, request))
+
+
+def _united_made(mode: Operator, requests: Sequence[KernelRequest]) -> FinishedProject:
+    from attndsl.codegen.project.project import plan_project
+
+    with _seldom_collected():
+        return _as_files(plan_project(mode, *requests))
+
+
+def _as_files(project: Project) -> FinishedProject:
+    return FinishedProject(
+        operator=project.operator.name,
+        folder=project.folder,
+        requests=project.requests,
+        files=project.files(),
+        not_lowered=project.not_lowered,
+        reason=project.reason,
+    )
 
 
 @contextlib.contextmanager
@@ -97,11 +173,11 @@ def _seldom_collected() -> Iterator[None]:
         gc.set_threshold(*before)
 
 
-def _entry_name(operator: Operator, request: KernelRequest) -> str | None:
-    if operator.content_key is None or os.environ.get(SWITCH) == "0":
+def _entry_name(operator: Operator, told: Sequence[str]) -> str | None:
+    if operator.content_key is None or not stores_programs():
         return None
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
-    told = (version, operator.content_key, operator.in_commands, request.told)
+    told = (version, operator.content_key, operator.in_commands, *told)
     return f"projects/{content_key(sources_key(_UNCONCERNED), *told)}"
 
 
@@ -109,10 +185,20 @@ def _write(folder: Path, text: str) -> None:
     (folder / _FILE).write_text(text, encoding="utf-8")
 
 
+def _as_row(project: FinishedProject) -> dict[str, Any]:
+    row = {each.name: getattr(project, each.name) for each in fields(project)}
+    return {**row, "requests": [each.to_json() for each in project.requests]}
+
+
+def _from_row(row: Mapping[str, Any]) -> FinishedProject:
+    requests = tuple(KernelRequest.from_json(each) for each in row["requests"])
+    return FinishedProject(**{**row, "requests": requests, "not_lowered": tuple(row["not_lowered"])})
+
+
 def _read(folder: Path) -> tuple[FinishedProject, ...] | None:
     """The stored projects; None where the file cannot be read, or is not whole."""
     try:
         rows = json.loads((folder / _FILE).read_text(encoding="utf-8"))
-        return tuple(FinishedProject(**{**row, "not_lowered": tuple(row["not_lowered"])}) for row in rows)
-    except (OSError, ValueError, TypeError, KeyError):
+        return tuple(_from_row(row) for row in rows)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None

@@ -11,7 +11,7 @@ from attndsl.base.errors import UserError
 from attndsl.base.jobs import fork_map
 from attndsl.codegen.host.op_definition import check_told_apart
 from attndsl.codegen.kernel_set.dispatch_guards import Selector, selectors
-from attndsl.codegen.kernel_set.kernel_request import chosen_mode, wanted_specialisations
+from attndsl.codegen.kernel_set.kernel_request import Wanted, chosen_mode, wanted_specialisations
 from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.codegen.names.arguments import names_of
 from attndsl.codegen.names.identifiers import comment
@@ -30,10 +30,11 @@ from attndsl.spec.operator.operator import Operator
 class Project:
     """An operator's compiled specialisations and the features that no kernel covers yet.
 
-    ``reason``: why there is no kernel at all, where there is none.
+    ``requests``: what it was made for. ``reason``: why there is no kernel at all, where there is none.
     """
 
     operator: Operator
+    requests: tuple[KernelRequest, ...]
     kernels: tuple[Compiled, ...]
     not_lowered: tuple[str, ...]
     reason: str = ""
@@ -88,8 +89,8 @@ def _has(operator: Operator, request: KernelRequest) -> bool:
         return False
 
 
-def plan_project(operator: Operator, request: KernelRequest) -> Project:
-    """The kernels of an operator that a request asks for.
+def plan_project(operator: Operator, *requests: KernelRequest) -> Project:
+    """The kernels of an operator that one or several requests ask for, each kernel once.
 
     Raises:
         AlikeNames: CANN does not tell the names of two arguments or results apart.
@@ -101,12 +102,14 @@ def plan_project(operator: Operator, request: KernelRequest) -> Project:
     check_told_apart(names_of(operator))
     kernels: dict[tuple[Selector, ...], Compiled] = {}
     missing: dict[str, NotLowered] = {}
-    asked = wanted_specialisations(operator, request)
-    for wanted, made in zip(asked, _compiled(operator, [each.special for each in asked]), strict=True):
+    asked = _asked(operator, requests)
+    for (wanted, by_name), made in zip(
+        asked, _compiled(operator, [each.special for each, _ in asked]), strict=True
+    ):
         try:
             compiled = compiled_for(operator, wanted.special) if made is None else made
         except NotLowered as error:
-            if request.by_name:
+            if by_name:
                 raise
             missing.setdefault(wanted.label, error)
             continue
@@ -115,8 +118,18 @@ def plan_project(operator: Operator, request: KernelRequest) -> Project:
     lacking = tuple(label for label in missing if label)
     if not kernels:
         reason = str(next(iter(missing.values())))
-        return Project(operator=operator, kernels=(), not_lowered=lacking, reason=reason)
-    return Project(operator=operator, kernels=tuple(kernels.values()), not_lowered=lacking)
+        return Project(operator=operator, requests=requests, kernels=(), not_lowered=lacking, reason=reason)
+    return Project(operator=operator, requests=requests, kernels=tuple(kernels.values()), not_lowered=lacking)
+
+
+def _asked(operator: Operator, requests: Sequence[KernelRequest]) -> list[tuple[Wanted, bool]]:
+    """What requests stand for, each specialisation once, and whether one asks for it by name."""
+    found: dict[Specialisation, tuple[Wanted, bool]] = {}
+    for request in requests:
+        for wanted in wanted_specialisations(operator, request):
+            first, by_name = found.get(wanted.special, (wanted, False))
+            found[wanted.special] = (first, by_name or request.by_name)
+    return list(found.values())
 
 
 def _compiled(operator: Operator, specials: Sequence[Specialisation]) -> Iterator[Compiled | None]:

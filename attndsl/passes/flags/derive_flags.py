@@ -22,8 +22,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import repeat
-
-import networkx as nx
+from typing import Any
 
 from attndsl.base.errors import InternalError
 from attndsl.passes.events.access_sets import is_ring
@@ -375,6 +374,8 @@ def _defect_of_runs(
     back_pressure: frozenset[int] = frozenset(),
 ) -> int:
     """The ring whose slot is overwritten early where the loop runs for ``runs`` tiles, _STUCK or _SOUND."""
+    import networkx as nx  # whoever reads a stored program does not wait for it
+
     orders = {core: _executions(cores, lags, core, runs, loop_of) for core in Core}
     flags = _flags(orders, rings, depth, runs, back_pressure)
     if flags is None:
@@ -439,9 +440,11 @@ def _flags(
     return found
 
 
-def _execution_graph(orders: Mapping[Core, list[_Execution]], flags: _Flags) -> nx.DiGraph:
+def _execution_graph(orders: Mapping[Core, list[_Execution]], flags: _Flags) -> Any:
     """What comes before what: a core's executions one after the other, and who raises a flag before who
     waits for it. Edges of flags say whether these tell of everything before them (``full``)."""
+    import networkx as nx
+
     graph = nx.DiGraph()
     for order in orders.values():
         nx.add_path(graph, order)
@@ -450,9 +453,7 @@ def _execution_graph(orders: Mapping[Core, list[_Execution]], flags: _Flags) -> 
     return graph
 
 
-def _finished(
-    graph: nx.DiGraph, begun: list[_Execution], place: Mapping[_Execution, int]
-) -> dict[_Execution, int]:
+def _finished(graph: Any, begun: list[_Execution], place: Mapping[_Execution, int]) -> dict[_Execution, int]:
     """How many executions of the other core are known to be over when each one begins."""
     found: dict[_Execution, int] = {}
     for execution in begun:

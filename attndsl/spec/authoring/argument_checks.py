@@ -7,7 +7,6 @@ reported far from its cause.
 from __future__ import annotations
 
 import builtins
-import keyword
 from collections.abc import Mapping
 from typing import Any
 
@@ -47,11 +46,9 @@ def check_name(value: object) -> None:
     """The name of an argument, size or result.
 
     Raises:
-        AuthorArgumentError: it is no str, or a word of Python, by which no call could pass it.
+        AuthorArgumentError: it is no str. Words of Python are names like others: calls pass them by ``**``.
     """
     check_text("a name", value)
-    if keyword.iskeyword(str(value)):
-        raise wrong("a name", value, f"no keyword of Python; call it '{value}_', say")
 
 
 def check_expression(argument: str, value: object) -> Expr:

@@ -87,8 +87,8 @@ def _imported(path: Path) -> Iterator[Path]:
     """The files of loaded modules that the import statements of a file may name."""
     try:
         tree = ast.parse(path.read_bytes())
-    except (OSError, SyntaxError, ValueError):
-        return
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return  # the loader says what is wrong with it
     for node in ast.walk(tree):
         names: list[str] = []
         if isinstance(node, ast.Import):

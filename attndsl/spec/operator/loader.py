@@ -10,7 +10,7 @@ import types
 from pathlib import Path
 
 from attndsl.base.errors import UserError, error_text
-from attndsl.base.package_files import specs_dir
+from attndsl.base.package_files import spec_names, specs_dir
 from attndsl.spec.errors import SpecFileError, UnknownOperatorError
 from attndsl.spec.operator.files_read import recorded_reads
 from attndsl.spec.operator.operator import Operator
@@ -18,7 +18,7 @@ from attndsl.spec.operator.operator import Operator
 
 def shipped_names() -> tuple[str, ...]:
     """Names of the shipped operators, sorted."""
-    return tuple(sorted(path.stem for path in specs_dir().glob("*.py") if not path.stem.startswith("_")))
+    return spec_names()
 
 
 def load(name_or_file: str | Path) -> Operator:

@@ -1,0 +1,114 @@
+"""``attndsl run`` and ``attndsl profile``: one call, its results and its predicted time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from attndsl.cli.command_frame import answer
+from attndsl.cli.command_options import (
+    command,
+    feature_option,
+    json_option,
+    one_dtype_option,
+    operator_name,
+    operators,
+    set_option,
+)
+from attndsl.cli.command_values import LARGEST, Place, Whole, named_values, whole
+
+
+@command(
+    "run",
+    "run incre_flash_attention call.npz --out results.npz",
+    "run incre_flash_attention call.npz --backend emulator",
+)
+@operator_name
+@click.argument("inputs", type=Place())
+@click.option("--backend", default="reference", show_default=True, help="reference, tile or emulator")
+@click.option("--out", type=Place(folder=False), help="where to write the results (.npz)")
+@json_option
+def run(name: str, inputs: Path, backend: str, out: Path | None, as_json: bool) -> None:
+    """One call from a file: arrays by argument name, lists as key.0, key.1, scalars as 0-d arrays."""
+    from attndsl.cli.call_files import load_call, save_results
+
+    operator = operators((name,))[0]
+    results = operator(**load_call(inputs), backend=backend)
+    results = results if isinstance(results, tuple) else (results,)
+    named = {output.name: array for output, array in zip(operator.outputs, results, strict=True)}
+    if out is not None:
+        save_results(out, named)
+    summary = {key: {"shape": list(array.shape), "dtype": str(array.dtype)} for key, array in named.items()}
+    if as_json:
+        answer(operator=operator.name, backend=backend, results=summary)
+        return
+    for key, row in summary.items():
+        click.echo(f"{key}: {row['dtype']} {tuple(row['shape'])}" + (f" -> {out}" if out else ""))
+
+
+@command(
+    "profile",
+    "profile self_attention --shape batch=1,qRows=512,headNum=8 --set calcType=PA_ENCODER",
+    "profile incre_flash_attention call.npz --trace timeline.json",
+)
+@operator_name
+@click.argument("inputs", required=False, type=Place())
+@click.option(
+    "--shape", "shapes", multiple=True, metavar="NAME=NUMBER,...", help="sizes by the contract's names"
+)
+@one_dtype_option
+@set_option
+@feature_option
+@click.option("--cores", default=24, show_default=True, type=Whole(1), help="blocks at most")
+@click.option("--trace", type=Place(folder=False), help="timeline, for Perfetto")
+@json_option
+def profile(
+    name: str,
+    inputs: Path | None,
+    shapes: tuple[str, ...],
+    dtypes: tuple[str, ...],
+    settings: tuple[str, ...],
+    features: tuple[str, ...],
+    cores: int,
+    trace: Path | None,
+    as_json: bool,
+) -> None:
+    """Predicted time of a call, its bounds and how busy each pipe is.
+
+    The call is one from a file, as `run` takes it, or one of normal numbers with the sizes of --shape.
+    """
+    from attndsl.cli.call_files import load_call
+    from attndsl.cli.profile import call_of_shape, profile_call
+    from attndsl.codegen.kernel_set.kernel_request import chosen_mode, requested_values
+    from attndsl.codegen.kernel_set.request import KernelRequest
+
+    operator = operators((name,))[0]
+    if inputs is not None:
+        if shapes or dtypes or settings or features:
+            raise click.UsageError(
+                "--shape, --dtype, --set and --feature describe a call; the file is one already"
+            )
+        call = operator.bind(**load_call(inputs))
+    else:
+        sizes = named_values(shapes, "--shape", "NAME=NUMBER, for example batch=2")
+        asked = named_values(settings, "--set", "NAME=VALUE, for example maskType=NORM")
+        if "D" in asked:
+            raise click.UsageError("--set D: sizes of a call are given by --shape, with the contract's names")
+        for name in sizes.keys() & asked.keys():
+            raise click.UsageError(f"'{name}' is given by --shape and by --set; give it once")
+        request = KernelRequest(dtypes=dtypes or None, settings=tuple(asked.items()))
+        operator, request = chosen_mode(operator, request)
+        call = call_of_shape(
+            operator,
+            {name: whole(text, f"--shape {name}", least=-LARGEST) for name, text in sizes.items()},
+            dtype=dtypes[0] if dtypes else None,
+            features=features,
+            settings=requested_values(operator, request),
+        )
+    result = profile_call(call, cores=cores, trace=trace)
+    if as_json:
+        answer(**result.to_json())
+        return
+    for line in result.lines():
+        click.echo(line)

@@ -1,0 +1,193 @@
+"""What several commands share: options, help with examples, suggestions, operators by name, what is told.
+
+Nothing heavy is imported here: every command line, ``--help`` too, loads this file.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import sys
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+from click.shell_completion import CompletionItem
+
+from attndsl.cli.command_values import LARGEST, named_values, whole
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from attndsl.codegen.kernel_set.request import KernelRequest
+    from attndsl.spec.operator.operator import Operator
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class Command(click.Command):
+    """A command whose line in the list of commands is the whole first line of its help."""
+
+    def get_short_help_str(self, limit: int = 45) -> str:
+        return (self.help or "").strip().partition("\n")[0]
+
+
+class Commands(click.Group):
+    """A group that lists commands in the order of their use, and suggests the nearest one for an unknown."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name not in self.commands and not name.startswith("-") and not ctx.resilient_parsing:
+            close = difflib.get_close_matches(name, self.commands, 1)
+            advice = f"did you mean '{close[0]}'?" if close else f"there are {', '.join(self.commands)}"
+            raise click.UsageError(f"no such command '{name}'; {advice}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+def command(name: str, *examples: str, **settings: Any) -> Callable[[Callable[..., Any]], Command]:
+    """The decorator of a command, whose help ends with ``examples``, command lines without the program.
+
+    ``settings``: of the command's context.
+    """
+    lines = "\n".join(f"  attndsl {each}" for each in examples)
+    return click.command(
+        name, cls=Command, epilog=f"\b\nExamples:\n{lines}", context_settings=settings or None
+    )
+
+
+def operators(names: Iterable[str]) -> list[Operator]:
+    """The operators of these names or files; all shipped ones without a name."""
+    from attndsl.spec.operator.loader import load, shipped_names
+
+    return [load(name) for name in tuple(names) or shipped_names()]
+
+
+def _operator_names(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Shipped operators that begin so, for the shell's completion, and the word for the user's own files."""
+    from attndsl.base.package_files import spec_names
+
+    found = [CompletionItem(name) for name in spec_names() if name.startswith(incomplete)]
+    return found or [CompletionItem(incomplete, type="file")]
+
+
+operator_name = click.argument("name", shell_complete=_operator_names)
+operator_names = click.argument("names", nargs=-1, shell_complete=_operator_names)
+
+
+def request_of(
+    dtypes: tuple[str, ...], settings: tuple[str, ...], features: tuple[str, ...]
+) -> KernelRequest:
+    """The kernels that ``--dtype``, ``--set`` and ``--feature`` ask for."""
+    from attndsl.codegen.kernel_set.request import DEFAULT_HEAD_SIZES, KernelRequest
+
+    found = named_values(settings, "--set", "NAME=VALUE, for example D=128")
+    size = found.pop("D", "")
+    if "none" in features and len(features) > 1:
+        raise click.UsageError("--feature none stands alone; several --feature together name one kernel")
+    wanted = None if not features else frozenset(features) - {"none"}
+    heads = (whole(size, "--set D", least=-LARGEST),) if size else DEFAULT_HEAD_SIZES
+    return KernelRequest(
+        dtypes=dtypes or None, head_sizes=heads, features=wanted, settings=tuple(found.items())
+    )
+
+
+def _at_most_one(_: click.Context, __: click.Parameter, dtypes: tuple[str, ...]) -> tuple[str, ...]:
+    if len(dtypes) > 1:
+        raise click.UsageError(f"--dtype names one io dtype here, got {' and '.join(dtypes)}")
+    return dtypes
+
+
+dtype_option = click.option(
+    "--dtype", "dtypes", multiple=True, metavar="NAME", help="io dtype; may be repeated"
+)
+one_dtype_option = click.option(
+    "--dtype", "dtypes", multiple=True, metavar="NAME", callback=_at_most_one, help="io dtype, one"
+)
+set_option = click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="head size (D=128 by default), or a parameter, layout(x), dtype(x), split(x) that kernels depend on",
+)
+feature_option = click.option(
+    "--feature",
+    "features",
+    multiple=True,
+    metavar="NAME",
+    help="optional tensor in use; repeat it for a kernel with several; 'none' for none",
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="print one JSON document")
+
+
+def _set_loudness(context: click.Context, parameter: click.Parameter, given: bool) -> None:
+    """What is told on standard error: warnings alone with ``-q``, details too with ``-v``."""
+    if not given:
+        return
+    import logging
+
+    logger = logging.getLogger("attndsl")
+    if logger.level not in (logging.NOTSET, logging.INFO):
+        raise click.UsageError("-q and -v contradict each other; give one of them")
+    logger.setLevel(logging.WARNING if parameter.name == "quiet" else logging.DEBUG)
+
+
+def loudness_options(function: Function) -> Function:
+    """``-q`` and ``-v``."""
+    for flags, text in (
+        (("-q", "--quiet"), "print nothing but errors and results that failed"),
+        (("-v", "--verbose"), "print more of what is done"),
+    ):
+        function = click.option(
+            *flags, is_flag=True, expose_value=False, callback=_set_loudness, is_eager=True, help=text
+        )(function)
+    return function
+
+
+def is_quiet() -> bool:
+    """Whether only errors are wanted."""
+    import logging
+
+    return logging.getLogger("attndsl").level == logging.WARNING
+
+
+def is_verbose() -> bool:
+    """Whether details are wanted."""
+    import logging
+
+    return logging.getLogger("attndsl").level == logging.DEBUG
+
+
+def tell(text: str) -> None:
+    """A line of progress on standard error, unless ``-q`` is given."""
+    if not is_quiet():
+        click.echo(text, err=True)
+
+
+def console() -> Console:
+    """Wide enough for tables when the output is a pipe or a file; without colour where NO_COLOR is set."""
+    from rich.console import Console
+
+    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 200
+    return Console(width=width, highlight=False)
+
+
+class StatusLine:
+    """One line on a terminal that is written over again; nothing where standard error is none."""
+
+    def __init__(self, *, wanted: bool = True) -> None:
+        self.shown = wanted and sys.stderr.isatty() and not is_quiet()
+
+    def show(self, text: str) -> None:
+        """Put ``text`` in the place of what is shown."""
+        if self.shown:
+            click.echo(f"\r\x1b[K{text}", err=True, nl=False)
+
+    def clear(self) -> None:
+        """Take the line away, before something else is printed."""
+        self.show("")

@@ -1,0 +1,66 @@
+"""``attndsl emulate``: somebody's program under the emulator's checks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from attndsl.cli.command_frame import FAILED, answer
+from attndsl.cli.command_options import command, json_option
+from attndsl.cli.command_values import Decimal, Place
+
+
+@command(
+    "emulate",
+    "emulate main.cpp --source kernel.cpp -I include",
+    "emulate direct/main.cpp --source direct/NAME_custom_direct.cpp -- 64 128",
+    ignore_unknown_options=True,
+)
+@click.argument("file", type=Place())
+@click.argument("args", nargs=-1, type=click.UNPROCESSED)
+@click.option("-D", "defines", multiple=True, metavar="NAME=VALUE", help="preprocessor definition")
+@click.option("-I", "include_dirs", multiple=True, metavar="DIR", help="folder of headers")
+@click.option("--source", "sources", multiple=True, metavar="FILE", help="further source file")
+@click.option("--auto-sync", default="on", show_default=True, type=click.Choice(["on", "off"]))
+@click.option("--timeout", default=300.0, show_default=True, type=Decimal(0.1, 1e7), metavar="SECONDS")
+@click.option("--memory", default=16.0, show_default=True, type=Decimal(0.5, 1 << 20), metavar="GIB")
+@click.option("--trace", type=Place(folder=False), help="timeline, for Perfetto")
+@json_option
+def emulate(
+    file: Path,
+    args: tuple[str, ...],
+    defines: tuple[str, ...],
+    include_dirs: tuple[str, ...],
+    sources: tuple[str, ...],
+    auto_sync: str,
+    timeout: float,
+    memory: float,
+    trace: Path | None,
+    as_json: bool,
+) -> None:
+    """Compile and run an AscendC program with its own host main, with every check on.
+
+    ARGS are the program's own, behind -- when one of ours has the same name. It runs in the current folder.
+    """
+    from attndsl.emulator.program import FOREIGN, build_program
+
+    program = build_program(file, sources=sources, include_dirs=include_dirs, defines=defines)
+    result = program.run(
+        args,
+        knobs=replace(FOREIGN, auto_sync=auto_sync == "on", clean_at_end=auto_sync == "on"),
+        timeout=timeout,
+        memory=int(memory * (1 << 30)),
+        capture=as_json,
+        trace=trace,
+    )
+    if as_json:
+        answer(**result.to_json())
+    else:
+        for finding in result.findings:
+            click.echo(str(finding))
+        if result.error or result.exit_code:
+            click.echo(f"attndsl: {result.error or f'{file} ended with code {result.exit_code}'}", err=True)
+    if not result.ok:
+        raise click.exceptions.Exit(FAILED)

@@ -1,0 +1,97 @@
+"""``attndsl list`` and ``attndsl show``: what operators there are, and each stage on the way to source."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from attndsl.cli.command_frame import answer
+from attndsl.cli.command_options import (
+    command,
+    feature_option,
+    json_option,
+    one_dtype_option,
+    operator_name,
+    operators,
+    request_of,
+    set_option,
+)
+
+STAGES = ("contract", "graph", "schedule", "tile", "memory", "cores", "source", "tiling")
+
+
+@command("list", "list", "list --json")
+@json_option
+def list_operators(as_json: bool) -> None:
+    """The shipped operators, and which of their features are checked on which backend.
+
+    The last comes from recorded verifications (attndsl verify --record), never from declarations; a record
+    of other code than today's is shown as stale.
+    """
+    from attndsl.cli.stored_answers import everything_shipped, stored_answer
+
+    rows: list[dict[str, Any]] = stored_answer(("list", *everything_shipped()), _rows)
+    if as_json:
+        answer(operators=rows)
+        return
+    for row in rows:
+        click.echo(f"{row['name']}  ({row['document']})")
+        click.echo(f"    {row['summary']}")
+        click.echo(f"    dtypes {', '.join(row['dtypes'])}; {len(row['features'])} features")
+        for backend in ("reference", "tile", "emulator"):
+            states = [states[backend] for states in row["features"].values()]
+            stale = f", {states.count('stale')} stale" if "stale" in states else ""
+            click.echo(f"    {backend}: {states.count('checked')} of them checked{stale}")
+
+
+def _rows() -> list[dict[str, Any]]:
+    """Each shipped operator with the state of its features on each backend."""
+    from attndsl.campaign.records import features_by_backend
+
+    return [
+        {
+            "name": operator.name,
+            "document": operator.document,
+            "summary": operator.summary,
+            "target": operator.target,
+            "dtypes": list(operator.tensors[0].dtypes),
+            "features": features_by_backend(operator),
+        }
+        for operator in operators(())
+    ]
+
+
+@command(
+    "show",
+    "show incre_flash_attention --stage contract",
+    "show self_attention --set maskType=NORM --stage tile --stage memory",
+)
+@operator_name
+@one_dtype_option
+@set_option
+@feature_option
+@click.option(
+    "--stage", "stages", multiple=True, type=click.Choice(STAGES), help="default: all but the last three"
+)
+@json_option
+def show(
+    name: str,
+    dtypes: tuple[str, ...],
+    settings: tuple[str, ...],
+    features: tuple[str, ...],
+    stages: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Contract, graph, schedule, tile program and memory map of one operator."""
+    from attndsl.cli.show import stage_texts
+
+    operator = operators((name,))[0]
+    request = request_of(dtypes, settings, features)
+    texts = stage_texts(operator, request, stages or STAGES[:-3])
+    if as_json:
+        answer(operator=operator.name, **texts)
+        return
+    for stage, text in texts.items():
+        click.echo(f"== {stage} " + "=" * (96 - len(stage)))
+        click.echo(text.rstrip() + "\n")
