@@ -86,7 +86,7 @@ def _recognised(operator: Operator, specialisation: Specialisation) -> tuple[Com
     signature = signature_of(operator, specialisation)
     settings = settings_of(operator, specialisation)
     computation = recognise(operator.graph(signature.present, settings).outputs)
-    sizes = (signature.bucket, signature.value_bucket)
+    sizes = (signature.padded_head_size, signature.padded_value_size)
     check_lowerable(
         candidate(operator, computation, specialisation.dtype, signature.present, settings, head_sizes=sizes)
     )
@@ -99,8 +99,8 @@ def signature_of(operator: Operator, special: Specialisation) -> KernelSignature
     return kernel_signature_of(
         operator,
         special.dtype,
-        special.bucket,
+        special.padded_head_size,
         special.features,
-        special.value_bucket,
+        special.padded_value_size,
         settings_of(operator, special),
     )

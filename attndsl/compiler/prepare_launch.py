@@ -83,8 +83,8 @@ def specialisation_of(call: Call) -> Specialisation:
     """What the kernel of a call is specialised on."""
     operator, env = call.operator, call.env()
     key, value = (int(operator.axis_extents[axis].evaluate(env)) for axis in "DE")
-    buckets = ATLAS_A2.whole_fractals(key), ATLAS_A2.whole_fractals(value)
-    return specialised_on(operator, call.present, env, call.dtype, buckets)
+    padded_sizes = ATLAS_A2.whole_fractals(key), ATLAS_A2.whole_fractals(value)
+    return specialised_on(operator, call.present, env, call.dtype, padded_sizes)
 
 
 def compiled_for(operator: Contract, specialisation: Specialisation) -> Compiled:

@@ -53,7 +53,13 @@ def entry_name(operator: Operator, special: Specialisation) -> str | None:
     """The name of the entry; None where nothing may be stored."""
     if operator.content_key is None or not stores_programs():
         return None
-    told = (special.dtype, special.bucket, special.value_bucket, sorted(special.features), special.settings)
+    told = (
+        special.dtype,
+        special.padded_head_size,
+        special.padded_value_size,
+        sorted(special.features),
+        special.settings,
+    )
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     key = content_key(sources_key(_UNCONCERNED), version, operator.content_key, repr(told))
     return f"programs/{key}"

@@ -46,11 +46,17 @@ def wanted_kernel(operator: Operator, kernel: ListedKernel) -> WantedKernel:
 def _sizes(operator: Operator, special: Specialisation) -> dict[str, tuple[int, ...]]:
     """Head sizes that the kernel takes: whole fractals, mostly, and some that are padded."""
     found: dict[str, tuple[int, ...]] = {}
-    for axis, bucket in (("D", special.bucket), ("E", special.value_bucket)):
-        if bucket is None:
+    for axis, padded_size in (("D", special.padded_head_size), ("E", special.padded_value_size)):
+        if padded_size is None:
             continue
         whole = ATLAS_A2.whole_fractals
-        near = (bucket, bucket, bucket - 1, bucket - 7, bucket - ATLAS_A2.fractal + 1)
-        sizes = tuple(each for each in near if each > 0 and whole(each) == bucket)
+        near = (
+            padded_size,
+            padded_size,
+            padded_size - 1,
+            padded_size - 7,
+            padded_size - ATLAS_A2.fractal + 1,
+        )
+        sizes = tuple(each for each in near if each > 0 and whole(each) == padded_size)
         found[str(operator.axis_extents[axis])] = sizes
     return found

@@ -17,7 +17,7 @@ from attndsl.spec.operator.operator import Operator
 from attndsl.tile.program import Program
 from attndsl.tile.statements import Barrier, Seq, Statement
 
-PLAIN = Specialisation(dtype="float16", bucket=64, features=frozenset({"attn_mask"}))
+PLAIN = Specialisation(dtype="float16", padded_head_size=64, features=frozenset({"attn_mask"}))
 
 
 def encoder() -> Operator:
@@ -121,8 +121,8 @@ def test_twins_change_the_dtypes_that_a_call_chooses_with_the_io_dtype() -> None
     operator = encoder()
     special = Specialisation(
         dtype="bfloat16",
-        bucket=128,
-        value_bucket=128,
+        padded_head_size=128,
+        padded_value_size=128,
         features=frozenset({"mask", "value"}),
         settings=(("dtype(mask)", "bfloat16"), ("maskType", 1)),
     )
@@ -135,7 +135,9 @@ def test_an_integer_kernel_is_named_after_its_io_dtype_and_leaves_that_of_the_ma
     operator = encoder()
     features = frozenset({"mask", "qkDescale", "value", "vpvDescale"})
     settings = (("maskType", 2), ("quantType", 3))
-    special = Specialisation(dtype="int8", bucket=64, value_bucket=64, features=features, settings=settings)
+    special = Specialisation(
+        dtype="int8", padded_head_size=64, padded_value_size=64, features=features, settings=settings
+    )
     made = compile_operator(operator, special)
     parameter = dtype_parameter(made)
     assert parameter is not None and {each.name for each in parameter.operands} == {"mask", "maskRows"}

@@ -21,7 +21,9 @@ SPELLED = {"float16": "half", "bfloat16": "bfloat16_t"}
 @pytest.fixture(scope="module")
 def files():
     features = (frozenset(), frozenset({"attn_mask"}))
-    kernels = [Specialisation(dtype=d, bucket=64, features=each) for d in DTYPES for each in features]
+    kernels = [
+        Specialisation(dtype=d, padded_head_size=64, features=each) for d in DTYPES for each in features
+    ]
     return device_files([compile_operator(ops.incre_flash_attention, each) for each in kernels])
 
 

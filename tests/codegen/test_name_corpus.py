@@ -93,7 +93,9 @@ def test_no_two_members_are_alike():
     )
     rows = [
         row.name
-        for row in host_text([compile_operator(op, Specialisation(dtype="float16", bucket=16))]).problem
+        for row in host_text(
+            [compile_operator(op, Specialisation(dtype="float16", padded_head_size=16))]
+        ).problem
     ]
     assert len(set(rows)) == len(rows) and {"cores", "coresValue"} <= set(rows)
     spelled = list(names_of(op)._spelled.values())

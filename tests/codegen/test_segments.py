@@ -19,7 +19,7 @@ from attndsl.lowering.signature.specialisation import Specialisation
 
 @lru_cache(maxsize=1)
 def relay() -> Compiled:
-    return compile_operator(ops.relay_attention, Specialisation(dtype="float16", bucket=128))
+    return compile_operator(ops.relay_attention, Specialisation(dtype="float16", padded_head_size=128))
 
 
 def stage(name: str, part: str, *lines: str, doc: str = "a tile") -> Function:

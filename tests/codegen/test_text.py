@@ -38,8 +38,8 @@ SPECIALS = (
 )
 
 
-def fresh(bucket: int, dtype: str, *features: str) -> Compiled:
-    special = Specialisation(dtype=dtype, bucket=bucket, features=frozenset(features))
+def fresh(padded_size: int, dtype: str, *features: str) -> Compiled:
+    special = Specialisation(dtype=dtype, padded_head_size=padded_size, features=frozenset(features))
     return compile_operator(ops.incre_flash_attention, special)
 
 
@@ -60,7 +60,8 @@ from attndsl.api import ops
 from attndsl.codegen.samples.device_files import device_files
 from attndsl.compiler.compile import Specialisation, compile_operator
 from attndsl.tile.printer import print_program
-special = Specialisation(dtype="float16", bucket=128, features=frozenset({"pse_shift", "attn_mask"}))
+features = frozenset({"pse_shift", "attn_mask"})
+special = Specialisation(dtype="float16", padded_head_size=128, features=features)
 compiled = compile_operator(ops.incre_flash_attention, special)
 text = "".join(f"{name}{body}" for name, body in device_files([compiled]).items())
 text += print_program(compiled.program)

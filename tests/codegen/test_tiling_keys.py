@@ -16,7 +16,7 @@ from attndsl.lowering.signature.specialisation import Specialisation
 
 PREFIX = next(mode for mode in ops.self_attention.modes if mode.name.endswith("prefix_encoder"))
 ENCODER = next(mode for mode in ops.self_attention.modes if mode.name.endswith("pa_encoder"))
-BASE = Specialisation(dtype="float16", bucket=128)
+BASE = Specialisation(dtype="float16", padded_head_size=128)
 
 
 def compiled(operator, special) -> Any:
@@ -52,7 +52,7 @@ OTHERS = {
             replace(INT8, settings=(*QUANTISED, ("outDataType", 27), ("dtype(mask)", "bfloat16"))),
         ],
     ),
-    "values": (ops.nsa_compress_attention, [replace(BASE, value_bucket=size) for size in (16, 64, 128)]),
+    "values": (ops.nsa_compress_attention, [replace(BASE, padded_value_size=size) for size in (16, 64, 128)]),
 }
 
 

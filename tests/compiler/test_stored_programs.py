@@ -33,7 +33,7 @@ factor = json.loads((Path(__file__).parent / "factor.json").read_text())
 s = attend.scores(q, k) * factor
 op.output("out", attend.softmax(s) @ v, like=q)
 """
-SPECIAL = Specialisation(dtype="float16", bucket=64)
+SPECIAL = Specialisation(dtype="float16", padded_head_size=64)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from attndsl.lowering.signature.specialisation import Specialisation
 from attndsl.spec.operator.operator import Operator
 from tests.support.small_specs import DECODE_RESULT, DECODE_SCORES, decode_spec
 
-PLAIN = Specialisation(dtype="float16", bucket=32)
+PLAIN = Specialisation(dtype="float16", padded_head_size=32)
 PLAIN_NAME = "float16_d32"
 
 
@@ -51,7 +51,7 @@ def test_settings_of_tensors(plain: Operator) -> None:
     assert kernel_suffix(plain, with_setting("layout(key)", "packed")) == f"{PLAIN_NAME}_key_packed"
     int8, plain_bool = (kernel_suffix(plain, with_setting("dtype(mask)", each)) for each in ("int8", "bool"))
     assert len({int8, plain_bool, PLAIN_NAME}) == 3
-    assert kernel_suffix(plain, replace(PLAIN, value_bucket=16)) == f"{PLAIN_NAME}_e16"
+    assert kernel_suffix(plain, replace(PLAIN, padded_value_size=16)) == f"{PLAIN_NAME}_e16"
 
 
 def test_what_dtype_and_features_tell_is_not_repeated(plain: Operator) -> None:

@@ -66,7 +66,7 @@ def operator(tmp_path: Path, **changes: str) -> Operator:
 
 
 def compile_(op: Operator, dtype: str = "float16", features: frozenset[str] = frozenset({"bias"})) -> None:
-    compile_operator(op, Specialisation(dtype=dtype, bucket=32, features=features))
+    compile_operator(op, Specialisation(dtype=dtype, padded_head_size=32, features=features))
 
 
 INT8 = {"io": '("float16", "int8")', "result": 'out.cast("float16")', "modified": "s"}
@@ -155,9 +155,9 @@ def test_every_rule_is_tested() -> None:
 def test_head_sizes_beyond_an_instruction_are_refused(tmp_path: Path) -> None:
     """``rows_fit_an_instruction``: rows of the largest head size, and one fractal more."""
     op = operator(tmp_path)
-    compile_operator(op, Specialisation(dtype="float16", bucket=LARGEST_HEAD))
+    compile_operator(op, Specialisation(dtype="float16", padded_head_size=LARGEST_HEAD))
     with pytest.raises(NotLowered, match=r"some_attention\.py:.*head size 2048 \(kernels take up to 2032\)"):
-        compile_operator(op, Specialisation(dtype="float16", bucket=LARGEST_HEAD + 16))
+        compile_operator(op, Specialisation(dtype="float16", padded_head_size=LARGEST_HEAD + 16))
 
 
 SCALED = "q = (query * 0.5).cast(query)"
@@ -193,7 +193,7 @@ def with_an_effect(folder: Path, effect: str, result: str) -> Operator:
 )
 def test_several_attentions_have_no_effects(tmp_path: Path, effect: str, words: str) -> None:
     """``one_attention_has_effects``: what is done once for the call is done for the only attention."""
-    wanted = Specialisation(dtype="float16", bucket=32)
+    wanted = Specialisation(dtype="float16", padded_head_size=32)
     compile_operator(with_an_effect(tmp_path, effect, ALONE), wanted)
     with pytest.raises(NotLowered, match=rf"small_decode\.py:.*{words}.* one of several attentions"):
         compile_operator(with_an_effect(tmp_path, effect, MERGED), wanted)
@@ -231,7 +231,7 @@ def test_zeros_of_padded_positions_are_not_quantised(tmp_path: Path) -> None:
     """``padding_is_added_last``: zeros would become offsets."""
     with pytest.raises(NotLowered, match=r"padded_int8\.py:.*Quantize behind the zeros of padded positions"):
         compile_operator(
-            padded_int8(tmp_path, "padded(out)", OFFSET), Specialisation(dtype="float16", bucket=32)
+            padded_int8(tmp_path, "padded(out)", OFFSET), Specialisation(dtype="float16", padded_head_size=32)
         )
 
 
@@ -258,7 +258,9 @@ def test_a_selection_is_refused_and_its_line_named(tmp_path: Path, rule: str) ->
         file = tmp_path / "changed.py"
         file.write_text(text.replace(old, new))
         with pytest.raises(NotLowered, match=words) as caught:
-            compile_operator(load_file(file), Specialisation(dtype="float16", bucket=32, value_bucket=32))
+            compile_operator(
+                load_file(file), Specialisation(dtype="float16", padded_head_size=32, padded_value_size=32)
+            )
         assert "changed.py:" in str(caught.value)
 
 

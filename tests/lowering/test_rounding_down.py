@@ -59,7 +59,7 @@ def test_ranges_and_tensors() -> None:
 
 def test_proved_quotients_stay_plain_in_programs(tmp_path: Path) -> None:
     op = packed_spec(tmp_path, "s = s.where(j >= i // 4)", PACKED_RESULT)
-    program = compile_operator(op, Specialisation(dtype="float16", bucket=32)).program
+    program = compile_operator(op, Specialisation(dtype="float16", padded_head_size=32)).program
     operations = {
         node.op
         for item in program.statements()

@@ -123,4 +123,4 @@ def test_other_functions_are_refused_with_what_to_write(tmp_path: Path, text: st
     op, _ = function(tmp_path, text)
     features = frozenset(name for name in ("bias",) if name in text)
     with pytest.raises(NotLowered, match=rf"small_decode\.py:\d+: .*{words}"):
-        compile_operator(op, Specialisation(dtype="float16", bucket=32, features=features))
+        compile_operator(op, Specialisation(dtype="float16", padded_head_size=32, features=features))

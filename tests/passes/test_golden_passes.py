@@ -41,7 +41,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Program]:
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(compiling, "PASSES", tuple(map(noting, PASSES)))
-        compile_operator(operator, Specialisation(dtype="float16", bucket=16))
+        compile_operator(operator, Specialisation(dtype="float16", padded_head_size=16))
     return found
 
 

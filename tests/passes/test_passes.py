@@ -30,7 +30,7 @@ from attndsl.tile.instructions import SortGroups
 from attndsl.tile.program import Property
 
 DOCS = Path(__file__).parents[2] / "docs" / "packages" / "passes.md"
-SPECIAL = Specialisation(dtype="float16", bucket=64)
+SPECIAL = Specialisation(dtype="float16", padded_head_size=64)
 FLAGS, SPLIT, PLAN, SYNCHRONISE = (
     next(each for each in PASSES if each.name == name)
     for name in ("derive_flags", "split_cores", "plan_memory", "synchronise")

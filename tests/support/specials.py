@@ -10,6 +10,6 @@ from attndsl.lowering.signature.specialisation import Specialisation
 
 
 @lru_cache(maxsize=64)
-def compiled(bucket: int = 128, dtype: str = "float16", *features: str) -> Compiled:
-    special = Specialisation(dtype=dtype, bucket=bucket, features=frozenset(features))
+def compiled(padded_size: int = 128, dtype: str = "float16", *features: str) -> Compiled:
+    special = Specialisation(dtype=dtype, padded_head_size=padded_size, features=frozenset(features))
     return compile_operator(ops.incre_flash_attention, special)

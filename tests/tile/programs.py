@@ -32,7 +32,7 @@ Value = Array | tuple[Array, ...]
 @lru_cache(maxsize=1)
 def _shell() -> Compiled:
     """A kernel to take the operator's name, document and schedule from."""
-    return compile_operator(ops.incre_flash_attention, Specialisation(dtype="float16", bucket=64))
+    return compile_operator(ops.incre_flash_attention, Specialisation(dtype="float16", padded_head_size=64))
 
 
 def made(

@@ -40,7 +40,7 @@ from attndsl.tile.verifier import RULES, check
 @lru_cache(maxsize=1)
 def compiled() -> Compiled:
     features = frozenset({"attn_mask", "pse_shift"})
-    special = Specialisation(dtype="float16", bucket=128, features=features)
+    special = Specialisation(dtype="float16", padded_head_size=128, features=features)
     return compile_operator(ops.incre_flash_attention, special)
 
 

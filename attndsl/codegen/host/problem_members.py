@@ -28,7 +28,7 @@ def io_tensor(operator: Operator) -> TensorSpec:
 
 
 def head_size(operator: Operator) -> Expr:
-    """The size that kernels are specialised on by its bucket, the next multiple of a fractal."""
+    """The size that kernels are specialised on, padded to the next multiple of a fractal."""
     return operator.axis_extents["D"]
 
 

@@ -135,7 +135,7 @@ def problem_rows(kernels: Sequence[Compiled]) -> Iterator[Row]:
     legal = ", ".join(f"{i}: {name}" for i, name in enumerate(io.dtypes))
     yield Row("int64_t", dtype_member(operator), f"dtype of {io.name}; {legal}")
     yield Row("int64_t", HEAD_SIZE, comment(f"head size, {head_size(operator)}"))
-    if any(each.specialisation.value_bucket is not None for each in kernels):
+    if any(each.specialisation.padded_value_size is not None for each in kernels):
         yield Row("int64_t", VALUE_SIZE, "head size of values")
     for feature in feature_names(operator):
         yield Row("int64_t", given_member(feature), f"whether {feature} is passed")
@@ -155,10 +155,10 @@ def problem_values(compiled: Compiled, host: Mapping[str, object]) -> dict[str, 
     operator, special = compiled.operator, compiled.specialisation
     found: dict[str, object] = {
         dtype_member(operator): io_tensor(operator).dtypes.index(special.dtype),
-        HEAD_SIZE: special.bucket,
+        HEAD_SIZE: special.padded_head_size,
     }
-    if special.value_bucket is not None:
-        found[VALUE_SIZE] = special.value_bucket
+    if special.padded_value_size is not None:
+        found[VALUE_SIZE] = special.padded_value_size
     for feature in feature_names(operator):
         found[given_member(feature)] = int(feature in special.features)
     words, settings = enum_parameters(operator), settings_of(operator, special)  # words are numbers already

@@ -126,8 +126,8 @@ def _with_dtypes(
 ) -> Specialisation:
     """A specialisation with other dtypes, those of ``values`` that make a difference."""
     present = kernel_inputs(operator, special.features)
-    buckets = (special.bucket, special.value_bucket or special.bucket)
-    dtypes = specialised_on(operator, present, values, dtype, buckets).settings
+    padded_sizes = (special.padded_head_size, special.padded_value_size or special.padded_head_size)
+    dtypes = specialised_on(operator, present, values, dtype, padded_sizes).settings
     settings = dict(pair for pair in dtypes if asks(pair[0])[0] == DTYPE)
     settings |= dict(pair for pair in special.settings if asks(pair[0])[0] != DTYPE)
     return replace(special, dtype=dtype, settings=tuple(sorted(settings.items(), key=lambda each: each[0])))

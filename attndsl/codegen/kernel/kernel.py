@@ -196,10 +196,10 @@ def _specialisation(compiled: Compiled) -> Iterator[str]:
     if parameter is not None:
         used = (tensor.name for tensor in compiled.program.parameters if tensor in parameter.operands)
         yield comment(f"dtype {PARAMETER} of {', '.join(used)}: {' or '.join(DTYPES)}")
-    values = special.value_bucket or special.bucket
+    values = special.padded_value_size or special.padded_head_size
     sizes = dict.fromkeys((str(operator.axis_extents["D"]), str(operator.axis_extents["E"])))
-    for name, bucket in zip(sizes, (special.bucket, values), strict=False):
-        yield f"head size {comment(name)} from {bucket - ATLAS_A2.fractal + 1} to {bucket}"
+    for name, padded_size in zip(sizes, (special.padded_head_size, values), strict=False):
+        yield f"head size {comment(name)} from {padded_size - ATLAS_A2.fractal + 1} to {padded_size}"
     features = ", ".join(name for name in feature_names(operator) if name in special.features)
     if features:
         yield f"with {features}"

@@ -62,10 +62,10 @@ def selectors_of(operator: Operator, special: Specialisation) -> tuple[Selector,
     dtype = io_tensor(operator).dtypes.index(special.dtype)
     found = [
         Selector(f"problem.{dtype_member(operator)} == {dtype}"),
-        Selector(_within_bucket(HEAD_SIZE, special.bucket)),
+        Selector(_within_padded_size(HEAD_SIZE, special.padded_head_size)),
     ]
-    if special.value_bucket is not None:
-        found.append(Selector(_within_bucket(VALUE_SIZE, special.value_bucket)))
+    if special.padded_value_size is not None:
+        found.append(Selector(_within_padded_size(VALUE_SIZE, special.padded_value_size)))
     ignored = ignored_features(operator, special)
     for feature in feature_names(operator):
         if feature not in ignored:
@@ -79,8 +79,8 @@ def asked_symbols(kernels: Sequence[Compiled]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for each in kernels for item in selectors(each) for name in item.symbols))
 
 
-def _within_bucket(member: str, bucket: int) -> str:
-    return f"problem.{member} > {bucket - ATLAS_A2.fractal} && problem.{member} <= {bucket}"
+def _within_padded_size(member: str, padded_size: int) -> str:
+    return f"problem.{member} > {padded_size - ATLAS_A2.fractal} && problem.{member} <= {padded_size}"
 
 
 def _decisions(operator: Operator, special: Specialisation, more: frozenset[str]) -> tuple[Decision, ...]:

@@ -51,8 +51,8 @@ def _row(compiled: Compiled) -> dict[str, Any]:
         "key": tiling_key(compiled),
         "file": kernel_path(compiled),
         "dtype": special.dtype,
-        "head_size": special.bucket,
-        "value_size": special.value_bucket,
+        "head_size": special.padded_head_size,
+        "value_size": special.padded_value_size,
         "features": [name for name in feature_names(operator) if name in special.features],
         "settings": dict(special.settings),
     }
@@ -86,9 +86,9 @@ def read_kernel_list(operator: Operator, path: Path) -> tuple[ListedKernel, ...]
 def _listed(row: dict[str, Any]) -> ListedKernel:
     special = Specialisation(
         dtype=row["dtype"],
-        bucket=int(row["head_size"]),
+        padded_head_size=int(row["head_size"]),
         features=frozenset(row["features"]),
-        value_bucket=None if row["value_size"] is None else int(row["value_size"]),
+        padded_value_size=None if row["value_size"] is None else int(row["value_size"]),
         settings=tuple(row["settings"].items()),
     )
     return ListedKernel(str(row["name"]), int(row["key"]), str(row["file"]), special)

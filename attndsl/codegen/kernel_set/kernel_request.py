@@ -89,17 +89,19 @@ def wanted_specialisations(operator: Operator, request: KernelRequest) -> tuple[
         NoLegalCall: the contract does not allow the combination.
     """
     dtypes = _dtypes(operator, request)
-    buckets = tuple(dict.fromkeys(_bucket(size, operator) for size in request.head_sizes))
+    padded_sizes = tuple(dict.fromkeys(_padded_size(size, operator) for size in request.head_sizes))
     asked = _asked(operator, request)
     found: dict[Specialisation, Wanted] = {}
     for dtype in dtypes:
         for label, values in asked:
             choice = legal_choice(operator, values, dtype)
             if choice is not None:
-                first = specialisation_of_choice(operator, choice, dtype, buckets[0])
-                for bucket in buckets:
-                    value_bucket = None if first.value_bucket is None else bucket
-                    special = replace(first, bucket=bucket, value_bucket=value_bucket)
+                first = specialisation_of_choice(operator, choice, dtype, padded_sizes[0])
+                for padded_size in padded_sizes:
+                    padded_value_size = None if first.padded_value_size is None else padded_size
+                    special = replace(
+                        first, padded_head_size=padded_size, padded_value_size=padded_value_size
+                    )
                     found.setdefault(special, Wanted(label, special))
     if not found:
         named = ", ".join(
@@ -113,9 +115,13 @@ def wanted_specialisations(operator: Operator, request: KernelRequest) -> tuple[
     return tuple(found.values())
 
 
-def specialisation_of_choice(operator: Operator, choice: Choice, dtype: str, bucket: int) -> Specialisation:
+def specialisation_of_choice(
+    operator: Operator, choice: Choice, dtype: str, padded_size: int
+) -> Specialisation:
     """What the kernel of calls with this choice is specialised on."""
-    return specialised_on(operator, _inputs(operator, choice), choice.settings, dtype, (bucket, bucket))
+    return specialised_on(
+        operator, _inputs(operator, choice), choice.settings, dtype, (padded_size, padded_size)
+    )
 
 
 def _inputs(operator: Operator, choice: Choice) -> frozenset[str]:
@@ -262,7 +268,7 @@ def _dtypes(operator: Operator, request: KernelRequest) -> tuple[str, ...]:
     return request.dtypes or (io.dtypes if told is None else (told,))
 
 
-def _bucket(size: int, operator: Operator) -> int:
+def _padded_size(size: int, operator: Operator) -> int:
     largest = _largest_head_size(operator)
     if not 1 <= size <= largest:
         nearest = min(max(size, 1), largest)

@@ -20,6 +20,6 @@ def tiling_key(compiled: Compiled) -> int:
     operator, special = compiled.operator, compiled.specialisation
     bits = sum(1 << i for i, name in enumerate(feature_names(operator)) if name in special.features)
     dtype = io_tensor(operator).dtypes.index(special.dtype)
-    key = (bits * 100 + special.bucket // ATLAS_A2.fractal) * 10 + dtype
+    key = (bits * 100 + special.padded_head_size // ATLAS_A2.fractal) * 10 + dtype
     rest = [item.test for item in selectors(compiled) if item.symbols or f".{VALUE_SIZE} " in item.test]
     return key + zlib.crc32("".join(rest).encode()) * 10**8 if rest else key

@@ -173,11 +173,11 @@ def _sizes(compiled: Compiled, space: CaseSpace, *, smaller: bool) -> dict[str, 
             found[name] = _nearest(legal, min(longest, _SMALLER_KEYS) if smaller else longest)
     if GROUP in space.variables:
         found[GROUP] = _nearest(space.variables[GROUP], _SMALL["G"])
-    found[head] = special.bucket
-    if special.value_bucket is not None:
+    found[head] = special.padded_head_size
+    if special.padded_value_size is not None:
         for name in (values, *_told_by(compiled, values)):
-            if name != head and special.value_bucket in space.variables.get(name, ()):
-                found[name] = special.value_bucket
+            if name != head and special.padded_value_size in space.variables.get(name, ()):
+                found[name] = special.padded_value_size
     return found
 
 

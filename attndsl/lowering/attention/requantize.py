@@ -39,7 +39,7 @@ def int32_scores(context: Context) -> Buffer:
 
 def int32_partial(context: Context) -> Buffer:
     """Integer weighted sums of a tile, as the cube stores them."""
-    s, elements = context.schedule, context.schedule.rows * context.signature.value_bucket
+    s, elements = context.schedule, context.schedule.rows * context.signature.padded_value_size
     return context.in_ub("wholePartial", "int32", elements, "integer weighted sum of one tile", s.slots)
 
 

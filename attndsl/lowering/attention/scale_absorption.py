@@ -67,14 +67,14 @@ def row_factors(context: Context) -> tuple[Buffer, ...]:
 
 def absorbed_query(context: Context) -> GlobalTensor:
     """The query rows of the item with the scale absorbed, vector to cube."""
-    elements = tiling_field_ref(context.label("rowsPerTask")) * context.signature.bucket
+    elements = tiling_field_ref(context.label("rowsPerTask")) * context.signature.padded_head_size
     name, meaning = context.label("foldedQuery"), "query rows of an item, scale of the keys included"
     return context.inventory.tensor(name, context.cube_dtype, elements, "block", meaning)
 
 
 def load_absorbed_query(context: Context, target: Buffer, padded_rows: Expr) -> Statement:
     """The absorbed query rows to L1."""
-    source = absorbed_query(context).region(0, TASK_ROWS, context.head_dim, context.bucket)
+    source = absorbed_query(context).region(0, TASK_ROWS, context.head_dim, context.padded_head_size)
     return LoadNz(dst=target.region(), src=source, padded_rows=padded_rows, where=context.rows.where)
 
 
@@ -102,13 +102,13 @@ def absorb_scale(context: Context, quantization: ChannelQuantization) -> Stateme
 
 def _fold_step(context: Context, quantization: ChannelQuantization) -> list[Statement]:
     b = vector_buffers(context)
-    lanes, bucket = quantization.lanes(context), context.signature.bucket
+    lanes, padded_size = quantization.lanes(context), context.signature.padded_head_size
     wide, elements = context.channel_rows, context.schedule.rows * lanes
     absorbed = context.in_ub("queryFolded", context.cube_dtype, elements, "folded query rows")
     span = CHUNK * lanes
     store = StoreRows(
         dst=absorbed_query(context).region(
-            (ROW_BEGIN + R0) * bucket, CHUNK, context.head_dim, context.bucket
+            (ROW_BEGIN + R0) * padded_size, CHUNK, context.head_dim, context.padded_head_size
         ),
         src=absorbed.region(0, CHUNK, context.head_dim, lanes),
     )
@@ -133,18 +133,24 @@ def _fold_step(context: Context, quantization: ChannelQuantization) -> list[Stat
 
 def _times_scale(context: Context, quantization: ChannelQuantization, wide: Buffer) -> Statement:
     """The query rows of a step times the scale of each channel, to ``wide`` in fp32."""
-    name, bucket, lanes = context.rows.query.name, context.signature.bucket, quantization.lanes(context)
-    narrow = context.in_ub("queryRows", context.dtype, context.schedule.rows * bucket, "query rows")
+    name, padded_size, lanes = (
+        context.rows.query.name,
+        context.signature.padded_head_size,
+        quantization.lanes(context),
+    )
+    narrow = context.in_ub("queryRows", context.dtype, context.schedule.rows * padded_size, "query rows")
 
     def load(run: RowRun) -> Statement:
-        target = narrow.region(run.row * bucket, run.rows, context.head_dim, bucket)
+        target = narrow.region(run.row * padded_size, run.rows, context.head_dim, padded_size)
         source = context.rows.place(context, name, run, context.head_dim)
         return LoadRows(dst=target, src=source, where=context.rows.where)
 
-    row = whole(wide, _ROW * lanes, bucket)
+    row = whole(wide, _ROW * lanes, padded_size)
     scaled = seq(
-        Convert(dst=row, src=whole(narrow, _ROW * bucket, bucket), mode="CAST_NONE"),
-        Binary(op="Mul", dst=row, first=row, second=whole(quantization.wide(context, "scale"), 0, bucket)),
+        Convert(dst=row, src=whole(narrow, _ROW * padded_size, padded_size), mode="CAST_NONE"),
+        Binary(
+            op="Mul", dst=row, first=row, second=whole(quantization.wide(context, "scale"), 0, padded_size)
+        ),
     )
     body = seq(
         context.rows.each_run(load, (narrow,), spread=context.rows.has_nonzero_stride(context, name)),
@@ -181,11 +187,11 @@ def _shift(
     if quantization.offset is None:
         return []
     factor, shift = row_factors(context)
-    lanes, bucket = quantization.lanes(context), context.signature.bucket
+    lanes, padded_size = quantization.lanes(context), context.signature.padded_head_size
     span, step = CHUNK * lanes, whole(shift, R0, CHUNK)
-    row = whole(wide, _ROW * lanes, bucket)
+    row = whole(wide, _ROW * lanes, padded_size)
     times = Binary(
-        op="Mul", dst=row, first=row, second=whole(quantization.wide(context, "offset"), 0, bucket)
+        op="Mul", dst=row, first=row, second=whole(quantization.wide(context, "offset"), 0, padded_size)
     )
     return [
         Note(text="shift = factor * sum(folded * offset)"),

@@ -30,7 +30,7 @@ def prob_ring(emit: Emitter) -> GlobalTensor:
 def out_ring(emit: Emitter) -> GlobalTensor:
     """Weighted sums of tiles, cube to vector."""
     meaning = "ring of weighted sums, cube to vector"
-    return _ring(emit, "outRing", emit.product_dtype, emit.signature.value_bucket, meaning)
+    return _ring(emit, "outRing", emit.product_dtype, emit.signature.padded_value_size, meaning)
 
 
 def _ring(emit: Emitter, name: str, dtype: str, row: int, meaning: str) -> GlobalTensor:
@@ -50,7 +50,7 @@ def partial_sum(emit: Emitter) -> GlobalTensor:
 
 def partial_out(emit: Emitter) -> GlobalTensor:
     """Weighted sums of the key splits, unnormalised."""
-    return _partial(emit, "partialOut", emit.signature.value_bucket, "weighted sums of key splits")
+    return _partial(emit, "partialOut", emit.signature.padded_value_size, "weighted sums of key splits")
 
 
 def _partial(emit: Emitter, name: str, row: int, meaning: str) -> GlobalTensor:

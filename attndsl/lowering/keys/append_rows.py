@@ -66,9 +66,9 @@ def _rows_of(emit: Emitter, source: AppendedRows) -> Statement:
 
 def _copy_row(emit: Emitter, source: AppendedRows) -> For:
     """A new row of all key/value heads, a few heads at a time."""
-    of_keys = (emit.head_dim, emit.bucket)
-    dim, bucket = of_keys if source.role == "key" else (emit.value_dim, emit.value_bucket)
-    elements = emit.schedule.rows * int(bucket.value)
+    of_keys = (emit.head_dim, emit.padded_head_size)
+    dim, padded_size = of_keys if source.role == "key" else (emit.value_dim, emit.padded_value_size)
+    elements = emit.schedule.rows * int(padded_size.value)
     staged = emit.in_ub(f"new{source.role.capitalize()}", emit.dtype, elements, "new rows")
 
     def heads(r0: Expr, chunk: Expr) -> list[Statement]:
@@ -76,7 +76,7 @@ def _copy_row(emit: Emitter, source: AppendedRows) -> For:
             pitch = emit.stride(rows.name, "K")
             return emit.gm(rows.name, rows.row_offset(emit, row), chunk, dim, pitch)
 
-        rows = staged.region(0, chunk, dim, bucket)
+        rows = staged.region(0, chunk, dim, padded_size)
         return [
             Let(symbol=KV_HEAD, value=R0),
             Alloc(

@@ -51,9 +51,9 @@ class Dequantised(KeySourceAdapter):
     def segments(
         self, emit: Emitter, n0: Expr, rows: Expr, body: ToSegment, touched: tuple[Buffer, ...]
     ) -> Statement:
-        bucket = self._bucket(emit)
-        place = (SLOT * emit.tile_keys + n0) * bucket
-        return body(Segment(self._ring(emit), Const(0), rows, place, bucket))
+        padded_size = self._padded_size(emit)
+        place = (SLOT * emit.tile_keys + n0) * padded_size
+        return body(Segment(self._ring(emit), Const(0), rows, place, padded_size))
 
     def widen(self, emit: Emitter) -> Seq:
         """The rows of the running tile widened, to their slot of the ring; the vector cores share them."""
@@ -75,19 +75,19 @@ class Dequantised(KeySourceAdapter):
 
     # Buffers --------------------------------------------------------------------------------------------
 
-    def _bucket(self, emit: Emitter) -> Named:
-        return emit.bucket if self.role == "key" else emit.value_bucket
+    def _padded_size(self, emit: Emitter) -> Named:
+        return emit.padded_head_size if self.role == "key" else emit.padded_value_size
 
     def _dim(self, emit: Emitter) -> Expr:
         return emit.head_dim if self.role == "key" else emit.value_dim
 
     def _width(self, emit: Emitter) -> int:
         """Lanes of a row in the unified buffer: int8 rows start on a 32-byte block."""
-        widest = max(emit.signature.bucket, emit.signature.value_bucket)
+        widest = max(emit.signature.padded_head_size, emit.signature.padded_value_size)
         return -(-widest // _INT8_BLOCK) * _INT8_BLOCK
 
     def _ring(self, emit: Emitter) -> GlobalTensor:
-        elements = Const(emit.schedule.ring * emit.schedule.tile_k * int(self._bucket(emit).value))
+        elements = Const(emit.schedule.ring * emit.schedule.tile_k * int(self._padded_size(emit).value))
         meaning = f"ring of {self.role} tiles in {emit.cube_dtype}, vector to cube"
         name = emit.label(f"{self.role}Ring")
         return emit.inventory.tensor(name, emit.cube_dtype, elements, "block", meaning)
@@ -111,9 +111,9 @@ class Dequantised(KeySourceAdapter):
             target = stored.region(segment.at * width, segment.rows, dim, width)
             return LoadRows(dst=target, src=source, where=self.where)
 
-        place = (SLOT * emit.tile_keys + _K0) * self._bucket(emit)
+        place = (SLOT * emit.tile_keys + _K0) * self._padded_size(emit)
         store = StoreRows(
-            dst=self._ring(emit).region(place, _COUNT, dim, self._bucket(emit)),
+            dst=self._ring(emit).region(place, _COUNT, dim, self._padded_size(emit)),
             src=widened.region(0, _COUNT, dim, width),
         )
         widen = Convert(dst=whole(widened, 0, span), src=whole(stored, 0, span), mode="CAST_NONE")

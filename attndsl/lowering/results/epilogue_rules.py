@@ -88,13 +88,13 @@ def _rounded(context: Context, source: Buffer, offset: Expr, each_run: EachRun) 
 
 def _pitch(context: Context, dtype: str) -> Const:
     """Lanes of a row of the result: rows start on a block."""
-    bucket = context.value_bucket
+    bucket = context.padded_value_size
     padded = -(-int(bucket.value) // _INT8_BLOCK) * _INT8_BLOCK
     return bucket if dtype != "int8" or padded == bucket.value else Const(padded)
 
 
 def _to_floats(context: Context, source: Buffer, offset: Expr, result: Buffer, pitch: Const) -> Statement:
-    span = CHUNK * context.value_bucket
+    span = CHUNK * context.padded_value_size
     return Convert(
         dst=whole(result, 0, span), src=whole(source, offset, span), mode="CAST_RINT", where=context.where
     )
@@ -102,7 +102,7 @@ def _to_floats(context: Context, source: Buffer, offset: Expr, result: Buffer, p
 
 def _to_int8(context: Context, source: Buffer, offset: Expr, result: Buffer, pitch: Const) -> Statement:
     """Integral fp32 rows by way of fp16, which holds them exactly; row by row where rows get wider."""
-    bucket, span = context.value_bucket, CHUNK * pitch
+    bucket, span = context.padded_value_size, CHUNK * pitch
     elements = context.schedule.rows * int(pitch.value)
     half = context.in_ub("resultHalf", "float16", elements, "integral results in fp16")
     row = Convert(
@@ -123,7 +123,7 @@ def _quantise(
 ) -> list[Statement]:
     """``clip(round_half_even(x * scale + offset))``, integral in fp32 afterwards; fp16 holds it exactly."""
     assert isinstance(node, nodes.Quantize)
-    rows = whole(source, offset, CHUNK * context.value_bucket)
+    rows = whole(source, offset, CHUNK * context.padded_value_size)
     steps = [_by_channel(context, node.scale, "Mul", source, offset, each_run)]
     if node.offset is not None:
         steps.append(_by_channel(context, node.offset, "Add", source, offset, each_run))
@@ -141,7 +141,7 @@ def _by_channel(
 ) -> Statement:
     """``rows = rows op factor``, where the fp32 factor is one number or one a channel of each head."""
     tensor = stored_plain(factor)
-    bucket, name, s = context.value_bucket, tensor.name, context.schedule
+    bucket, name, s = context.padded_value_size, tensor.name, context.schedule
     rows = whole(source, offset, CHUNK * bucket)
     one_for_all = context.stride(name, "E")
     number = Load(name, Const(0), scope=Scope.GLOBAL)
@@ -189,7 +189,7 @@ def _by_row(
     other = _operand_without_attention(node)
     if node.op != "multiply" or other is None or not set(_axes(other)) <= {"N"}:
         raise NotLowered(f"'{node.op}' of the result", node.where)
-    bucket = context.value_bucket
+    bucket = context.padded_value_size
 
     def one(run: RowRun) -> Statement:
         row = whole(source, offset + run.row * bucket, bucket)

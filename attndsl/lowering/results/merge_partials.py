@@ -59,7 +59,7 @@ def _merge_stage(contexts: tuple[Context, ...]) -> Stage:
     body = seq(
         Fill(dst=_lanes(b.merged_max), value=LOWEST),
         Fill(dst=merged_sum, value=Const(0)),
-        Fill(dst=whole(accumulator, 0, CHUNK * context.value_bucket), value=Const(0)),
+        Fill(dst=whole(accumulator, 0, CHUNK * context.padded_value_size), value=Const(0)),
         *(_parts_of(each) for each in contexts),
         Note(text="result = accumulator / sum; a row without keys has sum 0 and gives zeros"),
         WithScalar(op="Maxs", dst=merged_sum, src=merged_sum, scalar=SMALLEST),
@@ -115,9 +115,11 @@ def _parts_of(context: Context) -> Statement:
 
 def _merge_one(context: Context) -> Seq:
     b, state = _blocks(context), vector_buffers(context)
-    bucket = context.value_bucket
+    padded_size = context.padded_value_size
     row = _PART * row_total(context) + _ROW0
-    accumulator, partial = (whole(buffer, 0, CHUNK * bucket) for buffer in (state.accumulator, state.partial))
+    accumulator, partial = (
+        whole(buffer, 0, CHUNK * padded_size) for buffer in (state.accumulator, state.partial)
+    )
     merged_max, merged_sum, part_max, part_sum, new_max, rescale = (
         _lanes(buffer)
         for buffer in (b.merged_max, b.merged_sum, b.part_max, b.part_sum, b.new_max, b.rescale)
@@ -126,7 +128,7 @@ def _merge_one(context: Context) -> Seq:
     body = seq(
         LoadRows(dst=part_max, src=partial_max(context).region(row * STATISTIC_LANES, 1, statistics)),
         LoadRows(dst=part_sum, src=partial_sum(context).region(row * STATISTIC_LANES, 1, statistics)),
-        LoadRows(dst=partial, src=partial_out(context).region(row * bucket, 1, CHUNK * bucket)),
+        LoadRows(dst=partial, src=partial_out(context).region(row * padded_size, 1, CHUNK * padded_size)),
         Note(text="newMax = max(mergedMax, partMax); both sides are rescaled to it and added"),
         Binary(op="Max", dst=new_max, first=merged_max, second=part_max),
         Binary(op="Sub", dst=rescale, first=merged_max, second=new_max),

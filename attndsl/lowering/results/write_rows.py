@@ -68,7 +68,7 @@ def _normalised(context: Context) -> list[Statement]:
     """
     b = vector_buffers(context)
     row_sum = whole(b.row_sum, R0, CHUNK)
-    offset = R0 * context.value_bucket
+    offset = R0 * context.padded_value_size
     return [
         Note(text="result = accumulator / rowSum; a row without keys has sum 0 and gives zeros"),
         WithScalar(op="Maxs", dst=row_sum, src=row_sum, scalar=SMALLEST, where=context.where),
@@ -80,7 +80,7 @@ def _normalised(context: Context) -> list[Statement]:
 
 def _partial(context: Context) -> list[Statement]:
     """Maxima, sums and weighted sums of a chunk, each row at its flat row index."""
-    b, bucket, s = vector_buffers(context), context.value_bucket, context.schedule
+    b, padded_size, s = vector_buffers(context), context.padded_value_size, context.schedule
     lanes = Const(STATISTIC_LANES)
     leaving = tuple(
         context.in_ub(name, "float32", s.rows * STATISTIC_LANES, f"{meaning}, one block a row", s.slots)
@@ -107,7 +107,7 @@ def _partial(context: Context) -> list[Statement]:
     )
     return [
         Alloc(buffers=leaving, body=statistics),
-        store(partial_out(context), b.accumulator, R0 * bucket, bucket),
+        store(partial_out(context), b.accumulator, R0 * padded_size, padded_size),
     ]
 
 

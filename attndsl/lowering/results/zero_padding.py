@@ -31,11 +31,11 @@ def zero_padding(context: Context) -> Stage:
     Raises:
         NotLowered: batch rows are not padded: packed, or of one position each.
     """
-    s, where, pitch = context.schedule, context.where, as_expr(context.value_bucket)
-    name, size = context.computation.output.name, s.rows * context.signature.value_bucket
+    s, where, pitch = context.schedule, context.where, as_expr(context.padded_value_size)
+    name, size = context.computation.output.name, s.rows * context.signature.padded_value_size
     dtype = context.parameter(name).dtype
     if dtype == "int8":  # made of fp16, and rows start on a block
-        pitch = Const(-(-context.signature.value_bucket // ATLAS_A2.block) * ATLAS_A2.block)
+        pitch = Const(-(-context.signature.padded_value_size // ATLAS_A2.block) * ATLAS_A2.block)
         size = s.rows * int(pitch.evaluate({}))
     wide = context.in_ub("zeroWide", "float16" if dtype == "int8" else "float32", size, "zeros")
     zeros = context.in_ub("zeroRows", dtype, size, "rows of zeros")

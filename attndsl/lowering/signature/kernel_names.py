@@ -55,9 +55,9 @@ def _setting_word(name: str, value: Any, dtype: str) -> str:
 
 def _words(operator: Contract, special: Specialisation) -> Iterator[str]:
     yield special.dtype
-    yield f"d{special.bucket}"
-    if special.value_bucket is not None:
-        yield f"e{special.value_bucket}"
+    yield f"d{special.padded_head_size}"
+    if special.padded_value_size is not None:
+        yield f"e{special.padded_value_size}"
     yield from (name for name in feature_names(operator) if name in special.features)
     for name, value in special.settings:
         word = _setting_word(name, _spelling(operator, name, value), special.dtype)
@@ -74,4 +74,10 @@ def _spelling(operator: Contract, name: str, value: Any) -> Any:
 def _told(special: Specialisation) -> tuple[object, ...]:
     """What a name says, before it is words: equal where two specialisations may have one name."""
     settings = {(*pair, type(pair[1])) for pair in special.settings if _setting_word(*pair, special.dtype)}
-    return special.dtype, special.bucket, special.value_bucket, special.features, frozenset(settings)
+    return (
+        special.dtype,
+        special.padded_head_size,
+        special.padded_value_size,
+        special.features,
+        frozenset(settings),
+    )

@@ -36,7 +36,7 @@ class KernelSignature:
     """What the lowering needs to know of an operator besides its graph.
 
     Attributes:
-        bucket, value_bucket: head sizes the kernel is specialised on, multiples of 16.
+        padded_head_size, padded_value_size: padded head sizes the kernel is specialised on, multiples of 16.
         present: the tensors that calls pass.
         extents: size of each attention axis, over the operator's own names.
         parameters: global tensors in the kernel's argument order.
@@ -51,8 +51,8 @@ class KernelSignature:
     name: str
     summary: str
     dtype: str
-    bucket: int
-    value_bucket: int
+    padded_head_size: int
+    padded_value_size: int
     present: frozenset[str]
     extents: Mapping[str, Expr]
     parameters: tuple[GlobalTensor, ...]
@@ -78,9 +78,9 @@ class KernelSignature:
 def kernel_signature_of(
     operator: Operator,
     dtype: str,
-    bucket: int,
+    padded_head_size: int,
     features: frozenset[str],
-    value_bucket: int | None = None,
+    padded_value_size: int | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> KernelSignature:
     """The operator's part of a lowering, for one specialisation.
@@ -103,8 +103,8 @@ def kernel_signature_of(
         name=operator.name,
         summary=operator.summary,
         dtype=dtype,
-        bucket=bucket,
-        value_bucket=bucket if value_bucket is None else value_bucket,
+        padded_head_size=padded_head_size,
+        padded_value_size=padded_head_size if padded_value_size is None else padded_value_size,
         present=present,
         extents={
             axis: _without_folds(_settled(size, layouts, arguments))

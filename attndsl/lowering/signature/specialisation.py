@@ -23,17 +23,17 @@ class Specialisation:
     """The identity of a kernel: dtype, padded head sizes, optional tensors and specialization parameters.
 
     Attributes:
-        dtype: the io dtype. ``bucket``: head size, a multiple of 16.
+        dtype: the io dtype. ``padded_head_size``: the head size rounded up to a multiple of 16.
         features: the optional tensors in use.
-        value_bucket: head size of values where it is one of its own.
+        padded_value_size: the same of values, where they have a size of their own.
         settings: values of the parameters, dtypes and layouts on which the computation depends, by name,
             where they are not the defaults.
     """
 
     dtype: str
-    bucket: int
+    padded_head_size: int
     features: frozenset[str] = frozenset()
-    value_bucket: int | None = None
+    padded_value_size: int | None = None
     settings: tuple[tuple[str, Any], ...] = ()
 
 
@@ -93,20 +93,20 @@ def specialised_on(
     present: frozenset[str],
     values: Mapping[str, Any],
     dtype: str,
-    buckets: tuple[int, int],
+    padded_sizes: tuple[int, int],
 ) -> Specialisation:
     """The specialisation of the kernel for calls that pass ``present`` and have these settings.
 
-    ``buckets``: padded head sizes of keys and of values.
+    ``padded_sizes``: padded head sizes of keys and of values.
     """
     features = features_told(operator, present, values)
     settings = tuple((name, values.get(name)) for name in sorted(operator.specialization_parameters))
     one_size = operator.axis_extents["E"].same(operator.axis_extents["D"])
     return Specialisation(
         dtype=dtype,
-        bucket=buckets[0],
+        padded_head_size=padded_sizes[0],
         features=features,
-        value_bucket=None if one_size else buckets[1],
+        padded_value_size=None if one_size else padded_sizes[1],
         settings=canonical_settings(operator, features, settings),
     )
 
