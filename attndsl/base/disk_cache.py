@@ -21,7 +21,7 @@ from attndsl.base.errors import UserError
 
 FOLDER_VARIABLE, LIMIT_VARIABLE = "ATTNDSL_CACHE_DIR", "ATTNDSL_CACHE_BYTES"
 STORE_VARIABLE = "ATTNDSL_STORE_PROGRAMS"
-"""Set to 0, nothing that the compiler made is stored or found: for whoever changes the compiler while it runs,
+"""Set to 0, nothing that the compiler made is stored or found: for those who change it while it runs,
 as tests do."""
 DEFAULT_LIMIT = 4 << 30
 """Bytes that entries may take together."""

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from attndsl.base import disk_cache
 from attndsl.codegen.kernel_set.request import KernelRequest, in_order
-from attndsl.codegen.project import finished
 from attndsl.codegen.project.files import MANIFEST, OutputNotWritable
 from attndsl.codegen.project.finished import EarlierRequestFails
 from attndsl.codegen.project.generation import Generation
@@ -23,7 +23,7 @@ WIDE = KernelRequest(dtypes=("float16",), head_sizes=(32,))
 @pytest.fixture
 def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("ATTNDSL_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setenv(finished.SWITCH, "1")
+    monkeypatch.setenv(disk_cache.STORE_VARIABLE, "1")
     return Path(decode_spec(tmp_path, DECODE_SCORES, DECODE_RESULT).where.file)
 
 
