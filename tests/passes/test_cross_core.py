@@ -279,10 +279,10 @@ def test_what_cubes_read_is_written_once_and_first(wrong):
         derive_flags(early(**{wrong: True}))
 
 
-@pytest.mark.parametrize("behind_all", [True, False])
-def test_a_stage_behind_all_begins_with_a_meeting(behind_all):
+@pytest.mark.parametrize("after_all_cores", [True, False])
+def test_a_stage_behind_all_begins_with_a_meeting(after_all_cores):
     last = stage("Append", Core.AIV, StoreRows(dst=SUMS.region(0, 1, 64), src=UB.region(0, 1, 64)))
-    body = seq(Stage(name=last.name, core=last.core, doc="", body=last.body, behind_all=behind_all))
+    body = seq(Stage(name=last.name, core=last.core, doc="", body=last.body, after_all_cores=after_all_cores))
     made = Program(
         name="last",
         summary="",
@@ -295,7 +295,7 @@ def test_a_stage_behind_all_begins_with_a_meeting(behind_all):
     )
     program = derive_flags(made)
     modes = [item.mode for item in program.body.walk() if isinstance(item, SetCrossFlag)]
-    assert modes == ([0] if behind_all else [])
+    assert modes == ([0] if after_all_cores else [])
 
 
 # ------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""A tree as steps on one integer: what each pipe does not know to be complete behind a few statements."""
+"""A tree as transfer functions: what each pipe does not know to be complete after a few statements."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def walked(*statements: Statement, without: str = "") -> tuple[Noting, dict[str,
     index = AccessIndex(tree)
     flow = Flow(tree, index, surely_run(tree))
     walk, state = Noting(index, flow, without), flow.start()
-    walk.run(flow.steps, state)
+    walk.run(flow.functions, state)
     rows = {pipe.value: state.bits >> flow.rows.pipe(pipe) & flow.rows.row for pipe in index.pipes}
     return walk, {
         pipe: {f"{item.pipe.value} {memory.name}" for item, memory in index.members(bits)}

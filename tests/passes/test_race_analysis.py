@@ -1,7 +1,7 @@
 """The race analysis against the same analysis written down with sets, on random trees.
 
-Steps on one integer, fixpoints that go on where they stopped and loops that are not run again must not
-change what is found.
+Transfer functions on one integer, fixpoints that go on where they stopped and loops that are not run again
+must not change what is found.
 """
 
 from __future__ import annotations
@@ -263,7 +263,7 @@ def test_a_walk_may_start_from_what_one_with_more_events_found(tree):
     names = sorted({item.name for item in tree.walk() if isinstance(item, SetEvent)})
     flow = Flow(tree, AccessIndex(tree), surely_run(tree))
     whole = Walk()
-    whole.run(flow.steps, flow.start())
+    whole.run(flow.functions, flow.start())
     for name in names if not whole.unraised else ():
         fresh = Walk(flow.marks[name])
         warm = Walk(
@@ -273,7 +273,7 @@ def test_a_walk_may_start_from_what_one_with_more_events_found(tree):
         ends = []
         for walk in (fresh, warm):
             ends.append(flow.start())
-            walk.run(flow.steps, ends[-1])
+            walk.run(flow.functions, ends[-1])
         assert ends[0].same(ends[1])
         assert fresh.entries.keys() == warm.entries.keys()
         assert all(fresh.entries[key].same(warm.entries[key]) for key in fresh.entries)
@@ -284,9 +284,9 @@ def test_an_event_that_was_never_raised_tells_nothing():
     flow_of = seq(load(PLAIN), If(condition=TEST, then=seq(raised("e", MTE2, V))), store(PLAIN))
     flow = Flow(flow_of, AccessIndex(flow_of), frozenset())
     state = flow.start()
-    Walk().run(flow.steps[:1], state)
+    Walk().run(flow.functions[:1], state)
     assert not state.bits & flow.rows.ids("e", 1) and not state.present & flow.rows.ids("e", 1)
-    Walk().run(flow.steps[1:], state)
+    Walk().run(flow.functions[1:], state)
     assert state.present & flow.rows.ids("e", 1)
 
 

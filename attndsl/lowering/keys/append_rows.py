@@ -41,7 +41,9 @@ def append_rows(emit: Emitter, sources: tuple[AppendedRows, ...]) -> Stage:
     overwrites = any(source.ring is not None for source in sources)
     doc = "New keys and values into their rows of the caches."
     where = sources[0].where
-    return Stage(name="AppendRows", core=Core.AIV, doc=doc, body=body, behind_all=overwrites, where=where)
+    return Stage(
+        name="AppendRows", core=Core.AIV, doc=doc, body=body, after_all_cores=overwrites, where=where
+    )
 
 
 def _rows_of(emit: Emitter, source: AppendedRows) -> Statement:

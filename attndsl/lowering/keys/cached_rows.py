@@ -17,7 +17,7 @@ from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.keys.key_source import KeySource, KeySourceAdapter
 from attndsl.lowering.keys.stored_rows import Contiguous
 from attndsl.lowering.rows.batch_extents import batch_scalar
-from attndsl.lowering.rows.row_segments import Page, Segment, ToSegment, segments_by_page
+from attndsl.lowering.rows.row_segments import Page, RowSegment, ToSegment, segments_by_page
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.statements import If, Let, Statement, seq
 
@@ -80,7 +80,7 @@ class AppendedRows(KeySourceAdapter):
     def segments(
         self, emit: Emitter, n0: Expr, rows: Expr, body: ToSegment, touched: tuple[Buffer, ...]
     ) -> Statement:
-        def behind_old(segment: Segment) -> Statement:
+        def behind_old(segment: RowSegment) -> Statement:
             return body(replace(segment, at=_OLD + segment.at))
 
         first_new = n0 - self.appended_at + _OLD

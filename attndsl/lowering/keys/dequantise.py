@@ -21,7 +21,7 @@ from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.keys.channel_quantization import ChannelQuantization
 from attndsl.lowering.keys.key_source import KeySource, KeySourceAdapter
 from attndsl.lowering.match.stored_inputs import stored_in, stored_node
-from attndsl.lowering.rows.row_segments import Segment, ToSegment
+from attndsl.lowering.rows.row_segments import RowSegment, ToSegment
 from attndsl.target import ATLAS_A2
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import Convert, LoadRows, StoreRows
@@ -53,7 +53,7 @@ class Dequantised(KeySourceAdapter):
     ) -> Statement:
         padded_size = self._padded_size(emit)
         place = (SLOT * emit.tile_keys + n0) * padded_size
-        return body(Segment(self._ring(emit), Const(0), rows, place, padded_size))
+        return body(RowSegment(self._ring(emit), Const(0), rows, place, padded_size))
 
     def widen(self, emit: Emitter) -> Seq:
         """The rows of the running tile widened, to their slot of the ring; the vector cores share them."""
@@ -106,7 +106,7 @@ class Dequantised(KeySourceAdapter):
         widened = emit.in_ub("wideRows", dtype, elements, "int8 rows as the cube takes them", slots)
         span = _COUNT * width
 
-        def to_ub(segment: Segment) -> Statement:
+        def to_ub(segment: RowSegment) -> Statement:
             source = segment.tensor.region(segment.offset, segment.rows, dim, segment.pitch)
             target = stored.region(segment.at * width, segment.rows, dim, width)
             return LoadRows(dst=target, src=source, where=self.where)

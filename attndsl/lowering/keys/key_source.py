@@ -17,7 +17,7 @@ from attndsl.graph import nodes
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.keys.channel_quantization import ChannelQuantization
 from attndsl.lowering.rows.batch_extents import batch_scalar
-from attndsl.lowering.rows.row_segments import Segment, ToSegment, load_matrix
+from attndsl.lowering.rows.row_segments import RowSegment, ToSegment, load_matrix
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions.cube import fractal_depth
 from attndsl.tile.statements import Statement
@@ -82,7 +82,7 @@ class KeySource(ABC):
     ) -> Statement:
         """Rows ``n0 .. n0 + rows - 1`` of the running tile to L1 in Nz, ``width`` columns from ``column``."""
 
-        def to_l1(segment: Segment) -> Statement:
+        def to_l1(segment: RowSegment) -> Statement:
             return load_matrix(target, segment, self.image_rows(target, rows), column, width)
 
         return self.segments(emit, n0, rows, to_l1, (target,))

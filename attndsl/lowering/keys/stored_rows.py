@@ -10,7 +10,7 @@ from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.emit.loop_scalars import BATCH, FIRST_KEY, KV_HEAD, own_rows
 from attndsl.lowering.keys.key_source import KeySource
 from attndsl.lowering.rows.batch_extents import batch_scalar, packed_start
-from attndsl.lowering.rows.row_segments import Page, Segment, ToSegment, segments_by_page
+from attndsl.lowering.rows.row_segments import Page, RowSegment, ToSegment, segments_by_page
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.statements import Let, PickTensor, Statement
 
@@ -84,7 +84,7 @@ class Contiguous(StoredRows):
     ) -> Statement:
         pitch = self.pitch(emit)
         offset = self.tile_start + n0 * pitch
-        return body(Segment(emit.parameter(self.name), Const(0), rows, offset, pitch))
+        return body(RowSegment(emit.parameter(self.name), Const(0), rows, offset, pitch))
 
 
 @dataclass(frozen=True, kw_only=True)

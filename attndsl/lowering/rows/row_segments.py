@@ -17,7 +17,7 @@ _ROW = Symbol("row")
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
+class RowSegment:
     """Rows at an even pitch.
 
     Attributes:
@@ -33,7 +33,7 @@ class Segment:
     pitch: Expr
 
 
-ToSegment = Callable[[Segment], Statement]
+ToSegment = Callable[[RowSegment], Statement]
 """The statements for a segment."""
 
 
@@ -65,7 +65,7 @@ def segments_by_page(
         Let(symbol=end, value=minimum(index * size + size, first + rows)),
         # The start of a page may be read from a table: once a page, not in each copy of it.
         Let(symbol=offset, value=page.start + (begin - index * size) * page.pitch),
-        body(Segment(page.tensor, begin - first, end - begin, offset, page.pitch)),
+        body(RowSegment(page.tensor, begin - first, end - begin, offset, page.pitch)),
     )
     turns = For(
         var=index,
@@ -79,7 +79,9 @@ def segments_by_page(
     return seq(Let(symbol=first, value=first_row), turns)
 
 
-def load_matrix(target: Buffer, segment: Segment, total_rows: Expr, column: Expr, width: Expr) -> Statement:
+def load_matrix(
+    target: Buffer, segment: RowSegment, total_rows: Expr, column: Expr, width: Expr
+) -> Statement:
     """A segment of a row-major matrix to L1; row by row where its pitch exceeds what one copy can express.
 
     ``total_rows``: rows of the whole matrix in L1.

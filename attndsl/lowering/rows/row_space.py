@@ -33,7 +33,7 @@ from attndsl.lowering.emit.loop_scalars import (
     ROWS,
     TASK_ROWS,
 )
-from attndsl.lowering.rows.row_segments import Segment, load_matrix
+from attndsl.lowering.rows.row_segments import RowSegment, load_matrix
 from attndsl.lowering.rows.scaled_query import ScaledQuery
 from attndsl.target import ATLAS_A2
 from attndsl.tile.buffers import Buffer, GlobalRegion, GlobalTensor
@@ -204,7 +204,7 @@ class RowSpace(ABC):
     ) -> Statement:
         """The task's heads of one position, ``dim`` columns of each, as rows ``at`` and on in L1."""
         name, padded_rows = self.query.name, ROW_FRACTALS * FRACTAL_SIZE
-        segment = Segment(tensor, at, HEADS, offset, emit.stride(name, "N"))
+        segment = RowSegment(tensor, at, HEADS, offset, emit.stride(name, "N"))
         layouts = emit.signature.layouts[name].strides
         if not all(each.get("N", Const(0)).same(emit.signature.extents["D"]) for each in layouts):
             return load_matrix(target, segment, padded_rows, Const(0), dim)

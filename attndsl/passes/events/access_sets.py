@@ -1,7 +1,7 @@
 """Access sets: the accesses of a tree as bits of an integer, for the race analysis.
 
 An access is an instruction at a buffer, an instruction at a ring in global memory, or a wait at its event.
-Bit ``age * width + number``; behind the ages comes one block of ``width`` bits for accesses that earlier
+Bit ``age * width + number``; after the ages comes one block of ``width`` bits for accesses that earlier
 iterations of a disjoint loop made.
 """
 

@@ -1,7 +1,7 @@
 """A core's tree as a sequence of bit-vector transfer functions, for the race analysis.
 
-:class:`Flow` translates each statement of the tree into a step (transfer_functions.py) with the masks of the
-rows (analysis_state.py) that it changes.
+:class:`Flow` translates each statement of the tree into a transfer function
+(transfer_functions.py) with the masks of the rows (analysis_state.py) that it changes.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from attndsl.passes.events.access_sets import AccessIndex, AccessSet, Group
 from attndsl.passes.events.analysis_state import Rows, State
 from attndsl.passes.events.transfer_functions import (
     Branch,
+    CaseSplit,
     Complete,
-    Either,
     Flag,
     Loop,
     Raise,
     RotateSlots,
     Start,
-    Step,
+    TransferFunction,
     Wait,
 )
 from attndsl.target import Pipe
@@ -43,7 +43,7 @@ from attndsl.tile.statements import (
 
 
 class Flow:
-    """The steps of a tree.
+    """The transfer functions of a tree.
 
     Statements that change no state are left out.
 
@@ -64,8 +64,8 @@ class Flow:
     ) -> None:
         """``clashing``: what an instruction is asked for, else all that must be complete before it.
 
-        ``split_at``: scalars behind whose definition the walk is told (:class:`Either`). ``merge``: make
-        one step of instructions that follow each other, where clashes among these do not matter.
+        ``split_at``: scalars after whose definition the walk is told (:class:`CaseSplit`). ``merge``: make
+        one function of instructions that follow each other, where clashes among these do not matter.
         """
         self._index, self._sure, self._merge = index, sure, merge
         self._clashing = index.clashing if clashing is None else clashing
@@ -74,7 +74,7 @@ class Flow:
         self.marks = {name: 1 << number for number, name in enumerate(index.events)}
         self.loops: list[Loop] = []
         self._instructions = self._count = self._awaited = 0
-        self.steps = self._body(tree)
+        self.functions = self._body(tree)
 
     def start(self) -> State:
         """Nothing was issued yet."""
@@ -86,12 +86,12 @@ class Flow:
         ids = self._index.ids(self._index.events[name])
         return rows.everywhere(waits) | waits << rows.up | rows.ids(name, ids)
 
-    def _body(self, statement: Statement) -> tuple[Step, ...]:
-        found: list[Step] = []
+    def _body(self, statement: Statement) -> tuple[TransferFunction, ...]:
+        found: list[TransferFunction] = []
         self._add(statement, found)
         return tuple(found)
 
-    def _add(self, statement: Statement, found: list[Step]) -> None:
+    def _add(self, statement: Statement, found: list[TransferFunction]) -> None:
         if isinstance(statement, Seq):
             self._add_all(statement.body, found)
         elif isinstance(statement, For):
@@ -106,13 +106,13 @@ class Flow:
         elif isinstance(statement, Instruction):
             self._add_start(statement, found)
         else:
-            found += self._step(statement)
+            found += self._function(statement)
             for child in statement.children():
                 self._add(child, found)
             if isinstance(statement, Alloc):
                 found += self._rotation(statement.buffers)
 
-    def _step(self, statement: Statement) -> tuple[Step, ...]:
+    def _function(self, statement: Statement) -> tuple[TransferFunction, ...]:
         """What a statement does besides what is inside it."""
         if isinstance(statement, WaitEvent):
             return (self._wait(statement),)
@@ -125,16 +125,16 @@ class Flow:
             return (Flag(statement, first, self.rows.row << first),)
         return ()
 
-    def _add_all(self, body: tuple[Statement, ...], found: list[Step]) -> None:
+    def _add_all(self, body: tuple[Statement, ...], found: list[TransferFunction]) -> None:
         for place, child in enumerate(body):
             if isinstance(child, Let) and child.symbol.name in self._split_at:
-                rest: list[Step] = []
+                rest: list[TransferFunction] = []
                 self._add_all(body[place + 1 :], rest)
-                found.append(Either(child.symbol.name, tuple(rest)))
+                found.append(CaseSplit(child.symbol.name, tuple(rest)))
                 return
             self._add(child, found)
 
-    def _add_start(self, item: Instruction, found: list[Step]) -> None:
+    def _add_start(self, item: Instruction, found: list[TransferFunction]) -> None:
         number, accesses = self._instructions, self.rows.everywhere(self._index.of[item])
         self._instructions += 1
         clashing = self._clashing[item] << self.rows.pipe(item.pipe)
@@ -146,7 +146,7 @@ class Flow:
         else:
             found.append(start)
 
-    def _add_loop(self, loop: For, found: list[Step]) -> None:
+    def _add_loop(self, loop: For, found: list[TransferFunction]) -> None:
         before, outside = self._count, self._awaited
         self._awaited = 0
         body = self._body(loop.body)
@@ -185,7 +185,7 @@ class Flow:
         """The age of the id in use; where a slot is named outright it may be any."""
         return range(self._index.ids(event) if event.slot is not None else 1)
 
-    def _raise(self, event: SetEvent) -> Step:
+    def _raise(self, event: SetEvent) -> TransferFunction:
         ages, rows, bit = self._ages(event), self.rows, self._index.waits[event.name]
         source = rows.pipe(event.source)
         return Raise(
@@ -199,7 +199,7 @@ class Flow:
             up=sum(bit << age * self._index.width << rows.up for age in ages),
         )
 
-    def _wait(self, event: WaitEvent) -> Step:
+    def _wait(self, event: WaitEvent) -> TransferFunction:
         ages, rows, bit = self._ages(event), self.rows, self._index.waits[event.name]
         target = rows.pipe(event.target)
         self._awaited |= self.marks[event.name]
@@ -220,7 +220,7 @@ class Flow:
             found &= self._index.of_buffers((buffer,))
         return Complete(pipe, found << self.rows.pipe(pipe))
 
-    def _rotation(self, group: Group) -> tuple[Step, ...]:
+    def _rotation(self, group: Group) -> tuple[TransferFunction, ...]:
         slots = group[0].slots
         if slots == 1:
             return ()

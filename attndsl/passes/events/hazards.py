@@ -98,7 +98,7 @@ def superfluous_events(
     clashing = {item: _union(index.bit_of[access] for access in accesses) for item, accesses in pairs.items()}
     flow = Flow(tree, index, sure, clashing=clashing, merge=True)
     done, gone = _Trying(frozenset(found.overruns)), frozenset[str]()
-    done.run(flow.steps, flow.start())
+    done.run(flow.functions, flow.start())
     for name in names:
         trial = done.without_event(flow, name)
         if trial.shows_nothing(flow, name):
@@ -130,7 +130,7 @@ class _Finding(Walk):
     def of(cls, flow: Flow) -> _Finding:
         """What clashes anywhere in a flow."""
         walk = cls(flow)
-        walk.run(flow.steps, flow.start())
+        walk.run(flow.functions, flow.start())
         return walk
 
     def clash(self, start: Start, clashes: int, state: State) -> None:
@@ -171,7 +171,7 @@ class _Trying(Walk):
             for loop in flow.loops:
                 if loop.awaits & flow.marks[name] and loop.statement in entries:
                     self.run(loop.body, entries[loop.statement].copy())
-            self.run(flow.steps, flow.start())
+            self.run(flow.functions, flow.start())
         except _Unexpected:
             return False
         return True
@@ -193,7 +193,7 @@ def insert_barriers(tree: Seq, sure: frozenset[For] | None = None) -> Seq:
     index = AccessIndex(tree, _in_own_pipe(tree).__contains__, waits=False)
     flow = Flow(tree, index, _sure(tree, sure))
     walk = _Inserting(flow, index)
-    walk.run(flow.steps, flow.start())
+    walk.run(flow.functions, flow.start())
     return _with_barriers(tree, walk.barriers)
 
 
@@ -268,7 +268,7 @@ class _Inserting(Walk):
         super().iterate(loop, state)
 
     def _inside(self, loop: Loop, state: State) -> dict[_Place, Statement]:
-        """Change the state to that behind the loop; the barriers that it needs inside."""
+        """Change the state to that after the loop; the barriers that it needs inside."""
         key = (loop, state.bits, state.present)
         if key not in self._known:
             outer, entry = self.barriers, state.copy()

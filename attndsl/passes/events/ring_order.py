@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from attndsl.passes.events.access_sets import Access, AccessIndex
 from attndsl.passes.events.analysis_state import State
 from attndsl.passes.events.flow import Flow, upper_bound
-from attndsl.passes.events.transfer_functions import Either, Flag, Loop, Walk
+from attndsl.passes.events.transfer_functions import CaseSplit, Flag, Loop, Walk
 from attndsl.passes.events.trip_counts import surely_run
 from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.instructions import Instruction
@@ -46,7 +46,7 @@ def find_early_flags(tree: Seq, sure: frozenset[For] | None = None) -> tuple[Ear
     sure = surely_run(tree) if sure is None else sure
     walk = _Flags(index)
     flow = Flow(tree, index, sure, split_at=_scalars_to_split(tree, index, sure))
-    walk.run(flow.steps, flow.start())
+    walk.run(flow.functions, flow.start())
     return tuple(walk.early.values())
 
 
@@ -81,12 +81,12 @@ class _Flags(Walk):
             if raised.ring in (None, tensor):
                 self.early[earlier, raised, tensor] = EarlyFlag(earlier, raised, tensor)
 
-    def either(self, step: Either, state: State) -> None:
+    def case_split(self, function: CaseSplit, state: State) -> None:
         """What follows a definition, with the scalar positive and with it not."""
         outer, other = self._empty, state.copy()
         for empty, way in ((False, state), (True, other)):
-            self._empty = {**outer, step.name: empty}
-            self.run(step.rest, way)
+            self._empty = {**outer, function.name: empty}
+            self.run(function.rest, way)
         self._empty = outer
         state.become(state.join(other))
 

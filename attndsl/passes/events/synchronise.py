@@ -3,7 +3,7 @@
 They are balanced SetEvent/WaitEvent statements with ids; what they leave unordered, barriers order.
 
 * Content: between two statements of one sequence that access a buffer on different pipes, one of them
-  writing, an event is raised behind the first and awaited before the second. Both stand in the same
+  writing, an event is set after the first and awaited before the second. Both stand in the same
   sequence, so they balance whatever loops and branches the statements contain.
 * Reuse (buffer_reuse.py): a lifetime of a buffer group waits until the other pipes have given the slot back.
 
@@ -118,14 +118,14 @@ def _content_events(statement: Statement, groups: dict[Buffer, Group]) -> Statem
     if not kept:
         return statement
     before: dict[int, list[Statement]] = {}
-    behind: dict[int, list[Statement]] = {}
+    after: dict[int, list[Statement]] = {}
     for edge in kept:
         event = _content_event(edge, sorted(edge.buffers, key=order.__getitem__), groups)
-        behind.setdefault(edge.first, []).append(event)
+        after.setdefault(edge.first, []).append(event)
         before.setdefault(edge.second, []).append(wait_for(event))
     body: list[Statement] = []
     for index, child in enumerate(statement.body):
-        body += [*before.get(index, []), child, *behind.get(index, [])]
+        body += [*before.get(index, []), child, *after.get(index, [])]
     return seq(*body)
 
 
@@ -220,13 +220,13 @@ def _order_flags(tree: Seq, sure: frozenset[For]) -> Seq:
     def change(statement: Statement) -> Statement:
         if not isinstance(statement, SetCrossFlag) or statement not in late:
             return statement
-        behind: list[Statement] = []
+        after: list[Statement] = []
         for pipe in late[statement]:
             name, own = f"{statement.name}{pipe.value}", statement.pipe
             done = SetEvent(name=f"{name}Done", source=pipe, target=own)
             taken = SetEvent(name=f"{name}Taken", source=own, target=pipe)
-            behind += [done, wait_for(done), taken, wait_for(taken)]
-        return seq(*behind, statement)
+            after += [done, wait_for(done), taken, wait_for(taken)]
+        return seq(*after, statement)
 
     return as_seq(rewrite(tree, change) or tree)
 

@@ -1,8 +1,8 @@
 """Bit-vector transfer functions for the race analysis: the change of the state that a statement makes.
 
-Each :class:`Step` holds the masks that its change needs. A :class:`Walk` runs steps in program order:
-branches join by union, loops run to a fixpoint. Its subclasses say what happens at a clash, an overrun and
-a flag.
+Each :class:`TransferFunction` holds the masks that its change needs. A :class:`Walk` runs them in program
+order: branches join by union, loops run to a fixpoint. Its subclasses say what happens at a clash, an overrun
+and a flag.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from attndsl.tile.statements import For, SetCrossFlag, SetEvent
 
 
 class Walk:
-    """One run over a flow's steps. What is done about a clash, an overrun and a flag, subclasses say.
+    """One run over a flow's transfer functions. Subclasses handle clashes, overruns and flags.
 
     Attributes:
         without: events that are taken for absent, as bits of :attr:`Flow.marks`.
@@ -30,12 +30,12 @@ class Walk:
         self.without = without
         self.entries: dict[object, State] = dict(entries or {})
         self.unraised = False
-        self._behind: dict[object, State] = {}  # behind the body, entered in that state
+        self._after_body: dict[object, State] = {}  # after the body, entered in that state
 
-    def run(self, steps: tuple[Step, ...], state: State) -> None:
-        """Change the state to that behind the steps."""
-        for step in steps:
-            step.run(state, self)
+    def run(self, functions: tuple[TransferFunction, ...], state: State) -> None:
+        """Change the state to that after the functions."""
+        for function in functions:
+            function.run(state, self)
 
     def clash(self, start: Start, clashes: int, state: State) -> None:
         """``clashes``: unfinished accesses that must be complete before the instruction starts."""
@@ -46,9 +46,9 @@ class Walk:
     def flag(self, flag: Flag, state: State) -> None:
         """A flag between the cores of a block is raised."""
 
-    def either(self, step: Either, state: State) -> None:
+    def case_split(self, function: CaseSplit, state: State) -> None:
         """What follows the definition of a scalar that decides whether loops run."""
-        self.run(step.rest, state)
+        self.run(function.rest, state)
 
     def loop(self, loop: Loop, state: State) -> None:
         """A loop after any number of iterations.
@@ -58,14 +58,14 @@ class Walk:
         """
         key = self.context(loop)
         entry = state.join(self.entries[key]) if key in self.entries else state.copy()
-        after = self._behind.get(key)
+        after = self._after_body.get(key)
         if after is None or not entry.same(self.entries[key]):
             entry, after = self.fixpoint(loop, entry)
-            self.entries[key], self._behind[key] = entry, after
+            self.entries[key], self._after_body[key] = entry, after
         self.leave(loop, state, after)
 
     def fixpoint(self, loop: Loop, entry: State) -> tuple[State, State]:
-        """The state that an iteration finds, whichever it is, and that behind its body."""
+        """The state that an iteration finds, whichever it is, and that after its body."""
         while True:
             after = entry.copy()
             self.iterate(loop, after)
@@ -75,11 +75,11 @@ class Walk:
             entry = grown
 
     def iterate(self, loop: Loop, state: State) -> None:
-        """Change the state to that behind the loop's body."""
+        """Change the state to that after the loop's body."""
         self.run(loop.body, state)
 
     def leave(self, loop: Loop, state: State, after: State) -> None:
-        """Change the state in front of a loop to that behind it: it ran, or perhaps it did not."""
+        """Change the state in front of a loop to that after it: it ran, or perhaps it did not."""
         state.become(loop.done(after if self.runs(loop) else state.join(after)))
 
     def context(self, loop: Loop) -> object:
@@ -91,18 +91,18 @@ class Walk:
         return loop.sure
 
 
-class Step:
+class TransferFunction:
     """What a statement, or a few, does to a state."""
 
     __slots__ = ()
 
     def run(self, state: State, walk: Walk) -> None:
-        """Change the state to that behind the step."""
+        """Change the state to that after the function."""
         raise NotImplementedError
 
 
 @dataclass(eq=False, slots=True)
-class Start(Step):
+class Start(TransferFunction):
     """Instructions start: their accesses become unfinished for every pipe and event.
 
     ``number``: the first instruction's place among those of the tree. ``clashing``: what must be complete
@@ -126,7 +126,7 @@ class Start(Step):
 
 
 @dataclass(eq=False, slots=True)
-class Raise(Step):
+class Raise(TransferFunction):
     """The event gets to know what the source pipe knows, and that all of this pipe's own work is complete.
 
     ``rows``: of its ids, ``firsts`` their first bits. ``known``: what it takes from the row ``source``.
@@ -158,7 +158,7 @@ class Raise(Step):
 
 
 @dataclass(eq=False, slots=True)
-class Wait(Step):
+class Wait(TransferFunction):
     """The target pipe gets to know what the event knows, whichever of its ids is meant.
 
     The waiting pipe itself is past the wait; for others it is an access of the event's id: ``accesses``;
@@ -192,7 +192,7 @@ class Wait(Step):
 
 
 @dataclass(eq=False, slots=True)
-class Complete(Step):
+class Complete(TransferFunction):
     """Behind a barrier: ``complete`` of the pipe's row."""
 
     pipe: Pipe
@@ -203,7 +203,7 @@ class Complete(Step):
 
 
 @dataclass(eq=False, slots=True)
-class RotateSlots(Step):
+class RotateSlots(TransferFunction):
     """A lifetime with several slots ended: what it accesses is one lifetime older.
 
     ``young`` bits move up by ``width``, the ``oldest`` down to age 0; of events with an id for each slot
@@ -232,11 +232,11 @@ def _rotated(bits: int, up: int, down: int, by: int, slots: int) -> int:
 
 
 @dataclass(eq=False, slots=True)
-class Branch(Step):
+class Branch(TransferFunction):
     """One of two ways."""
 
-    then: tuple[Step, ...]
-    otherwise: tuple[Step, ...]
+    then: tuple[TransferFunction, ...]
+    otherwise: tuple[TransferFunction, ...]
 
     def run(self, state: State, walk: Walk) -> None:
         other = state.copy()
@@ -246,7 +246,7 @@ class Branch(Step):
 
 
 @dataclass(eq=False, slots=True)
-class Loop(Step):
+class Loop(TransferFunction):
     """A loop; its n-th iteration accesses other elements than the others where ``apart`` has bits.
 
     Attributes:
@@ -259,7 +259,7 @@ class Loop(Step):
     statement: For
     number: int
     awaits: int
-    body: tuple[Step, ...]
+    body: tuple[TransferFunction, ...]
     sure: bool
     innermost: bool
     bound: str | None
@@ -277,7 +277,7 @@ class Loop(Step):
         return State(state.bits ^ own | own << self.distance, state.present)
 
     def done(self, state: State) -> State:
-        """The inverse, behind the loop."""
+        """The inverse, after the loop."""
         if not self.apart:
             return state
         other = state.bits & self.apart << self.distance
@@ -285,7 +285,7 @@ class Loop(Step):
 
 
 @dataclass(eq=False, slots=True)
-class Flag(Step):
+class Flag(TransferFunction):
     """A flag between the cores of a block; ``unfinished``: all bits of the row ``first`` of its pipe."""
 
     statement: SetCrossFlag
@@ -297,11 +297,11 @@ class Flag(Step):
 
 
 @dataclass(eq=False, slots=True)
-class Either(Step):
-    """The rest of a body behind the definition of ``name``."""
+class CaseSplit(TransferFunction):
+    """The rest of a body after the definition of ``name``."""
 
     name: str
-    rest: tuple[Step, ...]
+    rest: tuple[TransferFunction, ...]
 
     def run(self, state: State, walk: Walk) -> None:
-        walk.either(self, state)
+        walk.case_split(self, state)

@@ -90,7 +90,9 @@ def derive_flags(program: Program) -> Program:
     early = {item.writer: item for item in transfers if _is_early(item)}
     device = {item.reader.name for item in transfers if item.tensor.shared == "device"}
     device -= {item.reader.name for item in early.values()}
-    device |= {stage.name for stage in program.body.walk() if isinstance(stage, Stage) and stage.behind_all}
+    device |= {
+        stage.name for stage in program.body.walk() if isinstance(stage, Stage) and stage.after_all_cores
+    }
     names = [item.ready for item in rings if item.shares_flag_with is None] + [
         item.free for item in rings if item.back_pressure_loop
     ]
@@ -216,7 +218,7 @@ def _check_places(program: Program, transfers: list[Transfer]) -> None:
 
 
 def _with_flags(stage: Stage, rings: list[Transfer], flags: dict[str, int]) -> Seq:
-    """Waits before the stage's first access of any ring, raises behind its last."""
+    """Waits before the stage's first access of any ring, sets its flags after its last."""
     tensors = {item.tensor for item in rings}
     body = stage.body.body
     accessing = [index for index, child in enumerate(body) if _accesses_any(child, tensors)]
@@ -353,7 +355,7 @@ def _first_defect(
     ``loop_of``: for each stage the number of its loop; the loops run one after the other.
 
     Runs of different lengths follow each other in pairs, and with a run of no or one tile between them, so
-    that slots stay behind from runs that differ.
+    that slots remain from runs that differ.
     """
     extents = sorted({0, 1, depth - 1, depth, depth + 1, 2 * depth + 1})
     between = ((), (0,), (1,))
